@@ -1,0 +1,100 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
+let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+
+/// A module of the common library.
+func shared(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: exclude, swiftSettings: settings)
+}
+
+/// An executable: a folder below `Services` with a README beside its sources.
+func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: ["Bus", "MQTT", "ServiceKit", "Workouts", argumentParser, lifecycle, logging, metrics]
+            + dependencies,
+        path: "Services/\(name)", exclude: ["README.md"], swiftSettings: settings)
+}
+
+/// The tests of one module or service.
+func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .testTarget(
+        name: "\(name)Tests", dependencies: dependencies + ["TestSupport"], path: "Tests/\(name)Tests",
+        exclude: exclude, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "pacebus",
+    products: [
+        .executable(name: "session-engine", targets: ["SessionEngine"]),
+        .executable(name: "metrics-aggregator", targets: ["MetricsAggregator"]),
+        .executable(name: "device", targets: ["Device"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CMosquitto", path: "Shared/CMosquitto", pkgConfig: "libmosquitto",
+            providers: [.apt(["libmosquitto-dev"])]),
+        shared("MQTT", ["CMosquitto", collections, coreMetrics, lifecycle, logging, metrics]),
+        shared("Workouts"),
+        shared("Bus", ["MQTT", "Workouts"], exclude: ["asyncapi.yaml"]),
+        shared("Storage", ["Workouts", grdb]),
+        shared(
+            "ServiceKit",
+            [
+                "Bus", "MQTT", "Storage", "Workouts", argumentParser, asyncAlgorithms, coreMetrics, hummingbird,
+                lifecycle, unixSignals, logging, metrics,
+            ]),
+        shared("FIT"),
+        shared(
+            "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Workouts", "ServiceKit", logging, lifecycle],
+            exclude: ["fit_summary.py"]),
+
+        service("SessionEngine", ["Storage", asyncAlgorithms]),
+        service("MetricsAggregator", ["Storage", asyncAlgorithms]),
+        service("Device", ["FIT", asyncAlgorithms, collections]),
+
+        tests("MQTT", ["MQTT", logging, lifecycle]),
+        tests("Workouts", ["Workouts"]),
+        tests("Bus", ["Bus", "MQTT", "Workouts"], exclude: ["asyncapi_check.py"]),
+        tests("Storage", ["Storage", logging]),
+        tests(
+            "ServiceKit", ["ServiceKit", "Bus", "MQTT", "Workouts", argumentParser, coreMetrics, lifecycle, logging]),
+        tests("FIT", ["FIT"]),
+        tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
+        tests("MetricsAggregator", ["MetricsAggregator", "Bus", "MQTT", "Storage", "Workouts", logging]),
+        tests("Device", ["Device", "Bus", "FIT", "MQTT", "Workouts", logging]),
+        tests(
+            "Integration",
+            ["Bus", "Device", "FIT", "MetricsAggregator", "MQTT", "SessionEngine", "Workouts", lifecycle, logging]),
+    ]
+)

@@ -1,0 +1,185 @@
+import Bus
+import MQTT
+import ServiceKit
+import Workouts
+
+/// A device that plays steps into a session: what is due goes to the queue, from there to the services, until the
+/// finished workout covers it.
+///
+/// A value: it reads no clock and performs nothing. Whatever ``takeDue(_:)`` returns must be on disk before
+/// ``takeOutgoing(_:)`` is called.
+struct Playback {
+    /// How long to wait for the workout once everything is acknowledged, before `end` is sent again.
+    static let workoutPatience = 15.0
+    /// Entries of one write to the queue.
+    private static let writeLimit = 1_000
+
+    /// How it ended.
+    enum Outcome: Equatable {
+        /// The finished workout holds everything that was sent.
+        case finished(WorkoutRecord)
+        /// Discarded, here or by another client, before it was finished.
+        case discarded
+        /// Somebody deleted the session.
+        case deleted
+    }
+
+    let header: QueueHeader
+    private let pace: Pace
+    private let newID: () -> CommandID
+    private var steps: any IteratorProtocol<Step>
+    /// The step after those taken; none when all are.
+    private var next: Step?
+    var stream: ItemStream
+    var commands: CommandSender
+    /// The time of the newest item.
+    private var newestItem: Timestamp?
+    /// Whether the engine has replied to `start`.
+    var isStarted = false
+    /// The command that closes the session, once it is in the queue.
+    private(set) var closing: Command?
+    /// Whether the engine has replied to it.
+    var isClosed = false
+    /// Since when nothing but the workout is awaited.
+    private var settledAt: Timestamp?
+    var state: SessionState?
+    var workout: WorkoutRecord?
+    private var connects = 0
+
+    /// Takes up a queue where it stopped: the steps that went into it are passed over.
+    init(
+        header: QueueHeader, contents: QueueContents, steps: any IteratorProtocol<Step>, pace: Pace, client: Client,
+        newID: @escaping () -> CommandID
+    ) {
+        self.header = header
+        self.pace = pace
+        self.newID = newID
+        self.steps = steps
+        stream = ItemStream(items: contents.items, acknowledged: contents.acknowledged)
+        commands = CommandSender(
+            client: client, waiting: contents.commands.filter { !contents.replied.contains($0.id) })
+        newestItem = contents.items.last?.time
+        for command in contents.commands { note(command, isReplied: contents.replied.contains(command.id)) }
+        for _ in 0..<contents.items.count + contents.commands.count { _ = self.steps.next() }
+        next = closing == nil ? self.steps.next() : nil
+    }
+
+    /// Connections after the first.
+    var reconnects: Int { max(0, connects - 1) }
+
+    // MARK: Into the queue
+
+    /// What happened by now: to be written to the queue before anything else is done.
+    mutating func takeDue(_ now: Timestamp) -> [QueueEntry] {
+        if isEndedElsewhere { return stop(now) }
+        if isDiscardedElsewhere { next = nil }
+        var entries: [QueueEntry] = []
+        var samples: [Sample] = []
+        for _ in 0..<room {
+            guard let step = next, pace.isDue(step.at, now) else { break }
+            next = steps.next()
+            switch step.kind {
+            case .sample(let sample):
+                samples.append(sample)
+                newestItem = step.at
+            case .command(let action):
+                entries += queue(samples)
+                samples = []
+                entries.append(.command(queue(action, at: step.at)))
+            }
+        }
+        return entries + queue(samples)
+    }
+
+    /// Ends the session now with what there is; before the first item, discards it.
+    mutating func stop(_ now: Timestamp) -> [QueueEntry] {
+        guard closing == nil else { return [] }
+        next = nil
+        let action: SessionAction = newestItem == nil ? .discard : .end(streams: [:])
+        return [.command(queue(action, at: newestItem ?? now))]
+    }
+
+    /// How many steps may be taken at once.
+    private var room: Int {
+        guard pace.followsReceiver else { return Self.writeLimit }
+        return max(0, min(Self.writeLimit, 2 * ItemStream.itemWindow - stream.unacknowledged))
+    }
+
+    /// Another client has ended the session: there is nothing more to play.
+    private var isEndedElsewhere: Bool { isStarted && closing == nil && isOver }
+
+    private mutating func queue(_ samples: [Sample]) -> [QueueEntry] {
+        guard !samples.isEmpty else { return [] }
+        let entry = QueueEntry.items(SampleBatch(first: stream.count, items: samples))
+        stream.append(samples)
+        return [entry]
+    }
+
+    private mutating func queue(_ action: SessionAction, at: Timestamp) -> Command {
+        var action = action
+        if case .end = action { action = .end(streams: [header.stream: stream.count]) }
+        let command = Command(id: newID(), client: commands.client, at: at, action: action)
+        note(command, isReplied: false)
+        commands.append(command)
+        return command
+    }
+
+    private mutating func note(_ command: Command, isReplied: Bool) {
+        switch command.action {
+        case .start: isStarted = isReplied
+        case .end, .discard:
+            closing = command
+            isClosed = isReplied
+        case .pause, .resume, .lap: break
+        }
+    }
+
+    // MARK: To the services
+
+    /// What to send now.
+    mutating func takeOutgoing(_ now: Timestamp) -> [MQTTMessage] {
+        repeatEnd(now)
+        var messages: [MQTTMessage] = []
+        if let command = commands.take(now) {
+            messages.append(topic(.command).message(JSONCoding.encode(command)))
+        }
+        // A session that is not known yet would only fill the receiver's memory.
+        guard isStarted else { return messages }
+        return messages + stream.take(now).map { topic(.samples(header.device)).message($0.payload) }
+    }
+
+    /// A workout that does not come was lost with the broker: the engine publishes it again on a repeated `end`.
+    private mutating func repeatEnd(_ now: Timestamp) {
+        guard isClosed, stream.isEmpty, commands.isEmpty, let closing else {
+            settledAt = nil
+            return
+        }
+        guard let since = settledAt else {
+            settledAt = now
+            return
+        }
+        guard now.seconds(since: since) >= Self.workoutPatience else { return }
+        settledAt = nil
+        commands.append(closing)
+    }
+
+    mutating func connected() {
+        connects += 1
+        stream.connected()
+        commands.connected()
+    }
+
+    mutating func disconnected() {
+        stream.disconnected()
+        commands.disconnected()
+    }
+
+    func topic(_ topic: SessionTopic) -> Topic { .session(header.key, topic) }
+
+    var subscriptions: [MQTTSubscription] {
+        [
+            topic(.samplesAck(header.device)), topic(.state), topic(.workout),
+            .user(header.user, .replies(commands.client)),
+        ].map(TopicFilter.topic)
+    }
+}

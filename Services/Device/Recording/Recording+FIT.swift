@@ -1,0 +1,79 @@
+import FIT
+import Workouts
+
+extension Recording {
+    /// The first session of a FIT activity.
+    init(_ activity: FITActivity) {
+        let session = activity.session
+        let ranges = activity.activeSegments
+        let sorted = activity.records.sorted { $0.time < $1.time }
+        let records = sorted.filter { session.start <= $0.time && $0.time <= session.end }
+        let (kind, environment) = Self.activity(session.sport, session.subSport)
+        let before = sorted.last { $0.time < session.start && $0.distance != nil }?.distance
+        var deltas = DistanceDeltas(
+            base: before ?? Self.base(records.compactMap(\.distance), session: session.distance))
+        let cadenceFactor = kind.countsSteps ? 2.0 : 1.0
+
+        self.init(
+            start: Timestamp(seconds: session.start), end: Timestamp(seconds: session.end),
+            segments: ranges.map { Timestamp(seconds: $0.lowerBound)...Timestamp(seconds: $0.upperBound) },
+            activity: kind, environment: environment, samples: [])
+        samples = records.map { record in
+            var sample = Sample(time: Timestamp(seconds: record.time))
+            sample.set(.heartRate, record.heartRate)
+            sample.set(.speed, record.speed)
+            sample.set(.power, record.power)
+            sample.set(.cadence, record.cadence.map { $0 * cadenceFactor })
+            if let distance = record.distance, ranges.contains(where: { $0.contains(record.time) }) {
+                sample.set(.distance, deltas.delta(to: distance))
+            }
+            return sample
+        }
+    }
+
+    /// What the distance shows when the session begins: the device may have counted before, or an editor cut it.
+    private static func base(_ distances: [Double], session total: Double?) -> Double {
+        guard let total, let first = distances.first, let last = distances.last else { return 0 }
+        return min(max(0, last - total), first)
+    }
+
+    private static func activity(_ sport: FITSport?, _ subSport: FITSubSport?) -> (Activity, Environment?) {
+        let environment: Environment? =
+            switch subSport {
+            case .treadmill?, .indoorCycling?, .indoorRowing?, .lapSwimming?, .virtual?: .indoor
+            case .trail?, .openWater?: .outdoor
+            default: nil
+            }
+        let activity: Activity =
+            switch (sport, subSport) {
+            case (.running?, _), (.fitnessEquipment?, .treadmill?): .running
+            case (.cycling?, _), (.fitnessEquipment?, .indoorCycling?): .cycling
+            case (.rowing?, _), (.fitnessEquipment?, .indoorRowing?): .rowing
+            case (.swimming?, _): .swimming
+            case (.walking?, _): .walking
+            case (.hiking?, _): .hiking
+            case (.training?, .strength?): .traditionalStrength
+            case (.hiit?, _), (_, .hiit?): .hiit
+            default: .other
+            }
+        return (activity, environment)
+    }
+}
+
+extension Activity {
+    /// FIT counts strides, which are two steps.
+    fileprivate var countsSteps: Bool {
+        switch self {
+        case .running, .walking, .hiking: true
+        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: false
+        }
+    }
+}
+
+extension Sample {
+    /// Takes the value unless it lies outside what an item may carry.
+    fileprivate mutating func set(_ quantity: Quantity, _ value: Double?) {
+        guard let value, quantity.range.contains(value) else { return }
+        self[quantity] = value
+    }
+}

@@ -1,0 +1,55 @@
+import Bus
+import Storage
+import Workouts
+
+extension AggregatorLoop {
+    /// How far ahead of the clock revisions of `metrics` are reserved, in milliseconds.
+    private static let reserve: Int64 = 30_000
+    /// Summaries made in one go, so that items are not kept waiting.
+    private static let summariesAtOnce = 20
+
+    /// Publishes the live metrics that are due, under revisions that even a clock set back does not bring back.
+    mutating func publishMetrics(_ now: Timestamp) async throws {
+        let due = machine.metricsDue(now: now)
+        let shards = Set(due.map(\.session.shard))
+        let short = shards.filter { now.milliseconds + Self.reserve / 2 > ceilings[$0, default: 0] }
+        if !short.isEmpty {
+            var reserved: [Shard: Int64] = [:]
+            for shard in short { reserved[shard] = max(now.milliseconds, floors[shard, default: 0]) + Self.reserve }
+            let writes = reserved.compactMap { shard, ceiling in
+                write(shard, AggregatorStore.revisions, AggregatorStore.ceiling, Array("\(ceiling)".utf8))
+            }
+            guard await commit(writes) else { return }
+            ceilings.merge(reserved) { $1 }
+        }
+        for key in due {
+            let message = machine.metrics(key, now: now, floor: floors[key.session.shard, default: 0])
+            if let message { messages.append(message) }
+        }
+    }
+
+    /// Makes the summaries that are due, answers requests and clears chunks whose hour is over.
+    mutating func publishSummaries(_ now: Timestamp) async throws {
+        for key in machine.summariesDue(now: now).prefix(Self.summariesAtOnce) {
+            let samples = try await readStreams(key)
+            if let summary = machine.summarize(key, samples, now: now) { await publish(summary, of: key, now) }
+        }
+        for key in requestedSeries.sorted() {
+            try await load([.session(key, .request)], now)
+            guard machine.sessions[key] != nil else { continue }
+            let samples = try await readStreams(key)
+            if let summary = machine.repeatSeries(key, samples, now: now) { await publish(summary, of: key, now) }
+        }
+        requestedSeries = []
+        for summary in machine.expiredSeries(now: now) { await publish(summary, of: summary.record.state.key, now) }
+    }
+
+    /// The record first, then its messages; when the disk refuses it is made again later.
+    private mutating func publish(_ summary: AggregatorMachine.Summary, of key: SessionKey, _ now: Timestamp) async {
+        if await commit([write(key, summary.record)].compactMap(\.self)) {
+            messages += summary.messages
+        } else {
+            machine.sessions[key]?.requestSummary(now)
+        }
+    }
+}

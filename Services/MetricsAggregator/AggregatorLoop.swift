@@ -1,0 +1,144 @@
+import Bus
+import Logging
+import MQTT
+import ServiceKit
+import Storage
+import Workouts
+
+/// The service's one flow of events and the only place where effects happen.
+struct AggregatorLoop {
+    let context: ServiceContext
+    let store: any Store
+    var machine = AggregatorMachine()
+    var epochs: [Shard: Epoch] = [:]
+    var waitingRoom = WaitingRoom()
+    var rejections = Rejections(service: "metrics-aggregator")
+    /// What goes out after the next commit.
+    var messages: [MQTTMessage] = []
+    /// Sessions whose series somebody asked for.
+    var requestedSeries: Set<SessionKey> = []
+    /// The revisions that the `metrics` of each shard do not exceed.
+    var ceilings: [Shard: Int64] = [:]
+    /// The ceilings of an earlier process: the first revisions of this one are at least these.
+    var floors: [Shard: Int64] = [:]
+    private var topics: [String: Topic] = [:]
+
+    init(context: ServiceContext, store: any Store) {
+        self.context = context
+        self.store = store
+    }
+
+    mutating func handle(_ event: ServiceEvent) async throws {
+        let now = context.clock.now
+        switch event {
+        case .ownership(.gained(let shards, let epoch)):
+            for shard in shards { epochs[shard] = epoch }
+            try await loadCeilings(shards)
+        case .ownership(.lost(let shards)): lose(shards)
+        case .connected: announceAll()
+        case .disconnected: break
+        case .batch(let batch):
+            try await receive(batch.messages, now)
+            try await commit(now) { batch.acknowledge() }
+        case .tick:
+            try await refold()
+            try await publishMetrics(now)
+            try await publishSummaries(now)
+            waitingRoom.expire(now: now)
+        }
+        await flush()
+    }
+
+    /// The broker may have forgotten everything.
+    private mutating func announceAll() {
+        for key in machine.sessions.keys {
+            machine.sessions[key]?.summaryEcho = nil
+            machine.sessions[key]?.hasNews = true
+            if let summary = machine.knownSummary(key) { messages.append(summary) }
+        }
+    }
+
+    // MARK: Messages
+
+    private mutating func receive(_ received: [MQTTMessage], _ now: Timestamp) async throws {
+        let parsed = received.map { ($0, topic($0.topic)) }
+        try await load(parsed.compactMap(\.1), now)
+        for (message, topic) in parsed {
+            guard case .session(let key, let kind)? = topic, epochs[key.session.shard] != nil else {
+                if topic == nil { reject(message, "bad_topic", now) }
+                continue
+            }
+            do throws(PayloadError) {
+                try receive(message, key, kind, now)
+            } catch {
+                reject(message, error.reason, now)
+            }
+        }
+    }
+
+    private mutating func receive(
+        _ message: MQTTMessage, _ key: SessionKey, _ kind: SessionTopic, _ now: Timestamp
+    ) throws(PayloadError) {
+        switch kind {
+        case .samples(let device): try receive(message, from: device, of: key, now)
+        case .state where !message.payload.isEmpty:
+            let state = try JSONCoding.decode(SessionState.self, from: message.payload)
+            guard state.key == key else { throw .malformed("user or session is not the topic's") }
+            machine.receive(state, now: now)
+            if let summary = machine.knownSummary(key), message.retain { messages.append(summary) }
+            for waiting in waitingRoom.take(key) {
+                guard case .session(_, .samples(let device))? = topic(waiting.topic) else { continue }
+                do throws(PayloadError) {
+                    try receive(waiting, from: device, of: key, now)
+                } catch {
+                    reject(waiting, error.reason, now)
+                }
+            }
+        case .summaryMetrics where !message.payload.isEmpty:
+            let report = try JSONCoding.decode(MetricsReport.self, from: message.payload)
+            if machine.seeSummary(report.revision, of: key, now: now), let summary = machine.knownSummary(key) {
+                messages.append(summary)
+            }
+        case .request: requestedSeries.insert(key)
+        default: break
+        }
+    }
+
+    private mutating func receive(
+        _ message: MQTTMessage, from device: Device, of key: SessionKey, _ now: Timestamp
+    ) throws(PayloadError) {
+        let batch = try SampleBatch(message.payload, accepting: AcceptedTimes(now: now))
+        guard machine.sessions[key] != nil else { return waitingRoom.add(message, for: key, now: now) }
+        switch machine.receive(batch, from: device, of: key, now: now) {
+        case .taken where batch.flaws > 0: reject(message, "flawed_items", now)
+        case .taken, .repeated, .gap: break
+        case .full: throw .tooLarge("the stream is full")
+        case .reused: messages.append(Topic.session(key, .samplesAck(device)).message(Ack.streamReused.payload))
+        }
+    }
+
+    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
+        let told = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
+        if let told { messages.append(told) }
+    }
+
+    /// The topic of a name. Names come again and again, so that what was found is kept.
+    private mutating func topic(_ name: String) -> Topic? {
+        if let known = topics[name] { return known }
+        guard let topic = Topic(name) else { return nil }
+        if topics.count >= 50_000 { topics = [:] }
+        topics[name] = topic
+        return topic
+    }
+
+    /// What is lost with the connection is published again on the next, and devices send again what is not acknowledged.
+    private mutating func flush() async {
+        guard !messages.isEmpty else { return }
+        do throws(MQTTError) {
+            try await context.bus.send(messages)
+        } catch {
+            context.logger.debug("not published", metadata: ["error": "\(error)"])
+        }
+        messages = []
+    }
+}

@@ -1,0 +1,114 @@
+import Bus
+import MQTT
+import Workouts
+
+extension AggregatorMachine {
+    /// A summary and what goes out with it.
+    struct Summary {
+        var record: SessionRecord
+        /// Chunks first, then the summary, then the empty payloads that clear chunks beyond.
+        var messages: [MQTTMessage]
+    }
+
+    /// The sessions whose summary is due.
+    func summariesDue(now: Timestamp) -> [SessionKey] {
+        sessions.filter { $0.value.summaryDue.map { $0 <= now } ?? false }.map(\.key).sorted()
+    }
+
+    /// Makes the summary of a session from all its stored items.
+    ///
+    /// The revision moves only when the content does; when only the state differs, the summary alone goes out again.
+    mutating func summarize(_ key: SessionKey, _ streams: [Device: [Sample]], now: Timestamp) -> Summary? {
+        guard var session = sessions[key] else { return nil }
+        session.summaryDue = nil
+        session.summarizedAt = now
+        let items = CountedItems(streams: streams, segments: session.state.segments)
+        let series = Series(items)
+        let old = session.record.report
+        var report = MetricsReport(
+            revision: old?.revision ?? 0, state: session.state.revision, next: session.next,
+            chunks: SeriesChunk.count(rows: series.times.count),
+            totals: items.summary(laps: session.state.laps, units: session.state.units))
+        var chunks: [MQTTMessage] = []
+        if !report.hasSameContent(as: old) || report.revision < session.summaryFloor {
+            report.revision = max(report.revision + 1, now.milliseconds, session.summaryFloor)
+            session.record.seriesUntil = now + Self.seriesLifetime
+            chunks = Self.chunks(key, series, report)
+        }
+        session.record.report = report
+        session.record.needsSummary = false
+        sessions[key] = session
+        return Summary(
+            record: session.record,
+            messages: chunks + [summaryMessage(key, report)]
+                + Self.cleared(key, from: report.chunks, to: old?.chunks ?? 0))
+    }
+
+    /// The final series of a session again, for somebody who asked.
+    mutating func repeatSeries(_ key: SessionKey, _ streams: [Device: [Sample]], now: Timestamp) -> Summary? {
+        guard let session = sessions[key], let report = session.record.report else { return nil }
+        sessions[key]?.record.seriesUntil = now + Self.seriesLifetime
+        let series = Series(CountedItems(streams: streams, segments: session.state.segments))
+        guard let record = sessions[key]?.record, SeriesChunk.count(rows: series.times.count) == report.chunks else {
+            return nil
+        }
+        return Summary(record: record, messages: Self.chunks(key, series, report) + [summaryMessage(key, report)])
+    }
+
+    /// The summary as it is known, for a broker that may have forgotten it.
+    mutating func knownSummary(_ key: SessionKey) -> MQTTMessage? {
+        guard let report = sessions[key]?.record.report else { return nil }
+        return summaryMessage(key, report)
+    }
+
+    /// Chunks whose hour is over.
+    mutating func expiredSeries(now: Timestamp) -> [Summary] {
+        sessions.keys.filter { sessions[$0]?.record.seriesUntil.map { $0 <= now } ?? false }.sorted().compactMap {
+            key in
+            sessions[key]?.record.seriesUntil = nil
+            guard let record = sessions[key]?.record else { return nil }
+            return Summary(record: record, messages: Self.cleared(key, from: 0, to: record.report?.chunks ?? 0))
+        }
+    }
+
+    /// A revision of `summary/metrics` that stands on the bus. Says whether the known one is to be published again.
+    mutating func seeSummary(_ revision: Int64, of key: SessionKey, now: Timestamp) -> Bool {
+        guard let session = sessions[key], let report = session.record.report else { return false }
+        switch RetainedRevision(revision, newest: report.revision, publishedFrom: session.summaryEcho) {
+        case .known: return false
+        case .outdated: return true
+        case .ahead:
+            // The chunks carry the summary's revision, so that it is made anew with them.
+            sessions[key]?.summaryFloor = revision + 1
+            sessions[key]?.requestSummary(now)
+            return false
+        }
+    }
+
+    private mutating func summaryMessage(_ key: SessionKey, _ report: MetricsReport) -> MQTTMessage {
+        let echo = sessions[key]?.summaryEcho
+        sessions[key]?.summaryEcho = echo ?? report.revision
+        return Topic.session(key, .summaryMetrics).message(JSONCoding.encode(report))
+    }
+
+    private static func chunks(_ key: SessionKey, _ series: Series, _ report: MetricsReport) -> [MQTTMessage] {
+        (0..<report.chunks).map { number in
+            Topic.session(key, .series(number)).message(
+                SeriesChunk.payload(series, number: number, revision: report.revision))
+        }
+    }
+
+    private static func cleared(_ key: SessionKey, from: Int, to: Int) -> [MQTTMessage] {
+        (from..<max(from, to)).map { Topic.session(key, .series($0)).message([]) }
+    }
+}
+
+extension MetricsReport {
+    /// Whether only the state that was used differs.
+    fileprivate func hasSameContent(as other: MetricsReport?) -> Bool {
+        guard var same = other else { return false }
+        same.revision = revision
+        same.state = state
+        return same == self
+    }
+}

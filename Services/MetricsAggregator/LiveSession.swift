@@ -1,0 +1,64 @@
+import Bus
+import Workouts
+
+/// A session in memory: its newest state, its streams, its live metrics and what is due for it.
+struct LiveSession {
+    var record: SessionRecord
+    /// The streams by device; `nil` until they are read from the store.
+    var streams: [Device: SampleStream]?
+    var live = LiveMetrics()
+    /// The fold was made with other segments, and is to be made again from the store.
+    var isStale = false
+    /// The revision of the `metrics` published last.
+    var metricsRevision: Int64 = 0
+    var metricsAt: Timestamp?
+    /// Something changed since.
+    var hasNews = false
+    /// When an item was last stored.
+    var heardAt: Timestamp?
+    /// Whether the live values were published as unknown since.
+    var isSilent = false
+    /// When the summary is to be made; `nil` when it is as new as it can be.
+    var summaryDue: Timestamp?
+    /// When it was last made.
+    var summarizedAt: Timestamp?
+    /// The next revision of the summary is at least this one.
+    var summaryFloor: Int64 = 0
+    /// The first revision of the summary published since the connection began.
+    var summaryEcho: Int64?
+
+    init(record: SessionRecord, streams: [Device: SampleStream]? = nil) {
+        self.record = record
+        self.streams = streams
+    }
+
+    var state: SessionState { record.state }
+
+    /// Items on disk.
+    var count: Int { streams?.values.reduce(0) { $0 + $1.next } ?? 0 }
+
+    /// Items on disk, by stream.
+    var next: [StreamName: Int] {
+        var next: [StreamName: Int] = [:]
+        for (device, stream) in streams ?? [:] where stream.next > 0 {
+            next[StreamName(.samples, device)] = stream.next
+        }
+        return next
+    }
+
+    /// Whether summary and series are published.
+    var isOver: Bool {
+        switch state.status {
+        case .saving, .completed: true
+        case .preparing, .active, .paused, .suspended, .canceled, .deleted: false
+        }
+    }
+
+    /// Whether live metrics are published.
+    var isLive: Bool {
+        switch state.status {
+        case .preparing, .active, .paused, .suspended: true
+        case .saving, .completed, .canceled, .deleted: false
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Bus
+import Workouts
+
+/// The receiving end of one device's sample stream: takes each number once and in order.
+///
+/// What is taken stays pending until its commit; a commit that fails lets go of it, and the device sends it again.
+struct SampleStream {
+    enum Outcome: Equatable {
+        /// These items are new.
+        case taken
+        /// All of it is there already: acknowledged again.
+        case repeated
+        /// It begins beyond what is expected: nothing is taken.
+        case gap
+        /// The stream begins with another item than the stored one.
+        case reused
+        /// More items than a stream may have.
+        case full
+    }
+
+    /// The number expected next; everything below is on disk.
+    private(set) var next = 0
+    /// Items taken since the last commit.
+    private(set) var pending: [Sample] = []
+    /// The time of item 0.
+    private var firstTime: Timestamp?
+    /// The last chunk as it is on disk, and as it will be.
+    private var chunk = SampleChunk()
+    private var staged = SampleChunk()
+    /// When a gap was last answered.
+    var answeredGapAt: Timestamp?
+
+    mutating func receive(_ batch: SampleBatch) -> Outcome {
+        let expected = next + pending.count
+        if batch.first == 0, expected > 0, let firstTime, batch.items[0].time != firstTime { return .reused }
+        guard batch.first <= expected else { return .gap }
+        let new = batch.items.dropFirst(expected - batch.first)
+        guard !new.isEmpty else { return .repeated }
+        guard expected + new.count <= StreamLimits.items else { return .full }
+        if expected == 0 { firstTime = new.first?.time }
+        pending += new
+        return .taken
+    }
+
+    /// The chunks that change when the pending items are written, with their numbers.
+    mutating func stage() -> [(number: Int, bytes: [UInt8])] {
+        var changed: [(number: Int, bytes: [UInt8])] = []
+        staged = chunk
+        for (index, sample) in pending.enumerated() {
+            staged.append(sample)
+            let isLast = index == pending.count - 1
+            if staged.isFull || isLast {
+                changed.append(((next + index) / SampleChunk.capacity, staged.bytes))
+            }
+            if staged.isFull { staged = SampleChunk() }
+        }
+        return changed
+    }
+
+    /// What was staged is on disk.
+    mutating func committed() {
+        chunk = staged
+        next += pending.count
+        pending = []
+        staged = SampleChunk()
+    }
+
+    /// What was taken is not on disk and is expected again.
+    mutating func discardPending() {
+        if next == 0 { firstTime = nil }
+        pending = []
+        staged = SampleChunk()
+    }
+}
+
+extension SampleStream {
+    /// Goes on with a stream from the store.
+    ///
+    /// - Parameter chunks: all its chunks in the order of their numbers.
+    init(stored chunks: [[UInt8]]) throws(SampleChunk.Corrupt) {
+        guard let last = chunks.last, let first = chunks.first else { return }
+        let tail = try SampleChunk(stored: last)
+        next = (chunks.count - 1) * SampleChunk.capacity + tail.count
+        firstTime = try SampleChunk.samples(first).first?.time
+        chunk = tail.isFull ? SampleChunk() : tail
+    }
+}

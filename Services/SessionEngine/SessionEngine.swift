@@ -1,0 +1,16 @@
+import ArgumentParser
+import ServiceKit
+
+@main
+struct SessionEngine: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "session-engine",
+        abstract: "Owns the lifecycle, the timing and the finished record of every session.")
+
+    @OptionGroup var base: BaseOptions
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        try await ServiceRunner.run("session-engine", base, store) { context in [try Self.build(context)] }
+    }
+}

@@ -1,0 +1,28 @@
+import Bus
+import Logging
+import MQTT
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import Workouts
+
+/// Feeds the machine with commands, summaries and time, and does what it returns: first to disk, then to the bus.
+struct SessionEngineService: Service {
+    let context: ServiceContext
+    let store: any Store
+
+    func run() async throws {
+        var loop = SessionEngineLoop(context: context, store: store)
+        try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
+            try await loop.handle(event)
+        }
+    }
+
+    private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+        // Ownership goes by user, and a user's sessions lie in every shard.
+        let all = Set(Shard.all)
+        return [TopicFilter.Sessions.command, .summaryMetrics, .state, .workout].flatMap {
+            TopicFilter.sessions($0, shards: all)
+        } + [TopicFilter.current]
+    }
+}

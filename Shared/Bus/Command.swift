@@ -1,0 +1,122 @@
+import Foundation
+package import Workouts
+
+/// A command on `command`: what a client asks of a session.
+package struct Command: Equatable, Sendable {
+    /// Names the command: a repetition with the same id gets the stored reply.
+    package var id: CommandID
+    /// Where the reply goes.
+    package var client: Client
+    /// When it happened; without it the engine's clock counts.
+    package var at: Timestamp?
+    package var action: SessionAction
+
+    package init(id: CommandID, client: Client, at: Timestamp? = nil, action: SessionAction) {
+        self.id = id
+        self.client = client
+        self.at = at
+        self.action = action
+    }
+
+    /// The part of a command that a reply needs, read even when the rest is unreadable.
+    package struct Envelope: Codable, Equatable, Sendable {
+        package var id: CommandID
+        package var client: Client
+    }
+
+    package var envelope: Envelope { Envelope(id: id, client: client) }
+}
+
+extension Command: Codable {
+    private enum Key: String, CodingKey {
+        case id, client, at, type, streams
+        case activity, environment, name, mode, countdown, startAt, units, timeZone
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        id = try container.decode(CommandID.self, forKey: .id)
+        client = try container.decode(Client.self, forKey: .client)
+        at = try container.decodeIfPresent(Timestamp.self, forKey: .at)
+        switch try container.decode(String.self, forKey: .type) {
+        case "start": action = .start(try Self.start(container))
+        case "pause": action = .pause
+        case "resume": action = .resume
+        case "lap": action = .lap
+        case "discard": action = .discard
+        case "end": action = .end(streams: try Self.streams(container))
+        case let type:
+            throw DecodingError.dataCorruptedError(
+                forKey: .type, in: container, debugDescription: "unknown command \"\(type.prefix(40))\"")
+        }
+    }
+
+    private static func start(_ container: KeyedDecodingContainer<Key>) throws -> SessionStart {
+        SessionStart(
+            activity: try container.decodeIfPresent(Activity.self, forKey: .activity) ?? .other,
+            environment: try container.decodeIfPresent(Environment.self, forKey: .environment),
+            name: try checked(container, .name) { (name: String) in (1...100).contains(name.count) },
+            mode: try container.decodeIfPresent(Mode.self, forKey: .mode),
+            countdown: try checked(container, .countdown) { (0...600).contains($0) },
+            startAt: try container.decodeIfPresent(Timestamp.self, forKey: .startAt),
+            units: try container.decodeIfPresent(Units.self, forKey: .units),
+            timeZone: try checked(container, .timeZone) { TimeZone(identifier: $0) != nil })
+    }
+
+    private static func streams(_ container: KeyedDecodingContainer<Key>) throws -> [StreamName: Int] {
+        try checked(container, .streams) { (streams: [StreamName: Int]) in
+            streams.count <= SessionAction.streamLimit
+                && streams.values.allSatisfy { (0...StreamLimits.items).contains($0) }
+        } ?? [:]
+    }
+
+    private static func checked<Value: Decodable>(
+        _ container: KeyedDecodingContainer<Key>, _ key: Key, _ isAllowed: (Value) -> Bool
+    ) throws -> Value? {
+        guard let value = try container.decodeIfPresent(Value.self, forKey: key) else { return nil }
+        guard isAllowed(value) else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "out of range")
+        }
+        return value
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(client, forKey: .client)
+        try container.encodeIfPresent(at, forKey: .at)
+        try container.encode(action.name, forKey: .type)
+        switch action {
+        case .start(let start):
+            try container.encode(start.activity, forKey: .activity)
+            try container.encodeIfPresent(start.environment, forKey: .environment)
+            try container.encodeIfPresent(start.name, forKey: .name)
+            try container.encodeIfPresent(start.mode, forKey: .mode)
+            try container.encodeIfPresent(start.countdown, forKey: .countdown)
+            try container.encodeIfPresent(start.startAt, forKey: .startAt)
+            try container.encodeIfPresent(start.units, forKey: .units)
+            try container.encodeIfPresent(start.timeZone, forKey: .timeZone)
+        case .end(let streams): try container.encode(streams, forKey: .streams)
+        case .pause, .resume, .lap, .discard: break
+        }
+    }
+}
+
+/// The answer to a command, on `replies/{client}`: sent only after the change is on disk.
+package struct Reply: Codable, Hashable, Sendable {
+    package var id: CommandID
+    package var ok: Bool
+    /// The revision of the session's `state` after the command.
+    package var revision: Int64?
+    /// The engine's clock, so that a device whose clock is off can correct its own.
+    package var now: Timestamp
+    package var error: Refusal?
+
+    package init(id: CommandID, revision: Int64?, now: Timestamp, error: Refusal? = nil) {
+        self.id = id
+        ok = error == nil
+        self.revision = revision
+        self.now = now
+        self.error = error
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// How messages of low rate stand on the bus and in stores: JSON with sorted keys.
+package enum JSONCoding {
+    package static func encode(_ value: some Encodable) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return [UInt8](try encoder.encode(value))
+        } catch {
+            // Every model encodes plain values; a number that is not finite never gets past a decoder.
+            preconditionFailure("cannot be encoded: \(error)")
+        }
+    }
+
+    /// Decodes a payload; whatever is wrong with it becomes one `PayloadError`.
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type, from payload: some Sequence<UInt8>
+    ) throws(PayloadError) -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: Data(payload))
+        } catch let error as DecodingError {
+            throw .malformed(Self.explain(error))
+        } catch {
+            throw .malformed("\(error)")
+        }
+    }
+
+    private static func explain(_ error: DecodingError) -> String {
+        func place(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
+            let path = (context.codingPath + [key].compactMap(\.self)).map(\.stringValue).joined(separator: ".")
+            return path.isEmpty ? "" : "\(path): "
+        }
+        switch error {
+        case .keyNotFound(let key, let context): return "\(place(context, key))missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            return "\(place(context))\(context.debugDescription)"
+        @unknown default: return "not readable"
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+
+/// Walks over a JSON text without building anything: what the high-rate messages are read with.
+///
+/// It checks the shape of the whole text as it goes and never traps; every error is a `PayloadError`. What stands inside
+/// a string is not looked at: a key with an escape is an unknown one.
+struct JSONScanner {
+    /// Deeper nesting is refused.
+    static let depthLimit = 32
+
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var index = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        self.bytes = bytes
+    }
+
+    /// A decimal number as it was written: `mantissa × 10^exponent`.
+    struct Number {
+        var isNegative = false
+        var mantissa: UInt64 = 0
+        var exponent = 0
+        /// Digits beyond what the mantissa holds were left out.
+        var isTruncated = false
+        let text: Slice<UnsafeBufferPointer<UInt8>>
+    }
+
+    mutating func skipSpace() {
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): index += 1
+            default: return
+            }
+        }
+    }
+
+    /// The next byte that is not white space, without taking it; 0 at the end.
+    mutating func peek() -> UInt8 {
+        skipSpace()
+        return index < bytes.count ? bytes[index] : 0
+    }
+
+    mutating func take(_ byte: UInt8) -> Bool {
+        guard peek() == byte, index < bytes.count else { return false }
+        index += 1
+        return true
+    }
+
+    mutating func expect(_ byte: UInt8) throws(PayloadError) {
+        guard take(byte) else { throw unexpected("'\(Character(Unicode.Scalar(byte)))' expected") }
+    }
+
+    mutating func expectEnd() throws(PayloadError) {
+        skipSpace()
+        guard index == bytes.count else { throw unexpected("nothing more expected") }
+    }
+
+    func unexpected(_ what: String) -> PayloadError {
+        .malformed("\(what) at byte \(index)")
+    }
+
+    /// A string's bytes as they stand between the quotes, escapes not resolved.
+    mutating func string() throws(PayloadError) -> Slice<UnsafeBufferPointer<UInt8>> {
+        try expect(UInt8(ascii: "\""))
+        let start = index
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""):
+                index += 1
+                return bytes[start..<index - 1]
+            case UInt8(ascii: "\\"): index += 2
+            case 0..<0x20: throw unexpected("control character in a string")
+            default: index += 1
+            }
+        }
+        throw unexpected("string without an end")
+    }
+
+    /// A number; `nil` when what stands there is another value, which is skipped.
+    mutating func number() throws(PayloadError) -> Number? {
+        let first = peek()
+        guard first == UInt8(ascii: "-") || isDigit(first) else {
+            try skipValue()
+            return nil
+        }
+        let start = index
+        var isNegative = false
+        var mantissa: UInt64 = 0
+        var exponent = 0
+        var isTruncated = false
+        if first == UInt8(ascii: "-") {
+            isNegative = true
+            index += 1
+        }
+        guard index < bytes.count, isDigit(bytes[index]) else { throw unexpected("digit expected") }
+        if bytes[index] == UInt8(ascii: "0"), index + 1 < bytes.count, isDigit(bytes[index + 1]) {
+            throw unexpected("number with a leading zero")
+        }
+        func add(_ digit: UInt8, isFraction: Bool) {
+            if mantissa < 100_000_000_000_000_000 {
+                mantissa = mantissa * 10 + UInt64(digit - UInt8(ascii: "0"))
+                if isFraction { exponent -= 1 }
+            } else {
+                isTruncated = isTruncated || digit != UInt8(ascii: "0")
+                if !isFraction { exponent += 1 }
+            }
+        }
+        while index < bytes.count, isDigit(bytes[index]) {
+            add(bytes[index], isFraction: false)
+            index += 1
+        }
+        if index < bytes.count, bytes[index] == UInt8(ascii: ".") {
+            index += 1
+            guard index < bytes.count, isDigit(bytes[index]) else { throw unexpected("digit expected") }
+            while index < bytes.count, isDigit(bytes[index]) {
+                add(bytes[index], isFraction: true)
+                index += 1
+            }
+        }
+        if index < bytes.count, bytes[index] | 0x20 == UInt8(ascii: "e") {
+            index += 1
+            exponent += try writtenExponent()
+        }
+        return Number(
+            isNegative: isNegative, mantissa: mantissa, exponent: exponent, isTruncated: isTruncated,
+            text: bytes[start..<index])
+    }
+
+    private mutating func writtenExponent() throws(PayloadError) -> Int {
+        var isNegative = false
+        if index < bytes.count, bytes[index] == UInt8(ascii: "-") || bytes[index] == UInt8(ascii: "+") {
+            isNegative = bytes[index] == UInt8(ascii: "-")
+            index += 1
+        }
+        guard index < bytes.count, isDigit(bytes[index]) else { throw unexpected("digit expected") }
+        var value = 0
+        while index < bytes.count, isDigit(bytes[index]) {
+            value = min(9_999, value * 10 + Int(bytes[index] - UInt8(ascii: "0")))
+            index += 1
+        }
+        return isNegative ? -value : value
+    }
+
+    /// Passes over one value of any kind.
+    mutating func skipValue(depth: Int = 0) throws(PayloadError) {
+        guard depth < Self.depthLimit else { throw .tooLarge("nested deeper than \(Self.depthLimit)") }
+        switch peek() {
+        case UInt8(ascii: "\""): _ = try string()
+        case UInt8(ascii: "{"):
+            index += 1
+            if take(UInt8(ascii: "}")) { return }
+            repeat {
+                _ = try string()
+                try expect(UInt8(ascii: ":"))
+                try skipValue(depth: depth + 1)
+            } while take(UInt8(ascii: ","))
+            try expect(UInt8(ascii: "}"))
+        case UInt8(ascii: "["):
+            index += 1
+            if take(UInt8(ascii: "]")) { return }
+            repeat { try skipValue(depth: depth + 1) } while take(UInt8(ascii: ","))
+            try expect(UInt8(ascii: "]"))
+        case UInt8(ascii: "t"): try literal("true")
+        case UInt8(ascii: "f"): try literal("false")
+        case UInt8(ascii: "n"): try literal("null")
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try number()
+        default: throw unexpected("value expected")
+        }
+    }
+
+    private mutating func literal(_ text: StaticString) throws(PayloadError) {
+        guard bytes.count - index >= text.utf8CodeUnitCount,
+            memcmp(bytes.baseAddress! + index, text.utf8Start, text.utf8CodeUnitCount) == 0
+        else { throw unexpected("value expected") }
+        index += text.utf8CodeUnitCount
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
+
+extension JSONScanner.Number {
+    private static let powers: [Double] = (0...22).map { pow(10, Double($0)) }
+
+    /// The nearest double; infinite when it is out of range.
+    ///
+    /// Zero has no sign: a negative one would not survive being stored as text, and results would differ after a restart.
+    var double: Double {
+        guard !isTruncated, mantissa < 1 << 53, (-22...22).contains(exponent) else {
+            let value = Double(String(decoding: text, as: UTF8.self)) ?? .infinity
+            return value == 0 ? 0 : value
+        }
+        guard mantissa > 0 else { return 0 }
+        // Both factors are exact, so one rounding gives the nearest double.
+        let magnitude =
+            exponent < 0 ? Double(mantissa) / Self.powers[-exponent] : Double(mantissa) * Self.powers[exponent]
+        return isNegative ? -magnitude : magnitude
+    }
+
+    /// The number multiplied by a million, as an integer, halves rounded away from zero; `nil` when it does not fit.
+    var millionths: Int64? {
+        guard mantissa > 0 else { return 0 }
+        var value = mantissa
+        var shift = exponent + 6
+        while shift > 0 {
+            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+            guard !overflow else { return nil }
+            value = product
+            shift -= 1
+        }
+        while shift < 0, value > 0 {
+            value = shift == -1 ? (value + 5) / 10 : value / 10
+            shift += 1
+        }
+        guard let result = Int64(exactly: value) else { return nil }
+        return isNegative ? -result : result
+    }
+
+    /// The number when it is a whole one that fits.
+    var integer: Int? { Int(exactly: double) }
+}

@@ -1,0 +1,46 @@
+package import MQTT
+package import Workouts
+
+/// The subscriptions of services: a kind of topic, for every user, in some shards or in all.
+package enum TopicFilter {
+    /// A session topic of every session; of a device's topics, every device's.
+    package enum Sessions: CaseIterable, Sendable {
+        case command, state, samples, locations, metrics, summaryMetrics, request, workout
+
+        fileprivate var levels: String {
+            switch self {
+            case .command: "command"
+            case .state: "state"
+            case .samples: "samples/+"
+            case .locations: "locations/+"
+            case .metrics: "metrics"
+            case .summaryMetrics: "summary/metrics"
+            case .request: "request"
+            case .workout: "workout"
+            }
+        }
+
+        fileprivate var qos: QoS {
+            switch self {
+            case .samples, .locations, .command, .state, .summaryMetrics, .request, .workout: .atLeastOnce
+            case .metrics: .atMostOnce
+            }
+        }
+    }
+
+    /// One subscription for all shards together, otherwise one for each.
+    package static func sessions(_ topic: Sessions, shards: Set<Shard>) -> [MQTTSubscription] {
+        let all = shards.count == 256
+        return (all ? ["+"] : shards.sorted().map(\.description)).map { shard in
+            MQTTSubscription(filter: "\(Topic.root)/\(shard)/+/+/\(topic.levels)", qos: topic.qos)
+        }
+    }
+
+    /// `current` of every user.
+    package static let current = MQTTSubscription(filter: "\(Topic.root)/u/+/current", qos: .atLeastOnce)
+
+    /// One topic by its name.
+    package static func topic(_ topic: Topic) -> MQTTSubscription {
+        MQTTSubscription(filter: topic.name, qos: topic.qos)
+    }
+}

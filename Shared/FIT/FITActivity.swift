@@ -1,0 +1,87 @@
+/// A recorded activity, as its FIT file tells it. Sessions, laps, records and timer events stand in the order of the
+/// file; devices write them in the order of time, editors need not. Times are Unix seconds.
+package struct FITActivity: Sendable {
+    /// The file's sessions, at least one. A triathlon has one for each sport.
+    package let sessions: [Session]
+    package let laps: [Lap]
+    package let records: [Record]
+    package let timerEvents: [TimerEvent]
+
+    /// The first session.
+    package var session: Session { sessions[0] }
+
+    /// Messages that lack the time that places them are left out. Throws `noSession` when no session says when it
+    /// started.
+    package init(_ file: FITFile) throws(FITError) {
+        func all<Part>(_ global: UInt16, _ part: (FITMessage) -> Part?) -> [Part] {
+            file.messages.lazy.filter { $0.global == global }.compactMap(part)
+        }
+        sessions = all(FITProfile.Session.global, Session.init)
+        laps = all(FITProfile.Lap.global, Lap.init)
+        records = all(FITProfile.Record.global, Record.init)
+        timerEvents = all(FITProfile.Event.global, TimerEvent.init)
+        guard !sessions.isEmpty else { throw .noSession }
+    }
+}
+
+extension FITActivity {
+    /// One moment's measurements. Absent is what the device did not measure.
+    package struct Record: Equatable, Sendable {
+        package let time: Double
+        /// Degrees, WGS 84.
+        package let latitude: Double?
+        package let longitude: Double?
+        /// Metres.
+        package let altitude: Double?
+        /// Beats a minute.
+        package let heartRate: Double?
+        /// Revolutions a minute, for running and walking strides a minute (half the steps), its fraction included.
+        package let cadence: Double?
+        /// Metres since the recording began.
+        package let distance: Double?
+        /// Metres a second.
+        package let speed: Double?
+        /// Watts.
+        package let power: Double?
+        /// °C.
+        package let temperature: Double?
+
+        init?(_ message: FITMessage) {
+            typealias Field = FITProfile.Record
+            guard let time = message.timestamp else { return nil }
+            self.time = time
+            latitude = message.number(Field.latitude)
+            longitude = message.number(Field.longitude)
+            altitude = message.number(Field.enhancedAltitude) ?? message.number(Field.altitude)
+            heartRate = message.number(Field.heartRate)
+            cadence = message.number(Field.cadence).map { $0 + (message.number(Field.fractionalCadence) ?? 0) }
+            distance = message.number(Field.distance)
+            speed = message.number(Field.enhancedSpeed) ?? message.number(Field.speed)
+            power = message.number(Field.power)
+            temperature = message.number(Field.temperature)
+        }
+    }
+
+    /// The device's timer was started or stopped.
+    package struct TimerEvent: Equatable, Sendable {
+        /// Raw values are those of FIT's event types.
+        package enum Kind: Int, Sendable {
+            case start = 0
+            case stop = 1
+            case stopAll = 4
+            case stopDisable = 8
+            case stopDisableAll = 9
+        }
+
+        package let time: Double
+        package let kind: Kind
+
+        init?(_ message: FITMessage) {
+            guard message.integer(FITProfile.Event.event) == 0, let time = message.timestamp,
+                let kind = message.integer(FITProfile.Event.type).flatMap(Kind.init)
+            else { return nil }
+            self.time = time
+            self.kind = kind
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import CMosquitto
+
+/// Received messages on their way into a batch: all payloads in one array, each topic one string.
+struct BatchCollector {
+    private struct Entry {
+        var topic: String
+        var payload: Range<Int>
+        var qos: QoS
+        var retain: Bool
+    }
+
+    private let payloadLimit: Int
+    private var topics = TopicTable()
+    private var bytes: [UInt8] = []
+    private var entries: [Entry] = []
+    /// Whether there is a subscriber to collect for.
+    var isOpen = false
+    private(set) var needsAcknowledgement = false
+    private var dropped = Dropped()
+
+    /// Messages that no consumer will see, counted since the last ``takeDropped()``.
+    struct Dropped: Equatable {
+        var tooLarge = 0
+        var unsubscribed = 0
+    }
+
+    init(payloadLimit: Int) {
+        self.payloadLimit = payloadLimit
+    }
+
+    var total: BatchGate.Collected {
+        BatchGate.Collected(messages: entries.count, bytes: bytes.count, needsAcknowledgement: needsAcknowledgement)
+    }
+
+    mutating func append(_ message: mosquitto_message) {
+        guard isOpen else {
+            dropped.unsubscribed += 1
+            return
+        }
+        let length = Int(message.payloadlen)
+        guard length <= payloadLimit else {
+            dropped.tooLarge += 1
+            return
+        }
+        let start = bytes.count
+        bytes.append(contentsOf: UnsafeRawBufferPointer(start: message.payload, count: length))
+        if message.qos > 0 { needsAcknowledgement = true }
+        entries.append(
+            Entry(
+                topic: topics.string(message.topic), payload: start..<bytes.count,
+                qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain))
+    }
+
+    /// Takes what was collected.
+    mutating func take() -> [MQTTMessage] {
+        let messages = entries.map {
+            MQTTMessage(topic: $0.topic, payload: bytes[$0.payload], qos: $0.qos, retain: $0.retain)
+        }
+        let size = bytes.count
+        bytes = []
+        bytes.reserveCapacity(min(size, 1_024 * 1_024))
+        entries.removeAll(keepingCapacity: true)
+        needsAcknowledgement = false
+        return messages
+    }
+
+    var hasDropped: Bool { dropped != Dropped() }
+
+    mutating func takeDropped() -> Dropped {
+        defer { dropped = Dropped() }
+        return dropped
+    }
+}

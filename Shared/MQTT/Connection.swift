@@ -1,0 +1,226 @@
+import CMosquitto
+import Glibc
+
+/// One connection to the broker from its first SYN on, and the owner of its libmosquitto client, which is destroyed with
+/// it. Each connection has a client of its own, so nothing of an earlier one is ever sent again.
+///
+/// It is confined to the network loop's thread. `threaded` is set all the same: without it libmosquitto writes a PUBACK
+/// before it hands the message over; with it nothing is written before ``write()``.
+final class Connection {
+    /// What the broker said, noted by the callbacks and taken by the loop after each call into the library.
+    enum Event {
+        /// CONNACK with success, and how many QoS 1 messages the broker takes unacknowledged.
+        case accepted(receiveMaximum: Int)
+        case connectionRefused(MQTTError)
+        case granted(packet: Int32, codes: [UInt8])
+        case confirmed(packet: Int32, reason: UInt8)
+        /// The broker's DISCONNECT.
+        case disconnected(MQTTError)
+    }
+
+    private let handle: OpaquePointer
+    private let version: MQTTConfiguration.Version
+    private let isTLS: Bool
+    /// Collects the received messages.
+    var collector: BatchCollector
+    private var events: [Event] = []
+    private var packetsRead = 0
+    private var latestLog = ""
+    private var isAccepted = false
+    /// TCP is open.
+    private(set) var hasWritten = false
+
+    private static let library = mosquitto_lib_init()
+
+    /// Prepares the client; nothing is sent yet.
+    init(_ configuration: MQTTConfiguration) throws(MQTTError) {
+        _ = Self.library
+        guard let handle = mosquitto_new(configuration.clientID, true, nil) else {
+            throw .invalid("client id: \(String(cString: strerror(errno)))")
+        }
+        self.handle = handle
+        version = configuration.version
+        isTLS = configuration.tls != nil
+        collector = BatchCollector(payloadLimit: configuration.payloadLimit)
+        mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
+        setCallbacks(handle)
+        try configure(configuration)
+    }
+
+    deinit {
+        mosquitto_destroy(handle)
+    }
+
+    private func configure(_ configuration: MQTTConfiguration) throws(MQTTError) {
+        let version = configuration.version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+        try check(mosquitto_threaded_set(handle, true), "threads")
+        try check(mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, version), "version")
+        try check(mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1), "TCP_NODELAY")
+        try check(
+            mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(configuration.batchLimit)), "batch limit")
+        try check(
+            mosquitto_int_option(handle, MOSQ_OPT_SEND_MAXIMUM, Int32(configuration.publishWindow)), "publish window")
+        if let username = configuration.username {
+            try check(mosquitto_username_pw_set(handle, username, configuration.password?.value), "user")
+        }
+        if let will = configuration.will {
+            let result = will.payload.withUnsafeBytes {
+                mosquitto_will_set(
+                    handle, will.topic, Int32($0.count), $0.baseAddress, Int32(will.qos.rawValue), will.retain)
+            }
+            try check(result, "will")
+        }
+        if let tls = configuration.tls {
+            // libmosquitto 2.0.11 takes certificate files only along with an authority, hence the folder.
+            let systemAuthorities: Int32 = tls.caFile == nil ? 1 : 0
+            let folder = tls.caFile == nil ? "/etc/ssl/certs" : nil
+            try check(mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, systemAuthorities), "authorities")
+            // An encrypted key is not supported; without the callback OpenSSL would ask for its password on the terminal.
+            try check(
+                mosquitto_tls_set(handle, tls.caFile, folder, tls.certificateFile, tls.keyFile) { _, _, _, _ in 0 },
+                "certificate files")
+            let verifyPeer: Int32 = 1
+            try check(mosquitto_tls_opts_set(handle, verifyPeer, nil, nil), "TLS options")
+        }
+    }
+
+    private func check(_ code: Int32, _ setting: String) throws(MQTTError) {
+        guard code != MOSQ_ERR_SUCCESS.rawValue else { return }
+        throw .invalid("\(setting): \(text(code))")
+    }
+
+    // MARK: The network
+
+    /// -1 when closed.
+    var socket: Int32 { mosquitto_socket(handle) }
+    var wantsToWrite: Bool { mosquitto_want_write(handle) }
+    /// TCP is open and TLS speaks: libmosquitto asks to write although it waits for the peer, so polling for that spins.
+    var isShakingHands: Bool { isTLS && hasWritten && !isAccepted }
+
+    /// Begins to connect. Looks the host up, which may block.
+    func open(host: String, port: UInt16, keepAlive: Duration) throws(MQTTError) {
+        let seconds = Int32(clamping: keepAlive.components.seconds)
+        let code = mosquitto_connect_bind_async(handle, host, Int32(port), seconds, nil)
+        guard code != MOSQ_ERR_SUCCESS.rawValue else { return }
+        // The library leaves the resolver's code in errno.
+        throw code == MOSQ_ERR_EAI.rawValue ? .unreachable(String(cString: gai_strerror(errno))) : lossError(code)
+    }
+
+    enum ReadResult {
+        case more
+        case drained
+    }
+
+    /// Reads at least one packet if there is one. Throws when the connection is lost.
+    func read() throws(MQTTError) -> ReadResult {
+        let before = packetsRead
+        let code = mosquitto_loop_read(handle, 1)
+        guard code == MOSQ_ERR_SUCCESS.rawValue, socket >= 0 else { throw lossError(code) }
+        // errno alone does not tell: queueing a PUBACK also writes to a pipe that nobody reads, which fills up.
+        return packetsRead == before ? .drained : .more
+    }
+
+    /// Writes all that is queued, as far as the socket takes it. Throws when the connection is lost.
+    func write() throws(MQTTError) {
+        hasWritten = true
+        let code = mosquitto_loop_write(handle, 1)
+        guard code == MOSQ_ERR_SUCCESS.rawValue, socket >= 0 else { throw lossError(code) }
+    }
+
+    /// Queues a PINGREQ when it is time. Throws when the broker has not answered the last.
+    func keepAlive() throws(MQTTError) {
+        let code = mosquitto_loop_misc(handle)
+        guard code == MOSQ_ERR_SUCCESS.rawValue, socket >= 0 else { throw lossError(code) }
+    }
+
+    // MARK: Packets, queued until `write()`
+
+    /// The packet's id.
+    func subscribe(_ filters: [String], qos: QoS) throws(MQTTError) -> Int32 {
+        var packet: Int32 = 0
+        let code = withCStrings(filters) {
+            mosquitto_subscribe_multiple(handle, &packet, Int32($0.count), $0.baseAddress, Int32(qos.rawValue), 0, nil)
+        }
+        guard code == MOSQ_ERR_SUCCESS.rawValue else { throw .invalid("subscription: \(text(code))") }
+        return packet
+    }
+
+    func unsubscribe(_ filters: [String]) {
+        _ = withCStrings(filters) {
+            mosquitto_unsubscribe_multiple(handle, nil, Int32($0.count), $0.baseAddress, nil)
+        }
+    }
+
+    /// The packet's id, for QoS 0 too.
+    func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
+        var packet: Int32 = 0
+        let code = message.payload.withUnsafeBytes {
+            mosquitto_publish(
+                handle, &packet, message.topic, Int32($0.count), $0.baseAddress, Int32(message.qos.rawValue),
+                message.retain)
+        }
+        guard code == MOSQ_ERR_SUCCESS.rawValue else { throw .invalid(text(code)) }
+        return packet
+    }
+
+    func disconnect() {
+        mosquitto_disconnect(handle)
+    }
+
+    private func withCStrings(
+        _ strings: [String], _ body: (UnsafeBufferPointer<UnsafeMutablePointer<CChar>?>) -> Int32
+    ) -> Int32 {
+        let copies = strings.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return copies.withUnsafeBufferPointer(body)
+    }
+
+    // MARK: Events
+
+    func takeEvents() -> [Event] {
+        guard !events.isEmpty else { return [] }
+        defer { events.removeAll(keepingCapacity: true) }
+        return events
+    }
+
+    func received(_ message: mosquitto_message) {
+        packetsRead += 1
+        collector.append(message)
+    }
+
+    func note(_ event: Event) {
+        packetsRead += 1
+        if case .accepted = event { isAccepted = true }
+        events.append(event)
+    }
+
+    func noteLog(_ line: String) {
+        latestLog = line
+    }
+
+    /// The log tells more about a failing TLS handshake than any code. Later it would only cost time for each message.
+    /// Must not be called inside a callback: the library would deadlock.
+    func stopListeningToLog() {
+        mosquitto_log_callback_set(handle, nil)
+    }
+
+    static func text(reason: UInt8) -> String {
+        String(cString: mosquitto_reason_string(Int32(reason)))
+    }
+
+    func connectionRefusal(_ code: Int32) -> MQTTError {
+        let isVersion3 = version == .v311
+        let text = isVersion3 ? mosquitto_connack_string(code) : mosquitto_reason_string(code)
+        return .refused(reason: UInt8(clamping: code), String(cString: text!))
+    }
+
+    private func lossError(_ code: Int32) -> MQTTError {
+        let reason = code == MOSQ_ERR_SUCCESS.rawValue ? "closed" : text(code)
+        let details = latestLog.isEmpty ? reason : "\(reason): \(latestLog)"
+        return isAccepted ? .connectionLost(details) : .unreachable(details)
+    }
+
+    private func text(_ code: Int32) -> String {
+        code == MOSQ_ERR_ERRNO.rawValue ? String(cString: strerror(errno)) : String(cString: mosquitto_strerror(code))
+    }
+}

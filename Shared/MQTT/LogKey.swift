@@ -1,0 +1,22 @@
+import Logging
+
+/// The metadata keys of this module's log messages.
+enum LogKey: String {
+    case broker
+    case count
+    case delay
+    case error
+    case filter
+}
+
+extension Logger {
+    subscript(key: LogKey) -> Logger.MetadataValue? {
+        get { self[metadataKey: key.rawValue] }
+        set { self[metadataKey: key.rawValue] = newValue }
+    }
+}
+
+/// Metadata with keys of ``LogKey``.
+func metadata(_ pairs: KeyValuePairs<LogKey, String>) -> Logger.Metadata {
+    Logger.Metadata(uniqueKeysWithValues: pairs.map { ($0.key.rawValue, .string($0.value)) })
+}

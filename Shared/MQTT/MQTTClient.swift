@@ -1,0 +1,105 @@
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// A client of an MQTT broker, on libmosquitto.
+///
+/// While ``run()`` runs, a thread of its own holds the connection: it connects, subscribes, reads into batches, writes, and
+/// connects again with growing waits whatever ends the connection or keeps it from coming about.
+package final class MQTTClient: MessageBus, Service {
+    private let configuration: MQTTConfiguration
+    private let logger: Logger
+    private let mailbox = SharedMailbox()
+
+    package init(configuration: MQTTConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Connected, and all subscriptions are granted.
+    package var isReady: Bool { mailbox.withLock { $0.isReady } }
+
+    /// Connects and keeps connected until graceful shutdown, which takes no more messages, waits a moment for the
+    /// subscriber to acknowledge and for what is queued to be confirmed, and disconnects. Cancellation does not wait.
+    ///
+    /// When QoS 1 messages were read and not acknowledged, the connection is closed without writing their PUBACKs; the
+    /// broker then publishes the will.
+    package func run() async throws {
+        let isFirst = mailbox.withLock { mailbox in
+            defer { mailbox.hasStarted = true }
+            return !mailbox.hasStarted
+        }
+        precondition(isFirst, "a client runs once")
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await withCheckedContinuation { runner in
+                    mailbox.withLock { $0.runner = runner }
+                    NetworkLoop.start(configuration: configuration, logger: logger, mailbox: mailbox)
+                }
+            } onGracefulShutdown: {
+                self.stop(.graceful)
+            }
+        } onCancel: {
+            self.stop(.immediate)
+        }
+    }
+
+    private func stop(_ stop: Mailbox.Stop) {
+        let runner = mailbox.change { mailbox in
+            mailbox.stop = max(mailbox.stop ?? stop, stop)
+            // The thread is lost to the resolver for a while and ends by itself; nobody needs to wait for it.
+            guard mailbox.isResolving else { return CheckedContinuation<Void, Never>?.none }
+            return mailbox.runner.take()
+        }
+        runner?.resume()
+    }
+
+    package func withSubscriptions<R: Sendable>(
+        _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
+    ) async throws -> R {
+        let (stream, events) = AsyncStream.makeStream(of: MQTTEvent.self, bufferingPolicy: .bufferingOldest(16))
+        mailbox.change { mailbox in
+            precondition(mailbox.subscriber == nil, "one subscriber at a time")
+            mailbox.subscriber = .init(id: mailbox.nextID(), subscriptions: subscriptions, events: events)
+            if mailbox.hasStopped || mailbox.isDraining { events.finish() }
+        }
+        defer {
+            events.finish()
+            mailbox.change { $0.subscriber = nil }
+        }
+        return try await body(stream)
+    }
+
+    package func publish(_ message: MQTTMessage) async throws(MQTTError) {
+        try await submit([message], goal: .confirmation)
+    }
+
+    package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
+        guard !messages.isEmpty else { return }
+        try await submit(messages, goal: .handover)
+    }
+
+    package func stopReading() {
+        mailbox.change { $0.isDraining = true }
+    }
+
+    private func submit(_ messages: [MQTTMessage], goal: PublishWindow.Goal) async throws(MQTTError) {
+        if let large = messages.first(where: { $0.payload.count > configuration.payloadLimit }) {
+            throw .invalid("a payload of \(large.payload.count) bytes is above the limit")
+        }
+        let id = mailbox.withLock { $0.nextID() }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                switch mailbox.submit(messages, id: id, goal: goal, waiter: waiter) {
+                case .wake: break
+                case .refuse(let error): waiter.resume(returning: .failure(error))
+                }
+                // The handler below found no waiter when the task was cancelled before.
+                if Task.isCancelled { mailbox.cancel(id) }
+            }
+        } onCancel: {
+            mailbox.cancel(id)
+        }
+        try result.get()
+    }
+}

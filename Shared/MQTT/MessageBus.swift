@@ -1,0 +1,29 @@
+/// A client's side of a message broker: ``MQTTClient``, or an in-memory broker's client in tests.
+package protocol MessageBus: Sendable {
+    /// Subscribes, runs `body` with the events and unsubscribes when it returns or throws.
+    ///
+    /// It may be entered before there is a connection; subscriptions are made again on each connect. One call at a time for
+    /// each client: a second is a programmer's error. The stream ends after ``stopReading()``, when the client stops, and
+    /// when the task is cancelled.
+    func withSubscriptions<R: Sendable>(
+        _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
+    ) async throws -> R
+
+    /// Publishes and returns when the broker has acknowledged (QoS 1) or when the message is written (QoS 0).
+    ///
+    /// Cancelling abandons the wait, not the message: it may still arrive.
+    /// - Throws: ``MQTTError/notConnected`` at once without a connection: nothing was sent.
+    ///   ``MQTTError/connectionLost(_:)`` and ``MQTTError/cancelled`` leave the outcome unknown.
+    ///   ``MQTTError/refused(reason:_:)`` when the broker answers with a reason from 0x80; only MQTT 5 has such answers.
+    func publish(_ message: MQTTMessage) async throws(MQTTError)
+
+    /// Hands all messages to the connection in order, waiting only for room in the window of unconfirmed messages.
+    ///
+    /// What fails later is counted and logged. When it throws, some of the messages may have been sent.
+    func send(_ messages: [MQTTMessage]) async throws(MQTTError)
+
+    /// Begins the drain: takes no more messages, delivers those that were read, then ends the event stream.
+    ///
+    /// Publishing goes on. Messages that the broker sends before it has seen the unsubscription are dropped and counted.
+    func stopReading()
+}

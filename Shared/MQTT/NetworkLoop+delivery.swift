@@ -1,0 +1,61 @@
+import CoreMetrics
+import Logging
+
+/// What reaches the subscriber.
+extension NetworkLoop {
+    /// When the collected messages are due, `nil` while none can be delivered.
+    var nextDelivery: Instant? {
+        guard subscriber != nil, !outbox.holdsMessages, stuck == nil else { return nil }
+        return gate.due(isGranted: machine.isEstablished, isDraining: isDraining)
+    }
+
+    func deliver(now: Instant) {
+        guard let subscriber, !hasEndedStream else { return }
+        if let event = stuck {
+            stuck = nil
+            offer(event, to: subscriber)
+        }
+        while stuck == nil, let event = outbox.events.first {
+            switch event {
+            case .connected:
+                offer(.connected, to: subscriber)
+            case .disconnected(let error):
+                offer(.disconnected(error), to: subscriber)
+            case .leftover(let messages):
+                guard !gate.isOutstanding else { return }
+                offer(batch(messages, id: gate.deliverLeftover(now: now)), to: subscriber)
+            }
+            outbox.removeFirst()
+        }
+        guard stuck == nil else { return }
+        if let nextDelivery, nextDelivery <= now, let connection {
+            let id = gate.deliver(now: now)
+            offer(batch(connection.collector.take(), id: id), to: subscriber)
+        }
+        if isDraining, stuck == nil, gate.isEmpty {
+            hasEndedStream = true
+            subscriber.events.finish()
+        }
+    }
+
+    private func batch(_ messages: [MQTTMessage], id: UInt64) -> MQTTEvent {
+        metrics.received.increment(by: messages.count)
+        return .batch(
+            MQTTBatch(messages: messages) { [mailbox] in
+                mailbox.change { $0.acknowledged = max($0.acknowledged ?? id, id) }
+            })
+    }
+
+    private func offer(_ event: MQTTEvent, to subscriber: Mailbox.Subscriber) {
+        guard case .dropped = subscriber.events.yield(event) else { return }
+        stuck = event
+    }
+
+    /// Failed publishes are counted; the first of each kind is worth an operator's attention.
+    func reportFailure(_ error: MQTTError) {
+        metrics.publishFailures.increment()
+        let isNews = reportedFailures.insert(error).inserted
+        logger.log(
+            level: isNews ? .warning : .debug, "Message not published", metadata: metadata([.error: "\(error)"]))
+    }
+}

@@ -1,0 +1,160 @@
+import CoreMetrics
+import Glibc
+
+/// Reading, writing and what the broker says.
+extension NetworkLoop {
+    struct Readiness {
+        var read = false
+        var write = false
+    }
+
+    var mayRead: Bool {
+        guard connection != nil, gate.mayRead, !outbox.holdsMessages else { return false }
+        // In the drain nothing but confirmations is of interest.
+        return !isDraining || !machine.isAccepted || mailbox.withLock { $0.window.awaitsConfirmation }
+    }
+
+    /// Waits for the socket, as far as reading and writing are allowed, and for the mailbox.
+    func poll(timeout: Duration) -> Readiness {
+        var events: Int16 = 0
+        if let connection {
+            if mayRead { events |= Int16(POLLIN) }
+            if gate.mayWrite, connection.wantsToWrite, !connection.isShakingHands { events |= Int16(POLLOUT) }
+        }
+        // A socket that nobody waits for is left out: its hang-up would be reported again and again.
+        var descriptors = [
+            pollfd(fd: mailbox.wakeup.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: events == 0 ? -1 : connection?.socket ?? -1, events: events, revents: 0),
+        ]
+        let (seconds, attoseconds) = timeout.components
+        let milliseconds = seconds * 1_000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        Glibc.poll(&descriptors, 2, Int32(clamping: milliseconds))
+        if descriptors[0].revents != 0 { mailbox.wakeup.clear() }
+        let result = Int32(descriptors[1].revents)
+        let isBroken = result & (POLLERR | POLLHUP) != 0
+        return Readiness(
+            read: result & POLLIN != 0 || isBroken && events & Int16(POLLIN) != 0,
+            write: result & POLLOUT != 0 || isBroken && events & Int16(POLLOUT) != 0)
+    }
+
+    func exchange(_ ready: Readiness) {
+        let now = ContinuousClock.now
+        if ready.read || hasUnread { read(now: now) }
+        if ready.write { write(now: now) }
+    }
+
+    /// At most 64 packets, so that a flood does not keep the rest waiting.
+    private func read(now: Instant) {
+        hasUnread = false
+        for _ in 0..<64 {
+            guard mayRead, let connection else {
+                hasUnread = connection != nil
+                return
+            }
+            do {
+                let result = try connection.read()
+                handleEvents(of: connection, now: now)
+                gate.read(connection.collector.total, now: now)
+                if case .drained = result { return }
+            } catch {
+                handleEvents(of: connection, now: now)
+                if self.connection === connection { lose(error, now: now) }
+            }
+        }
+        hasUnread = connection != nil
+    }
+
+    func write(now: Instant) {
+        guard gate.mayWrite, let connection, connection.wantsToWrite else { return }
+        do {
+            try connection.write()
+            handleEvents(of: connection, now: now)
+        } catch {
+            handleEvents(of: connection, now: now)
+            if self.connection === connection { lose(error, now: now) }
+        }
+    }
+
+    /// Writes until the DISCONNECT is out and the socket closed, for at most half a second.
+    func writeAll(of connection: Connection) {
+        let deadline = ContinuousClock.now + .milliseconds(500)
+        while connection.socket >= 0, ContinuousClock.now < deadline {
+            guard (try? connection.write()) != nil, connection.socket >= 0 else { return }
+            var descriptor = pollfd(fd: connection.socket, events: Int16(POLLOUT), revents: 0)
+            Glibc.poll(&descriptor, 1, 100)
+        }
+    }
+
+    /// Moves waiting messages into the connection as far as the window has room. A packet id is known to the window before
+    /// anything is read or written again.
+    func publishWaiting() {
+        guard machine.isAccepted, let connection else { return }
+        let completions = mailbox.withLock { mailbox in
+            var completions: [PublishWindow.Completion] = []
+            while let next = mailbox.window.next() {
+                do throws(MQTTError) {
+                    let packet = try connection.publish(next.message)
+                    if let completion = mailbox.window.handedOver(next, as: packet) { completions.append(completion) }
+                } catch {
+                    completions.append(mailbox.window.failed(next, error))
+                }
+            }
+            return completions
+        }
+        for case .failure(let error) in completions.map(\.result) { reportFailure(error) }
+        mailbox.complete(completions)
+    }
+
+    private func handleEvents(of connection: Connection, now: Instant) {
+        var confirmations: [(packet: Int32, reason: UInt8)] = []
+        for event in connection.takeEvents() where self.connection === connection {
+            switch event {
+            case .accepted(let receiveMaximum):
+                accepted(receiveMaximum: receiveMaximum, now: now)
+            case .connectionRefused(let error), .disconnected(let error):
+                lose(error, now: now)
+            case .granted(let packet, let codes):
+                switch machine.granted(packet, codes: codes) {
+                case .none: break
+                case .announce: announce()
+                case .giveUp(let error): lose(error, now: now)
+                }
+            case .confirmed(let packet, let reason):
+                confirmations.append((packet, reason))
+            }
+        }
+        confirm(confirmations)
+        countDropped(of: connection)
+    }
+
+    private func confirm(_ confirmations: [(packet: Int32, reason: UInt8)]) {
+        guard !confirmations.isEmpty else { return }
+        let actions = mailbox.withLock { mailbox in
+            confirmations.map { (mailbox.window.confirmed($0.packet), result(of: $0.reason)) }
+        }
+        var completions: [PublishWindow.Completion] = []
+        for (action, result) in actions {
+            switch action {
+            case .none: continue
+            case .unobserved: break
+            case .complete(let id): completions.append(.init(id: id, result: result))
+            }
+            switch result {
+            case .success: metrics.sent.increment()
+            case .failure(let error): reportFailure(error)
+            }
+        }
+        mailbox.complete(completions)
+    }
+
+    private func result(of reason: UInt8) -> Result<Void, MQTTError> {
+        reason < 0x80 ? .success(()) : .failure(.refused(reason: reason, Connection.text(reason: reason)))
+    }
+
+    private func countDropped(of connection: Connection) {
+        guard connection.collector.hasDropped else { return }
+        let dropped = connection.collector.takeDropped()
+        metrics.droppedUnsubscribed.increment(by: dropped.unsubscribed)
+        metrics.droppedTooLarge.increment(by: dropped.tooLarge)
+    }
+}

@@ -1,0 +1,269 @@
+import CoreMetrics
+import Foundation
+import Logging
+
+/// The thread that holds a client's connections. Everything here but the mailbox is confined to it.
+///
+/// The decisions are those of its machines; it performs them.
+final class NetworkLoop {
+    typealias Instant = ContinuousClock.Instant
+
+    let configuration: MQTTConfiguration
+    let logger: Logger
+    let mailbox: SharedMailbox
+    let metrics = ClientMetrics()
+
+    var machine: ConnectionMachine
+    var gate: BatchGate
+    var outbox = EventOutbox()
+    var connection: Connection?
+    var subscriber: Mailbox.Subscriber?
+    /// An event that did not fit into the subscriber's stream.
+    var stuck: MQTTEvent?
+    var isDraining = false
+    var hasEndedStream = false
+    /// Reading ended before the socket was drained.
+    var hasUnread = false
+
+    private var random = SystemRandomNumberGenerator()
+    /// Reported once until the next success.
+    private var reportedLosses: Set<MQTTError> = []
+    var reportedFailures: Set<MQTTError> = []
+    private var hasConnectedBefore = false
+    private var wasReady = false
+    private var stopDeadline: Instant?
+    private var nextKeepAlive: Instant
+    /// How long a graceful stop waits for the subscriber and for confirmations.
+    private static let flushTime = Duration.seconds(2)
+
+    private init(configuration: MQTTConfiguration, logger: Logger, mailbox: SharedMailbox) {
+        self.configuration = configuration
+        self.logger = logger
+        self.mailbox = mailbox
+        let now = ContinuousClock.now
+        let backoff = Backoff(minimum: configuration.backoffMinimum, maximum: configuration.backoffMaximum)
+        machine = ConnectionMachine(backoff: backoff, timeout: configuration.connectTimeout, now: now)
+        gate = BatchGate(
+            messageLimit: configuration.batchLimit, byteLimit: configuration.batchByteLimit,
+            interval: configuration.batchInterval)
+        nextKeepAlive = now
+    }
+
+    /// Starts the thread, which ends after a stop is asked for in the mailbox.
+    static func start(configuration: MQTTConfiguration, logger: Logger, mailbox: SharedMailbox) {
+        let thread = Thread { NetworkLoop(configuration: configuration, logger: logger, mailbox: mailbox).run() }
+        thread.name = "mqtt"
+        thread.start()
+    }
+
+    private func run() {
+        while true {
+            let now = ContinuousClock.now
+            takeRequests(now: now)
+            advance(now: now)
+            publishWaiting()
+            reportReadiness()
+            deliver(now: now)
+            if connection?.hasWritten == true { write(now: now) }
+            if let stopDeadline, isFlushed || now >= stopDeadline { break }
+            let ready = poll(timeout: timeout(now: now))
+            exchange(ready)
+        }
+        finish()
+    }
+
+    // MARK: Requests
+
+    private func takeRequests(now: Instant) {
+        let requests = mailbox.withLock { mailbox in
+            (mailbox.subscriber, mailbox.acknowledged.take(), mailbox.isDraining, mailbox.stop)
+        }
+        if let acknowledged = requests.1 { gate.acknowledged(acknowledged) }
+        if requests.0?.id != subscriber?.id {
+            if subscriber != nil { subscriberLeft(now: now) }
+            if let entering = requests.0 { subscriberEntered(entering, now: now) }
+        }
+        if requests.2 || requests.3 != nil { drain() }
+        if let stop = requests.3 {
+            stopDeadline = stop == .immediate ? now : stopDeadline ?? now + Self.flushTime
+        }
+    }
+
+    private func subscriberEntered(_ entering: Mailbox.Subscriber, now: Instant) {
+        subscriber = entering
+        guard !isDraining else { return }
+        connection?.collector.isOpen = true
+        perform(machine.subscriberEntered(entering.subscriptions, now: now), now: now)
+    }
+
+    private func subscriberLeft(now: Instant) {
+        if !isDraining { unsubscribe() }
+        subscriber = nil
+        stuck = nil
+        outbox.removeAll()
+        machine.subscriberLeft()
+        connection?.collector.isOpen = false
+        _ = connection?.collector.take()
+        if gate.subscriberLeft() == .closeConnection {
+            lose(.connectionLost("the subscriber left messages unacknowledged"), now: now)
+        }
+    }
+
+    private func drain() {
+        guard !isDraining else { return }
+        isDraining = true
+        unsubscribe()
+        connection?.collector.isOpen = false
+    }
+
+    private func unsubscribe() {
+        guard machine.isAccepted, let filters = subscriber?.subscriptions.map(\.filter), !filters.isEmpty else {
+            return
+        }
+        connection?.unsubscribe(filters)
+    }
+
+    // MARK: The connection
+
+    private func advance(now: Instant) {
+        switch machine.tick(now: now) {
+        case .none: break
+        case .connect: connect(now: now)
+        case .giveUp(let error): lose(error, now: now)
+        }
+        guard let connection, now >= nextKeepAlive else { return }
+        nextKeepAlive = now + .seconds(1)
+        do {
+            try connection.keepAlive()
+        } catch {
+            lose(error, now: now)
+        }
+    }
+
+    private func connect(now: Instant) {
+        // A stop that comes while the resolver blocks this thread does not wait for it.
+        let isStopping = mailbox.withLock { mailbox in
+            mailbox.isResolving = mailbox.stop == nil
+            return !mailbox.isResolving
+        }
+        guard !isStopping else { return }
+        defer { mailbox.withLock { $0.isResolving = false } }
+        do {
+            let connection = try Connection(configuration)
+            connection.collector.isOpen = subscriber != nil && !isDraining
+            try connection.open(
+                host: configuration.host, port: configuration.port, keepAlive: configuration.keepAlive)
+            self.connection = connection
+        } catch {
+            lose(error, now: now)
+        }
+    }
+
+    /// The connection is gone or useless. Messages that were read reach the subscriber before the news.
+    func lose(_ error: MQTTError, now: Instant) {
+        let wasEstablished = machine.isEstablished
+        // A connection that is lost in the same breath is announced first.
+        if wasEstablished { deliver(now: now) }
+        let leftover = connection?.collector.take() ?? []
+        connection = nil
+        hasUnread = false
+        gate.connectionLost()
+        if wasEstablished, subscriber != nil, !hasEndedStream { outbox.disconnected(error, leftover: leftover) }
+        let delay = machine.lost(now: now, using: &random)
+        let details = metadata([
+            .broker: "\(configuration.host):\(configuration.port)", .error: "\(error)", .delay: "\(delay)",
+        ])
+        let isNews = reportedLosses.insert(error).inserted
+        switch error {
+        case .subscriptionRefused where isNews, .invalid where isNews:
+            logger.error("Connection unusable", metadata: details)
+        case _ where isNews: logger.warning("Connection lost or refused", metadata: details)
+        default: logger.debug("Connection lost or refused again", metadata: details)
+        }
+        reportReadiness()
+        mailbox.complete(mailbox.withLock { $0.window.disconnected(.connectionLost("\(error)")) })
+    }
+
+    func perform(_ action: ConnectionMachine.SubscribeAction, now: Instant) {
+        switch action {
+        case .none: break
+        case .announce: announce()
+        case .subscribe(let subscriptions): subscribe(subscriptions, now: now)
+        }
+    }
+
+    /// A packet carries filters of one QoS; brokers limit its length.
+    private func subscribe(_ subscriptions: [MQTTSubscription], now: Instant) {
+        for qos in [QoS.atMostOnce, .atLeastOnce] {
+            var rest = subscriptions.filter { $0.qos == qos }[...]
+            while !rest.isEmpty, let connection {
+                let packet = Array(rest.prefix(64))
+                rest = rest.dropFirst(64)
+                do {
+                    machine.sent(packet, as: try connection.subscribe(packet.map(\.filter), qos: qos))
+                } catch {
+                    lose(error, now: now)
+                }
+            }
+        }
+    }
+
+    func announce() {
+        reportedLosses.removeAll()
+        if subscriber != nil, !isDraining { outbox.connected() }
+    }
+
+    func accepted(receiveMaximum: Int, now: Instant) {
+        connection?.stopListeningToLog()
+        if hasConnectedBefore { metrics.reconnects.increment() }
+        hasConnectedBefore = true
+        let capacity = min(configuration.publishWindow, receiveMaximum)
+        mailbox.withLock { $0.window.connected(capacity: capacity) }
+        if subscriber == nil || isDraining { reportedLosses.removeAll() }
+        perform(machine.accepted(subscriptions: isDraining ? nil : subscriber?.subscriptions, now: now), now: now)
+    }
+
+    private func reportReadiness() {
+        let isReady = machine.isEstablished
+        guard isReady != wasReady else { return }
+        wasReady = isReady
+        mailbox.withLock { $0.isReady = isReady }
+    }
+
+    // MARK: The end
+
+    private var isFlushed: Bool {
+        guard let connection, machine.isAccepted else { return true }
+        return subscriber == nil && gate.mayWrite && !connection.wantsToWrite && mailbox.withLock { $0.window.isIdle }
+    }
+
+    private func timeout(now: Instant) -> Duration {
+        if hasUnread, mayRead { return .zero }
+        var next = now + .seconds(1)
+        if let deadline = machine.deadline { next = min(next, deadline) }
+        if let due = nextDelivery { next = min(next, due) }
+        if let stopDeadline { next = min(next, stopDeadline) }
+        if connection?.isShakingHands == true { next = min(next, now + .milliseconds(10)) }
+        return max(next - now, .zero)
+    }
+
+    /// Disconnect, loop ends, destroy. Without the DISCONNECT when that would write PUBACKs of messages nobody committed.
+    private func finish() {
+        if let connection, machine.isAccepted, gate.mayWrite {
+            connection.disconnect()
+            writeAll(of: connection)
+        }
+        connection = nil
+        let (completions, events, runner) = mailbox.withLock { mailbox in
+            mailbox.hasStopped = true
+            mailbox.isReady = false
+            return (
+                mailbox.window.disconnected(.connectionLost("the client has stopped")), mailbox.subscriber?.events,
+                mailbox.runner.take()
+            )
+        }
+        mailbox.complete(completions)
+        events?.finish()
+        runner?.resume()
+    }
+}

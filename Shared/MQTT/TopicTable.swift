@@ -1,0 +1,54 @@
+import Glibc
+
+/// Turns the topics of received messages into strings, one string for each topic however often it comes.
+struct TopicTable {
+    private var topics: [UInt64: String] = [:]
+    private var latest = ""
+    private let limit: Int
+
+    init(limit: Int = 65_536) {
+        self.limit = limit
+    }
+
+    mutating func string(_ topic: UnsafePointer<CChar>) -> String {
+        let bytes = UnsafeRawBufferPointer(start: topic, count: strlen(topic))
+        if matches(latest, bytes) { return latest }
+        latest = lookUp(bytes)
+        return latest
+    }
+
+    private mutating func lookUp(_ bytes: UnsafeRawBufferPointer) -> String {
+        let key = hash(bytes)
+        if let known = topics[key], matches(known, bytes) { return known }
+        // Topics come from outside, so their number is bounded; a collision only costs the earlier one its place.
+        if topics.count >= limit { topics.removeAll(keepingCapacity: true) }
+        let string = String(decoding: bytes, as: UTF8.self)
+        topics[key] = string
+        return string
+    }
+
+    private func matches(_ string: String, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard string.utf8.count == bytes.count else { return false }
+        return string.utf8.withContiguousStorageIfAvailable { known in
+            guard let known = known.baseAddress, let bytes = bytes.baseAddress else { return true }
+            return memcmp(known, bytes, string.utf8.count) == 0
+        } ?? false
+    }
+
+    /// Eight bytes at a time; the keys are hashed again by the dictionary.
+    private func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        let prime: UInt64 = 0x9E37_79B9_7F4A_7C15
+        var hash = UInt64(bytes.count) &* prime
+        var offset = 0
+        while offset + 8 <= bytes.count {
+            hash = (hash ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) &* prime
+            hash ^= hash &>> 32
+            offset += 8
+        }
+        while offset < bytes.count {
+            hash = (hash ^ UInt64(bytes[offset])) &* prime
+            offset += 1
+        }
+        return hash
+    }
+}

@@ -1,0 +1,33 @@
+import Synchronization
+
+/// One thing a service needs before it can do its work.
+package struct ReadinessCheck: Sendable {
+    /// What `/readyz` calls it: `broker`, `store`.
+    package let name: String
+    package let check: @Sendable () async -> Bool
+
+    package init(_ name: String, check: @escaping @Sendable () async -> Bool) {
+        self.name = name
+        self.check = check
+    }
+}
+
+/// What has to be so before the service is ready. Parts add theirs while they are built.
+package final class Readiness: Sendable {
+    private let checks = Mutex<[ReadinessCheck]>([])
+
+    package init() {}
+
+    package func add(_ name: String, check: @escaping @Sendable () async -> Bool) {
+        checks.withLock { $0.append(ReadinessCheck(name, check: check)) }
+    }
+
+    /// The names of what is not ready, in the order in which they were added; empty when the service is ready.
+    package func missing() async -> [String] {
+        var missing: [String] = []
+        for check in checks.withLock({ $0 }) where await !check.check() {
+            missing.append(check.name)
+        }
+        return missing
+    }
+}

@@ -1,0 +1,29 @@
+package import Logging
+package import MQTT
+
+/// What a service is built with.
+package struct ServiceContext: Sendable {
+    /// The settings, checked.
+    package var configuration: ServiceConfiguration
+    /// Labelled with the service's name.
+    package var logger: Logger
+    /// The broker. It runs beside the services and outlives them.
+    package var bus: any MessageBus
+    package var clock: any WallClock
+    /// Where parts say what has to be so before the service is ready; the broker's connection is there already.
+    package var readiness: Readiness
+    /// Where parts say what their metrics mean.
+    package var metrics: PrometheusMetrics
+
+    package init(
+        configuration: ServiceConfiguration, logger: Logger, bus: any MessageBus, clock: any WallClock = SystemClock(),
+        readiness: Readiness = Readiness(), metrics: PrometheusMetrics = PrometheusMetrics()
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.bus = bus
+        self.clock = clock
+        self.readiness = readiness
+        self.metrics = metrics
+    }
+}

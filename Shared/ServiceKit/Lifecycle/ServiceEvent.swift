@@ -1,0 +1,69 @@
+import AsyncAlgorithms
+package import MQTT
+import ServiceLifecycle
+package import Storage
+package import Workouts
+
+/// What a service reacts to, one after the other.
+package enum ServiceEvent: Sendable {
+    /// Shards came or went. The first event of all says what is owned at the start.
+    case ownership(OwnershipChange)
+    /// Connected with all subscriptions granted: publish everything retained again.
+    case connected
+    /// What is published until `connected` is lost.
+    case disconnected
+    /// Commit, acknowledge, then publish.
+    case batch(MQTTBatch)
+    /// Time has passed: ten times a second.
+    case tick
+}
+
+extension ServiceContext {
+    /// How often time is looked at.
+    private static let tickInterval = Duration.milliseconds(100)
+
+    /// Runs a service's loop: what the store gave it, then what comes from the bus and the clock, one event at a time.
+    ///
+    /// On graceful shutdown reading stops, what was read is handled, and then it returns.
+    ///
+    /// - Parameter subscriptions: what to subscribe to for the shards that are owned.
+    package func serve(
+        store: any Store, subscriptions: (Set<Shard>) -> [MQTTSubscription],
+        _ handle: (ServiceEvent) async throws -> Void
+    ) async throws {
+        try await serve(store: store, clock: clock, subscriptions: subscriptions, handle)
+    }
+
+    private func serve(
+        store: any Store, clock: some WallClock, subscriptions: (Set<Shard>) -> [MQTTSubscription],
+        _ handle: (ServiceEvent) async throws -> Void
+    ) async throws {
+        var changes = store.ownership.makeAsyncIterator()
+        guard let first = await changes.next(), case .gained(let shards, _) = first else { return }
+        try await handle(.ownership(first))
+        try await withGracefulShutdownHandler {
+            try await bus.withSubscriptions(subscriptions(shards)) { stream in
+                let ends = chain(stream.map(ServiceEvent?.some(event:)), [nil].async)
+                let ticks = AsyncTimerSequence(interval: Self.tickInterval, clock: clock).map { _ in
+                    ServiceEvent?.some(.tick)
+                }
+                for try await event in merge(ends, ticks) {
+                    guard let event else { return }
+                    try await handle(event)
+                }
+            }
+        } onGracefulShutdown: {
+            bus.stopReading()
+        }
+    }
+}
+
+extension ServiceEvent? {
+    fileprivate static func some(event: MQTTEvent) -> Self {
+        switch event {
+        case .connected: .some(.connected)
+        case .disconnected: .some(.disconnected)
+        case .batch(let batch): .some(.batch(batch))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import CoreMetrics
+import Foundation
+import Logging
+import MQTT
+package import ServiceLifecycle
+import UnixSignals
+
+/// Runs what an executable is made of, from its settings to its exit.
+package enum ServiceRunner {
+    /// Resolves the settings, starts log and metrics, builds the services and runs them until they end, SIGTERM or SIGINT.
+    ///
+    /// Health port and broker come first and go last. An executable with a store is a service and announces itself on
+    /// the bus; one without is somebody's client. When one of the built services returns or throws, the others drain. A
+    /// drain takes at most 5 s.
+    /// - Throws: what a service throws, a `SettingError` or a ``DrainError``. Thrown on by a command's `run`, it is
+    ///   printed in one line and the process exits with 1.
+    package static func run(
+        _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil,
+        build: (ServiceContext) async throws -> [any Service]
+    ) async throws {
+        let configuration = try ServiceConfiguration.resolve(
+            name, base, store, environment: ProcessInfo.processInfo.environment)
+        configuration.bootstrapLogging()
+        let metrics = PrometheusMetrics()
+        metrics.describe(MQTTMetricsHelp.texts)
+        MetricsSystem.bootstrap(metrics)
+        try await run(configuration, announced: store != nil, metrics, build)
+    }
+
+    private static func run(
+        _ configuration: ServiceConfiguration, announced: Bool, _ metrics: PrometheusMetrics,
+        _ build: (ServiceContext) async throws -> [any Service]
+    ) async throws {
+        let clock = SystemClock()
+        let logger = Logger(label: configuration.name)
+        var mqtt = configuration.mqtt
+        if announced { mqtt.will = Presence.will(configuration, at: clock.now) }
+        let client = MQTTClient(configuration: mqtt, logger: logger)
+        let presence = Presence(configuration: configuration, clock: clock, bus: client)
+        let context = ServiceContext(
+            configuration: configuration, logger: logger,
+            bus: announced ? AnnouncingBus(bus: client, presence: presence) : client, clock: clock, metrics: metrics)
+        context.readiness.add("broker") { client.isReady }
+
+        var started: Logger.Metadata = [
+            LogKey.version: "\(pacebusVersion)", LogKey.broker: "\(configuration.broker)",
+            LogKey.instance: "\(configuration.instance)",
+        ]
+        if announced {
+            started[LogKey.store] = "\(configuration.store)"
+            started[LogKey.shards] = "\(configuration.shards)"
+        }
+        logger.info("starting", metadata: started)
+
+        var services: [any Service] = []
+        if configuration.httpPort != 0 { services.append(healthPort(context)) }
+        services.append(client)
+        if announced { services.append(presence) }
+        services += try await build(context)
+        try await drain(services, logger)
+    }
+
+    private static func healthPort(_ context: ServiceContext) -> HealthPort {
+        HealthPort(
+            host: context.configuration.httpHost, port: context.configuration.httpPort, readiness: context.readiness,
+            metrics: context.metrics, logger: quiet(context.logger))
+    }
+
+    private static func drain(_ services: [any Service], _ logger: Logger) async throws {
+        var group = ServiceGroupConfiguration(
+            services: services.map {
+                .init(
+                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup)
+            },
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
+        group.maximumGracefulShutdownDuration = .seconds(5)
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch is CancellationError {
+            throw DrainError()
+        }
+    }
+
+    /// Libraries speak at `info` of what no operator asked for.
+    private static func quiet(_ logger: Logger) -> Logger {
+        var quiet = logger
+        if quiet.logLevel == .info { quiet.logLevel = .notice }
+        return quiet
+    }
+}
+
+/// The services did not stop in time and were cut off.
+package struct DrainError: Error, CustomStringConvertible {
+    package var description: String { "the services did not stop within 5 s and were cut off" }
+}

@@ -1,0 +1,21 @@
+/// The keys of log metadata. Messages are constant; what varies stands under one of these.
+package enum LogKey {
+    package static let address = "address"
+    package static let broker = "broker"
+    package static let bytes = "bytes"
+    package static let client = "client"
+    package static let command = "command"
+    package static let count = "count"
+    package static let device = "device"
+    package static let error = "error"
+    package static let instance = "instance"
+    package static let reason = "reason"
+    package static let revision = "revision"
+    package static let session = "session"
+    package static let shards = "shards"
+    package static let store = "store"
+    package static let stream = "stream"
+    package static let topic = "topic"
+    package static let user = "user"
+    package static let version = "version"
+}

@@ -1,0 +1,50 @@
+import Foundation
+
+/// What Linux says of this process, under the names that Prometheus' own clients use.
+enum ProcessMetrics {
+    static let help = [
+        "process_cpu_seconds_total": "User and system time this process has used, in seconds.",
+        "process_resident_memory_bytes": "Memory of this process that is resident, in bytes.",
+        "process_start_time_seconds": "When this process started, in Unix seconds.",
+    ]
+
+    /// Read anew for each scrape; empty where there is no `/proc`.
+    static func read() -> [String: MetricFamily] {
+        guard let status = fields(ofFile: "/proc/self/stat"), let bootTime else { return [:] }
+        let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
+        let pageSize = Double(sysconf(Int32(_SC_PAGESIZE)))
+        return [
+            "process_cpu_seconds_total": counter(
+                "process_cpu_seconds_total", (status[11] + status[12]) / ticksPerSecond),
+            "process_resident_memory_bytes": gauge("process_resident_memory_bytes", status[21] * pageSize),
+            "process_start_time_seconds": gauge("process_start_time_seconds", bootTime + status[19] / ticksPerSecond),
+        ]
+    }
+
+    private static func counter(_ name: String, _ value: Double) -> MetricFamily {
+        let counter = PrometheusCounter(MetricID(name: name, labels: ""))
+        counter.increment(by: value)
+        return MetricFamily(kind: .counter, series: ["": counter])
+    }
+
+    private static func gauge(_ name: String, _ value: Double) -> MetricFamily {
+        let gauge = PrometheusGauge(MetricID(name: name, labels: ""))
+        gauge.set(value)
+        return MetricFamily(kind: .gauge, series: ["": gauge])
+    }
+
+    /// The fields of proc(5)'s `stat` from the third on: those after the process' name, which may hold anything.
+    private static func fields(ofFile path: String) -> [Double]? {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+            let name = text.lastIndex(of: ")")
+        else { return nil }
+        let fields = text[text.index(after: name)...].split(separator: " ").map { Double($0) ?? 0 }
+        return fields.count > 21 ? fields : nil
+    }
+
+    /// When the machine started, in Unix seconds.
+    private static let bootTime: Double? = {
+        guard let text = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return nil }
+        return text.split(separator: "\n").first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) }
+    }()
+}

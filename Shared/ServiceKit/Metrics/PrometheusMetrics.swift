@@ -1,0 +1,103 @@
+package import CoreMetrics
+import Synchronization
+
+/// Keeps the metrics of the process and renders them for Prometheus.
+///
+/// Names keep to what Prometheus accepts: any other character becomes `_`, a counter ends in `_total`, a timer in
+/// `_seconds`. Two instruments of one name and the same dimensions are one series. Counters and gauges are atomic
+/// words, timers and recorders histograms behind a short lock. To use a name for two kinds is a programmer's error and
+/// traps.
+package final class PrometheusMetrics: MetricsFactory {
+    /// Upper bounds in seconds, from a commit on a fast disk to a lost connection.
+    static let timerBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5, 5, 10, 60]
+    /// Upper bounds of what is counted or weighed: items of a batch, bytes of a payload.
+    static let recorderBounds = [1.0, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000]
+
+    private struct State {
+        var families: [String: MetricFamily] = [:]
+        var help = ProcessMetrics.help
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Says what metrics mean, each under the name that it is rendered with. A metric that nobody described is described
+    /// by the words of its name.
+    package func describe(_ help: [String: String]) {
+        state.withLock { $0.help.merge(help) { $1 } }
+    }
+
+    /// All metrics and those of the process in Prometheus' text format 0.0.4: families by name, series by labels.
+    package func render() -> String {
+        var (families, help) = state.withLock { ($0.families, $0.help) }
+        families.merge(ProcessMetrics.read()) { $1 }
+        return families.sorted { $0.key < $1.key }.map { name, family in
+            family.rendered(name, help: help[name] ?? PrometheusText.words(of: name))
+        }.joined()
+    }
+
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        counter(label, dimensions)
+    }
+
+    package func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        counter(label, dimensions)
+    }
+
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        series(label, suffix: "", dimensions, .gauge) { PrometheusGauge($0) }
+    }
+
+    package func makeRecorder(
+        label: String, dimensions: [(String, String)], aggregate: Bool
+    ) -> any RecorderHandler {
+        guard aggregate else { return series(label, suffix: "", dimensions, .gauge) { PrometheusGauge($0) } }
+        return series(label, suffix: "", dimensions, .histogram) {
+            PrometheusHistogram($0, bounds: PrometheusMetrics.recorderBounds)
+        }
+    }
+
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        series(label, suffix: "_seconds", dimensions, .histogram) {
+            PrometheusHistogram($0, bounds: PrometheusMetrics.timerBounds)
+        }
+    }
+
+    package func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
+    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
+    package func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
+    package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
+    package func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+
+    private func counter(_ label: String, _ dimensions: [(String, String)]) -> PrometheusCounter {
+        series(label, suffix: "_total", dimensions, .counter) { PrometheusCounter($0) }
+    }
+
+    private func series<Series: MetricSeries>(
+        _ label: String, suffix: String, _ dimensions: [(String, String)], _ kind: MetricFamily.Kind,
+        make: (MetricID) -> Series
+    ) -> Series {
+        let id = MetricID(
+            name: PrometheusText.name(label, suffix: suffix), labels: PrometheusText.labels(dimensions))
+        return state.withLock { state in
+            var family = state.families[id.name] ?? MetricFamily(kind: kind)
+            if let known = family.series[id.labels] as? Series { return known }
+            precondition(family.kind == kind, "\(id.name) is a \(family.kind.rawValue) already")
+            let new = make(id)
+            family.series[id.labels] = new
+            state.families[id.name] = family
+            return new
+        }
+    }
+
+    private func remove(_ handler: any AnyObject) {
+        guard let id = (handler as? any MetricSeries)?.id else { return }
+        state.withLock { state in
+            state.families[id.name]?.series[id.labels] = nil
+            if state.families[id.name]?.series.isEmpty == true { state.families[id.name] = nil }
+        }
+    }
+}

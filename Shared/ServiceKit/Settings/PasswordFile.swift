@@ -1,0 +1,49 @@
+import Foundation
+import MQTT
+
+/// A file that holds nothing but a password.
+struct PasswordFile {
+    enum Problem: Error, CustomStringConvertible {
+        case unreadable(String, reason: String)
+        case readableByOthers(String)
+        case empty(String)
+
+        var description: String {
+            switch self {
+            case .unreadable(let path, let reason): "cannot read \(path): \(reason)"
+            case .readableByOthers(let path): "everybody can read \(path); take that right away with chmod o-r"
+            case .empty(let path): "\(path) is empty"
+            }
+        }
+    }
+
+    let path: String
+
+    /// The file's text without line ends at its end.
+    func read() throws(Problem) -> Secret {
+        guard let file = fopen(path, "r") else { throw unreadable() }
+        defer { fclose(file) }
+        guard try permissions() & 0o004 == 0 else { throw .readableByOthers(path) }
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = fread(&bytes, 1, bytes.count, file)
+        guard ferror(file) == 0 else { throw unreadable() }
+        let text = String(decoding: bytes[..<count], as: UTF8.self)
+        let password = text.reversed().drop { $0.isNewline }.reversed()
+        guard !password.isEmpty else { throw .empty(path) }
+        return Secret(String(password))
+    }
+
+    /// Those of the file itself, where the path is a link, as the secrets of containers are.
+    private func permissions() throws(Problem) -> Int {
+        let target = URL(filePath: path).resolvingSymlinksInPath().path
+        do {
+            return try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? Int ?? 0o777
+        } catch {
+            throw .unreadable(path, reason: error.localizedDescription)
+        }
+    }
+
+    private func unreadable() -> Problem {
+        .unreadable(path, reason: String(cString: strerror(errno)))
+    }
+}

@@ -1,0 +1,60 @@
+import Logging
+import MQTT
+package import Workouts
+
+extension ServiceConfiguration {
+    /// Puts flags before environment variables before defaults. A variable that is set to nothing counts as absent.
+    ///
+    /// Touches nothing but the files that settings name: the password is read, the others must be readable.
+    /// - Throws: `SettingError` for the first setting that a process cannot start with.
+    package static func resolve(
+        _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, environment: [String: String],
+        instance: ProcessName = .unique()
+    ) throws(SettingError) -> ServiceConfiguration {
+        var configuration = ServiceConfiguration(name: name, instance: instance)
+        let values = SettingValues(environment: environment)
+        try configuration.mqtt.apply(base, values)
+        configuration.httpHost =
+            try values.value(.httpHost, base.httpHost) { $0.isEmpty ? nil : $0 } ?? configuration.httpHost
+        configuration.httpPort =
+            try values.value(.httpPort, base.httpPort) { UInt16($0).map(Int.init) } ?? configuration.httpPort
+        configuration.logLevel =
+            try values.value(.logLevel, base.logLevel) { Logger.Level(rawValue: $0) } ?? configuration.logLevel
+        configuration.logFormat =
+            try values.value(.logFormat, base.logFormat) { LogFormat(rawValue: $0) } ?? configuration.logFormat
+        if let store {
+            configuration.shards =
+                try values.value(.shards, store.shards) { ShardSelection($0) } ?? configuration.shards
+            if let url = values.text(.storeURL, store.storeURL) {
+                configuration.store = try StoreURL(setting: url)
+            }
+        }
+        return configuration
+    }
+}
+
+extension MQTTConfiguration {
+    fileprivate mutating func apply(_ base: BaseOptions, _ values: SettingValues) throws(SettingError) {
+        let url = try values.mqttURL(base.mqttURL)
+        host = url.host
+        port = url.port
+        username = url.user
+        password = try values.password() ?? url.password
+        version = try values.value(.mqttVersion, base.mqttVersion) { Version(rawValue: $0) } ?? version
+        let files = TLS(
+            caFile: try values.file(.mqttCAFile, base.mqttCAFile),
+            certificateFile: try values.file(.mqttCertFile, base.mqttCertFile),
+            keyFile: try values.file(.mqttKeyFile, base.mqttKeyFile))
+        if (files.certificateFile == nil) != (files.keyFile == nil) {
+            let lone = files.keyFile == nil ? Setting.mqttCertFile : Setting.mqttKeyFile
+            throw SettingError(lone.name, "stands alone; expected \(lone.accepted)")
+        }
+        if !url.isTLS, files != TLS() {
+            throw SettingError(Setting.mqttURL.name, "has no TLS though files for it are given; expected mqtts://…")
+        }
+        tls = url.isTLS ? files : nil
+        if password != nil, username == nil {
+            throw SettingError(Setting.mqttURL.name, "names no user though there is a password")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import ArgumentParser
+
+/// One row of the settings table: a flag, the environment variable of the same name, its default and what it accepts.
+struct Setting: Sendable {
+    /// The flag without its dashes: `http-port`.
+    let flag: String
+    let explanation: String
+    let accepted: String
+    /// The default as `--help` prints it.
+    let standard: String
+
+    /// The environment variable: `HTTP_PORT`.
+    var variable: String { flag.uppercased().replacing("-", with: "_") }
+
+    /// How a message names the setting: the flag and the variable.
+    var name: String { "--\(flag) (\(variable))" }
+
+    var help: ArgumentHelp {
+        ArgumentHelp("\(explanation): \(accepted). (env: \(variable), default: \(standard))")
+    }
+}
+
+extension Setting {
+    static let mqttURL = Setting(
+        flag: "mqtt-url",
+        explanation: "The broker and its user; the password stands in the file named by MQTT_PASSWORD_FILE",
+        accepted: "mqtt://[user@]host[:port], or mqtts:// for TLS", standard: "mqtt://127.0.0.1:1883")
+    static let mqttVersion = Setting(
+        flag: "mqtt-version", explanation: "The protocol's version", accepted: "5 or 3.1.1", standard: "5")
+    static let mqttCAFile = Setting(
+        flag: "mqtt-ca-file", explanation: "The authorities that may sign the broker's certificate",
+        accepted: "a PEM file", standard: "those of the system")
+    static let mqttCertFile = Setting(
+        flag: "mqtt-cert-file", explanation: "The certificate shown to the broker",
+        accepted: "a PEM file, together with --mqtt-key-file", standard: "none")
+    static let mqttKeyFile = Setting(
+        flag: "mqtt-key-file", explanation: "The key of that certificate",
+        accepted: "a PEM file, together with --mqtt-cert-file", standard: "none")
+    static let httpPort = Setting(
+        flag: "http-port", explanation: "The port of /healthz, /readyz and /metrics",
+        accepted: "0 to 65535, where 0 is off", standard: "0")
+    static let httpHost = Setting(
+        flag: "http-host", explanation: "The address that port is opened on", accepted: "an address or a host name",
+        standard: "127.0.0.1")
+    static let logLevel = Setting(
+        flag: "log-level", explanation: "What is logged, and all that is more severe",
+        accepted: "trace, debug, info, notice, warning, error or critical", standard: "info")
+    static let logFormat = Setting(
+        flag: "log-format", explanation: "How a line of the log looks", accepted: "text or json", standard: "text")
+    static let storeURL = Setting(
+        flag: "store-url", explanation: "Where the service keeps its data", accepted: "sqlite:PATH",
+        standard: "sqlite:./data/<executable>.sqlite")
+    static let shards = Setting(
+        flag: "shards", explanation: "The part of all sessions this process works for",
+        accepted: "two hex digits, ranges and lists of them, such as 00-3f,80", standard: "00-ff")
+}
+
+/// A setting that a process cannot start with. Its description is one line that names the setting.
+package struct SettingError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    init(_ name: String, _ problem: String) {
+        description = "\(name): \(problem)"
+    }
+
+    /// `value` is not among what the setting accepts.
+    init(_ setting: Setting, refusing value: String) {
+        self.init(setting.name, "'\(value)' is not accepted; expected \(setting.accepted)")
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import MQTT
+
+/// Looks settings up: the flag, else the environment.
+struct SettingValues {
+    static let passwordVariable = "MQTT_PASSWORD_FILE"
+
+    let environment: [String: String]
+
+    /// What was said of the setting; `nil` when nothing was.
+    func text(_ setting: Setting, _ flag: String?) -> String? {
+        flag ?? variable(setting.variable)
+    }
+
+    /// What was said of the setting as `parse` understands it; `nil` when nothing was said.
+    func value<Value>(
+        _ setting: Setting, _ flag: String?, parse: (String) -> Value?
+    ) throws(SettingError) -> Value? {
+        guard let text = text(setting, flag) else { return nil }
+        guard let value = parse(text) else { throw SettingError(setting, refusing: text) }
+        return value
+    }
+
+    /// The path of a file that can be read; `nil` when none was named.
+    func file(_ setting: Setting, _ flag: String?) throws(SettingError) -> String? {
+        guard let path = text(setting, flag) else { return nil }
+        guard access(path, R_OK) == 0 else {
+            throw SettingError(setting.name, "cannot read '\(path)': \(String(cString: strerror(errno)))")
+        }
+        return path
+    }
+
+    /// The broker's URL. Its errors do not quote it, because it may hold a password.
+    func mqttURL(_ flag: String?) throws(SettingError) -> MQTTURL {
+        let name = Setting.mqttURL.name
+        let url: MQTTURL
+        do {
+            url = try MQTTURL(text(.mqttURL, flag) ?? Setting.mqttURL.standard)
+        } catch {
+            throw SettingError(name, "\(error); expected \(Setting.mqttURL.accepted)")
+        }
+        if flag != nil, url.password != nil {
+            throw SettingError(
+                name,
+                "a password in a flag shows in process lists; put it into the file named by \(Self.passwordVariable)")
+        }
+        return url
+    }
+
+    func password() throws(SettingError) -> Secret? {
+        guard let path = variable(Self.passwordVariable) else { return nil }
+        do {
+            return try PasswordFile(path: path).read()
+        } catch {
+            throw SettingError(Self.passwordVariable, "\(error)")
+        }
+    }
+
+    private func variable(_ name: String) -> String? {
+        environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

@@ -1,0 +1,42 @@
+package import Workouts
+
+/// The shards a process works for, written as two hex digits, ranges and lists of them: `00-3f,80`.
+package struct ShardSelection: Hashable, Sendable, CustomStringConvertible {
+    /// At least one.
+    package let shards: Set<Shard>
+
+    /// Every shard there is: `00-ff`.
+    package static let all = ShardSelection(members: 0...255)
+
+    /// Nothing when `text` holds anything but digits, ranges and lists, or a range that runs backwards.
+    package init?(_ text: String) {
+        var members: Set<UInt8> = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Shard($0) }
+            guard ends.count <= 2, let first = ends[0], let last = ends[ends.count - 1], first <= last else {
+                return nil
+            }
+            members.formUnion(first.value...last.value)
+        }
+        self.init(members: members)
+    }
+
+    private init(members: some Sequence<UInt8>) {
+        shards = Set(members.map { Shard($0) })
+    }
+
+    /// The shortest text that means these shards.
+    package var description: String {
+        var ranges: [ClosedRange<UInt8>] = []
+        for shard in shards.sorted() {
+            if let last = ranges.last, last.upperBound + 1 == shard.value {
+                ranges[ranges.count - 1] = last.lowerBound...shard.value
+            } else {
+                ranges.append(shard.value...shard.value)
+            }
+        }
+        return ranges.map { range in
+            range.count == 1 ? "\(Shard(range.lowerBound))" : "\(Shard(range.lowerBound))-\(Shard(range.upperBound))"
+        }.joined(separator: ",")
+    }
+}

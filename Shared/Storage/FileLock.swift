@@ -1,0 +1,20 @@
+import Foundation
+
+/// Holds a file named `<path>.lock` locked for as long as it lives; the system lets go of it when the process dies.
+final class FileLock: Sendable {
+    private let descriptor: Int32
+
+    init(path: String) throws(StoreError) {
+        let lockPath = path + ".lock"
+        descriptor = open(lockPath, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .notWritable("\(lockPath): \(String(cString: strerror(errno)))") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw .inUse(path: path)
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}

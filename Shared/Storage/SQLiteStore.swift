@@ -1,0 +1,157 @@
+import Foundation
+import GRDB
+package import Workouts
+
+/// A store in one SQLite file: write-ahead log, `synchronous=FULL`, one process at a time.
+package final class SQLiteStore: Store {
+    package let ownership: AsyncStream<OwnershipChange>
+    private let database: DatabasePool
+    private let lock: FileLock
+
+    /// Opens or creates the store, and owns all of `shards` from then on.
+    package init(path: String, schema: StoreSchema, shards: Set<Shard>) throws(StoreError) {
+        let folder = URL(filePath: path).deletingLastPathComponent()
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw .notWritable("\(folder.path): \(error.localizedDescription)")
+        }
+        lock = try FileLock(path: path)
+        var configuration = Configuration()
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+        let epoch: Epoch
+        do {
+            database = try DatabasePool(path: path, configuration: configuration)
+            epoch = try database.write { try Self.open($0, path: path, schema: schema) }
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .notReadable("\(path): \(error)")
+        }
+        let (stream, continuation) = AsyncStream.makeStream(of: OwnershipChange.self)
+        continuation.yield(.gained(shards, epoch))
+        ownership = stream
+    }
+
+    private static func open(_ database: Database, path: String, schema: StoreSchema) throws -> Epoch {
+        try database.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS store (service TEXT NOT NULL, version INTEGER NOT NULL, epoch INTEGER NOT NULL)
+                """)
+        let row = try Row.fetchOne(database, sql: "SELECT service, version, epoch FROM store")
+        let service: String = row?["service"] ?? schema.service
+        let version: Int = row?["version"] ?? 0
+        let epoch: Int64 = (row?["epoch"] ?? 0) + 1
+        guard service == schema.service else { throw StoreError.foreign(path: path, service: service) }
+        guard version <= schema.version else {
+            throw StoreError.newer(path: path, version: version, supported: schema.version)
+        }
+        for collection in schema.steps[version...].joined() {
+            try database.execute(
+                sql: """
+                    CREATE TABLE \(collection.table) (
+                        shard INTEGER NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (shard, key)
+                    ) WITHOUT ROWID
+                    """)
+        }
+        try database.execute(sql: "DELETE FROM store")
+        try database.execute(
+            sql: "INSERT INTO store (service, version, epoch) VALUES (?, ?, ?)",
+            arguments: [schema.service, schema.version, epoch])
+        return Epoch(epoch)
+    }
+
+    package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
+        do {
+            return try await database.write { database in
+                let epoch = try Int64.fetchOne(database.cachedStatement(sql: "SELECT epoch FROM store"))
+                var report = CommitReport()
+                for write in writes {
+                    guard write.epoch.number == epoch else {
+                        report.lostShards.insert(write.shard)
+                        continue
+                    }
+                    try write.apply(to: database)
+                }
+                return report
+            }
+        } catch {
+            throw .notWritable("\(error)")
+        }
+    }
+
+    package func records(
+        in collection: StoreCollection, shards: Set<Shard>
+    ) async throws(StoreError) -> [StoreRecord] {
+        try await read { database in
+            let statement = try database.cachedStatement(
+                sql: "SELECT shard, key, value FROM \(collection.table) WHERE shard = ? ORDER BY key")
+            return try shards.sorted().flatMap { shard in
+                try StoreRecord.all(statement, arguments: [shard.value])
+            }
+        }
+    }
+
+    package func records(
+        in collection: StoreCollection, at keys: [StoreKey]
+    ) async throws(StoreError) -> [StoreRecord] {
+        try await read { database in
+            let statement = try database.cachedStatement(
+                sql: "SELECT shard, key, value FROM \(collection.table) WHERE shard = ? AND key = ?")
+            return try keys.flatMap { try StoreRecord.all(statement, arguments: [$0.shard.value, $0.key]) }
+        }
+    }
+
+    package func records(
+        in collection: StoreCollection, below folders: [StoreFolder]
+    ) async throws(StoreError) -> [StoreRecord] {
+        try await read { database in
+            // "0" follows "/" in ASCII, so the range holds what begins with the path and a slash.
+            let statement = try database.cachedStatement(
+                sql: """
+                    SELECT shard, key, value FROM \(collection.table)
+                    WHERE shard = ? AND key > ? || '/' AND key < ? || '0' ORDER BY key
+                    """)
+            return try folders.flatMap { folder in
+                try StoreRecord.all(statement, arguments: [folder.shard.value, folder.path, folder.path])
+            }
+        }
+    }
+
+    private func read(_ body: @Sendable @escaping (Database) throws -> [StoreRecord]) async throws(StoreError)
+        -> [StoreRecord]
+    {
+        do {
+            return try await database.read(body)
+        } catch {
+            throw .notReadable("\(error)")
+        }
+    }
+}
+
+extension StoreCollection {
+    fileprivate var table: String { "\"collection_\(name)\"" }
+}
+
+extension StoreRecord {
+    fileprivate static func all(_ statement: Statement, arguments: StatementArguments) throws -> [StoreRecord] {
+        try Row.fetchCursor(statement, arguments: arguments).map { row in
+            StoreRecord(shard: Shard(row[0]), key: row[1], value: [UInt8](row[2] as Data))
+        }.reduce(into: []) { $0.append($1) }
+    }
+}
+
+extension StoreWrite {
+    fileprivate func apply(to database: Database) throws {
+        switch change {
+        case .put(let key, let value):
+            let statement = try database.cachedStatement(
+                sql: "INSERT OR REPLACE INTO \(collection.table) (shard, key, value) VALUES (?, ?, ?)")
+            try statement.execute(arguments: [shard.value, key, Data(value)])
+        case .delete(let key):
+            let statement = try database.cachedStatement(
+                sql: "DELETE FROM \(collection.table) WHERE shard = ? AND key = ?")
+            try statement.execute(arguments: [shard.value, key])
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Synchronization
+
+/// A process that a test started; it is ended by its own id.
+package final class ChildProcess: Sendable {
+    package let id: Int32
+    private let exitStatus = Mutex<Int32?>(nil)
+
+    package struct Failure: Error {
+        package var text: String
+    }
+
+    /// Starts a program found on the path; what it prints goes to the file `log`.
+    package init(_ arguments: [String], log: String) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // Sockets of a client under test must not live on in the child: their peers would never see them close.
+        for descriptor in 3..<Int32(1_024) { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        // A thread of the pool may have blocked signals, and what it starts would never see SIGTERM.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        defer { for pointer in pointers { free(pointer) } }
+        var id: Int32 = 0
+        let code = posix_spawnp(&id, arguments[0], &actions, &attributes, &pointers, environ)
+        guard code == 0 else { throw Failure(text: "\(arguments[0]): \(String(cString: strerror(code)))") }
+        self.id = id
+    }
+
+    deinit {
+        end(SIGKILL)
+    }
+
+    /// Sends the signal, unless the process has ended, and waits for its end.
+    package func end(_ signal: Int32) {
+        exitStatus.withLock { status in
+            guard status == nil else { return }
+            kill(id, signal)
+            status = wait()
+        }
+    }
+
+    /// Sends a signal that the process goes on after, such as SIGSTOP.
+    package func send(_ signal: Int32) {
+        exitStatus.withLock { status in
+            if status == nil { kill(id, signal) }
+        }
+    }
+
+    /// Waits for the process to end by itself; its exit status.
+    package func finish() -> Int32 {
+        exitStatus.withLock { status in
+            let result = status ?? wait()
+            status = result
+            return result
+        }
+    }
+
+    private func wait() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(id, &status, 0) < 0 && errno == EINTR {}
+        return (status >> 8) & 0xFF
+    }
+
+    /// Runs a program to its end.
+    package static func run(_ arguments: [String], log: String) throws {
+        let status = try ChildProcess(arguments, log: log).finish()
+        guard status == 0 else {
+            let output = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            throw Failure(text: "\(arguments[0]) ended with \(status): \(output)")
+        }
+    }
+}

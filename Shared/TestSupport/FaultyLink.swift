@@ -1,0 +1,150 @@
+import Foundation
+import Synchronization
+
+/// A stretch of network between clients and a broker that loses, repeats and reorders what MQTT lets it: PUBLISH packets
+/// of QoS 0, both ways. Everything else passes untouched.
+///
+/// A connection that breaks on one side is broken on the other.
+package final class FaultyLink: Sendable {
+    /// How often each fault strikes, of one packet.
+    package struct Faults: Sendable {
+        package var drop = 0.1
+        package var duplicate = 0.1
+        package var delay = 0.1
+
+        package init() {}
+    }
+
+    /// Where clients connect.
+    package let port: UInt16
+    private let listener: Int32
+    private let broker: UInt16
+    private let faults: Faults
+    private let state: Mutex<State>
+
+    private struct State {
+        var random: SeededRandom
+        var packets = 0
+        var descriptors: Set<Int32> = []
+        var isOpen = true
+    }
+
+    package init(to broker: UInt16, faults: Faults = Faults(), random: SeededRandom) throws {
+        self.broker = broker
+        self.faults = faults
+        state = Mutex(State(random: random))
+        (listener, port) = try LoopbackSocket.listen()
+        let thread = Thread { [self] in accept() }
+        thread.start()
+    }
+
+    /// QoS 0 PUBLISH packets that came so far.
+    package var packets: Int { state.withLock(\.packets) }
+
+    /// Ends all connections and takes no more.
+    package func close() {
+        let descriptors = state.withLock { state in
+            state.isOpen = false
+            return state.descriptors
+        }
+        for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    private func accept() {
+        defer { Foundation.close(listener) }
+        while true {
+            let client = Foundation.accept(listener, nil, nil)
+            guard client >= 0 else { return }
+            guard let server = LoopbackSocket.connected(port: broker) else {
+                Foundation.close(client)
+                continue
+            }
+            let isOpen = state.withLock { state in
+                state.descriptors.formUnion([client, server])
+                return state.isOpen
+            }
+            guard isOpen else {
+                Foundation.close(client)
+                Foundation.close(server)
+                return
+            }
+            let ends = Mutex(2)
+            for (from, to) in [(client, server), (server, client)] {
+                let thread = Thread { [self] in
+                    pump(from, to)
+                    for descriptor in [from, to] { shutdown(descriptor, Int32(SHUT_RDWR)) }
+                    let isLast = ends.withLock { left in
+                        left -= 1
+                        return left == 0
+                    }
+                    guard isLast else { return }
+                    state.withLock { $0.descriptors.subtract([client, server]) }
+                    for descriptor in [from, to] { Foundation.close(descriptor) }
+                }
+                thread.start()
+            }
+        }
+    }
+
+    private func pump(_ from: Int32, _ to: Int32) {
+        var received: [UInt8] = []
+        var delayed: [(packet: [UInt8], after: Int)] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = recv(from, &buffer, buffer.count, 0)
+            guard count > 0 else { return }
+            received += buffer[..<count]
+            while let length = Self.packetLength(received) {
+                let packet = Array(received[..<length])
+                received.removeFirst(length)
+                var sent = copies(packet, &delayed)
+                delayed = delayed.map { ($0.packet, $0.after - 1) }
+                sent += delayed.filter { $0.after <= 0 }.map(\.packet)
+                delayed.removeAll { $0.after <= 0 }
+                for packet in sent where !Self.send(packet, to) { return }
+            }
+        }
+    }
+
+    /// What becomes of a packet now.
+    private func copies(_ packet: [UInt8], _ delayed: inout [(packet: [UInt8], after: Int)]) -> [[UInt8]] {
+        guard packet[0] & 0xF6 == 0x30 else { return [packet] }
+        let (roll, distance) = state.withLock { state in
+            state.packets += 1
+            return (Double.random(in: 0..<1, using: &state.random), Int.random(in: 2...6, using: &state.random))
+        }
+        if roll < faults.drop { return [] }
+        if roll < faults.drop + faults.duplicate { return [packet, packet] }
+        if roll < faults.drop + faults.duplicate + faults.delay {
+            delayed.append((packet, distance))
+            return []
+        }
+        return [packet]
+    }
+
+    /// The bytes of the first packet with its header, when all of them are there.
+    private static func packetLength(_ bytes: [UInt8]) -> Int? {
+        var remaining = 0
+        for index in 1...4 {
+            guard bytes.count > index else { return nil }
+            remaining |= Int(bytes[index] & 0x7F) << (7 * (index - 1))
+            guard bytes[index] < 0x80 else { continue }
+            let length = index + 1 + remaining
+            return bytes.count >= length ? length : nil
+        }
+        return nil
+    }
+
+    private static func send(_ bytes: [UInt8], _ descriptor: Int32) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            sent += count
+        }
+        return true
+    }
+}

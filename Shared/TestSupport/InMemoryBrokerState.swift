@@ -1,0 +1,213 @@
+import MQTT
+
+/// What an ``InMemoryBroker`` knows, behind its lock. Changes collect effects, performed when the lock is open again.
+struct InMemoryBrokerState {
+    typealias Waiter = CheckedContinuation<Result<Void, MQTTError>, Never>
+    typealias Stream = AsyncStream<MQTTEvent>.Continuation
+
+    enum Effect {
+        case yield(@Sendable (InMemoryBroker) -> MQTTEvent, Stream)
+        case finish(Stream)
+        case resume(Waiter, Result<Void, MQTTError>)
+    }
+
+    private enum Queued {
+        case connected
+        case disconnected
+        case message(MQTTMessage)
+    }
+
+    private struct Client {
+        var isOnline: Bool
+        var subscriptions: [MQTTSubscription] = []
+        var stream: Stream?
+        var queue: [Queued] = []
+        var outstanding: (batch: Int, needsAcknowledgement: Bool)?
+        /// Publishes held back like those of the real client while QoS 1 messages are unacknowledged.
+        var held: [(messages: [MQTTMessage], waiter: Waiter?)] = []
+        var isDraining = false
+    }
+
+    var retained: [String: MQTTMessage] = [:]
+    private(set) var published: [MQTTMessage] = []
+    private var clients: [Client] = []
+    private var isStopped = false
+    private var latestBatch = 0
+    private var effects: [Effect] = []
+
+    mutating func takeEffects() -> [Effect] {
+        defer { effects.removeAll() }
+        return effects
+    }
+
+    // MARK: Connections
+
+    mutating func addClient() -> Int {
+        clients.append(Client(isOnline: !isStopped))
+        return clients.count - 1
+    }
+
+    mutating func stop() {
+        isStopped = true
+        for id in clients.indices { cut(id) }
+    }
+
+    mutating func start() {
+        isStopped = false
+        for id in clients.indices { connect(id) }
+    }
+
+    mutating func cut(_ id: Int) {
+        guard clients[id].isOnline else { return }
+        clients[id].isOnline = false
+        clients[id].outstanding?.needsAcknowledgement = false
+        for held in clients[id].held {
+            if let waiter = held.waiter {
+                effects.append(.resume(waiter, .failure(.connectionLost("cut by the test"))))
+            }
+        }
+        clients[id].held.removeAll()
+        guard clients[id].stream != nil else { return }
+        clients[id].queue.append(.disconnected)
+        deliver(to: id)
+    }
+
+    mutating func connect(_ id: Int) {
+        guard !isStopped, !clients[id].isOnline else { return }
+        clients[id].isOnline = true
+        subscribe(id)
+    }
+
+    func isOnline(_ id: Int) -> Bool { clients[id].isOnline }
+
+    // MARK: Subscribing
+
+    mutating func enter(_ id: Int, _ subscriptions: [MQTTSubscription], _ stream: Stream) {
+        precondition(clients[id].stream == nil, "one subscriber at a time")
+        clients[id].stream = stream
+        clients[id].subscriptions = subscriptions
+        if clients[id].isDraining {
+            effects.append(.finish(stream))
+        } else if clients[id].isOnline {
+            subscribe(id)
+        }
+    }
+
+    private mutating func subscribe(_ id: Int) {
+        guard clients[id].stream != nil, !clients[id].isDraining else { return }
+        clients[id].queue.append(.connected)
+        for message in retained.values.sorted(by: { $0.topic < $1.topic }) {
+            route(message, to: id)
+        }
+        deliver(to: id)
+    }
+
+    mutating func leave(_ id: Int) {
+        if let stream = clients[id].stream { effects.append(.finish(stream)) }
+        let mustReconnect = clients[id].outstanding?.needsAcknowledgement == true
+        clients[id].stream = nil
+        clients[id].subscriptions = []
+        clients[id].queue.removeAll()
+        clients[id].outstanding = nil
+        guard mustReconnect else { return }
+        cut(id)
+        connect(id)
+    }
+
+    mutating func drain(_ id: Int) {
+        clients[id].isDraining = true
+        clients[id].subscriptions = []
+        deliver(to: id)
+    }
+
+    // MARK: Messages
+
+    mutating func submit(_ messages: [MQTTMessage], from id: Int, waiter: Waiter?) -> Result<Void, MQTTError>? {
+        guard clients[id].isOnline else { return .failure(.notConnected) }
+        for message in messages where message.topic.isEmpty || message.topic.contains(where: { "+#".contains($0) }) {
+            return .failure(.invalid("topic \(message.topic)"))
+        }
+        guard clients[id].outstanding?.needsAcknowledgement != true else {
+            clients[id].held.append((messages, waiter))
+            return waiter == nil ? .success(()) : nil
+        }
+        for message in messages { publish(message) }
+        return .success(())
+    }
+
+    private mutating func publish(_ message: MQTTMessage) {
+        published.append(message)
+        if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : message }
+        var live = message
+        live.retain = false
+        for id in clients.indices where clients[id].isOnline {
+            route(live, to: id)
+            deliver(to: id)
+        }
+    }
+
+    private mutating func route(_ message: MQTTMessage, to id: Int) {
+        let matching = clients[id].subscriptions.filter { topicFilter($0.filter, matches: message.topic) }
+        guard let granted = matching.map(\.qos.rawValue).max() else { return }
+        var message = message
+        message.qos = QoS(rawValue: min(granted, message.qos.rawValue)) ?? .atMostOnce
+        clients[id].queue.append(.message(message))
+    }
+
+    private mutating func deliver(to id: Int) {
+        guard let stream = clients[id].stream else { return }
+        while let first = clients[id].queue.first {
+            switch first {
+            case .connected:
+                clients[id].queue.removeFirst()
+                effects.append(.yield({ _ in .connected }, stream))
+            case .disconnected:
+                clients[id].queue.removeFirst()
+                effects.append(.yield({ _ in .disconnected(.connectionLost("cut by the test")) }, stream))
+            case .message:
+                guard clients[id].outstanding == nil else { return }
+                deliverBatch(to: id, stream)
+            }
+        }
+        if clients[id].isDraining { effects.append(.finish(stream)) }
+    }
+
+    private mutating func deliverBatch(to id: Int, _ stream: Stream) {
+        var messages: [MQTTMessage] = []
+        while case .message(let message) = clients[id].queue.first {
+            clients[id].queue.removeFirst()
+            messages.append(message)
+        }
+        latestBatch += 1
+        let batch = latestBatch
+        let needsAcknowledgement = clients[id].isOnline && messages.contains { $0.qos == .atLeastOnce }
+        clients[id].outstanding = (batch, needsAcknowledgement)
+        effects.append(
+            .yield(
+                { [messages] broker in
+                    .batch(MQTTBatch(messages: messages) { broker.change { $0.acknowledge(batch, of: id) } })
+                }, stream))
+    }
+
+    private mutating func acknowledge(_ batch: Int, of id: Int) {
+        guard clients[id].outstanding?.batch == batch else { return }
+        clients[id].outstanding = nil
+        let held = clients[id].held
+        clients[id].held.removeAll()
+        for (messages, waiter) in held {
+            for message in messages { publish(message) }
+            if let waiter { effects.append(.resume(waiter, .success(()))) }
+        }
+        deliver(to: id)
+    }
+}
+
+/// `+` stands for one level, `#` at the end for any number.
+private func topicFilter(_ filter: String, matches topic: String) -> Bool {
+    var topicLevels = topic.split(separator: "/", omittingEmptySubsequences: false)[...]
+    for level in filter.split(separator: "/", omittingEmptySubsequences: false) {
+        if level == "#" { return true }
+        guard let topicLevel = topicLevels.popFirst(), level == "+" || level == topicLevel else { return false }
+    }
+    return topicLevels.isEmpty
+}

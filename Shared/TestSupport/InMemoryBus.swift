@@ -1,0 +1,51 @@
+package import MQTT
+
+/// One client of an ``InMemoryBroker``.
+package final class InMemoryBus: MessageBus {
+    private let broker: InMemoryBroker
+    private let id: Int
+
+    init(broker: InMemoryBroker, id: Int) {
+        self.broker = broker
+        self.id = id
+    }
+
+    package var isReady: Bool {
+        broker.change { [id] in $0.isOnline(id) }
+    }
+
+    /// Cuts this client's connection until ``connect()``.
+    package func cut() {
+        broker.change { $0.cut(id) }
+    }
+
+    package func connect() {
+        broker.change { $0.connect(id) }
+    }
+
+    package func withSubscriptions<R: Sendable>(
+        _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
+    ) async throws -> R {
+        let (stream, continuation) = AsyncStream.makeStream(of: MQTTEvent.self)
+        broker.change { $0.enter(id, subscriptions, continuation) }
+        defer { broker.change { $0.leave(id) } }
+        return try await body(stream)
+    }
+
+    package func publish(_ message: MQTTMessage) async throws(MQTTError) {
+        let result = await withCheckedContinuation { waiter in
+            let result = broker.change { $0.submit([message], from: id, waiter: waiter) }
+            if let result { waiter.resume(returning: result) }
+        }
+        try result.get()
+    }
+
+    package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
+        let result = broker.change { $0.submit(messages, from: id, waiter: nil) }
+        try result?.get()
+    }
+
+    package func stopReading() {
+        broker.change { $0.drain(id) }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Synchronization
+
+/// A real mosquitto of the test's own: on loopback, on a free port that it keeps over restarts, its files in a temporary
+/// folder. Limits are above our windows; nothing is stored unless asked for.
+package final class Mosquitto: Sendable {
+    package struct Settings: Sendable {
+        /// Lines for `mosquitto.conf`, after those made from the rest.
+        package var lines: [String] = []
+        /// Passwords by user name; without any, everybody may come in.
+        package var users: [String: String] = [:]
+        /// The access file's text.
+        package var accessRules: String?
+        /// Keeps sessions and retained messages over an orderly stop.
+        package var isPersistent = false
+
+        package init() {}
+    }
+
+    package let port: UInt16
+    package let folder: TemporaryFolder
+    private let process = Mutex<ChildProcess?>(nil)
+
+    /// Starts the broker and waits until it accepts connections.
+    package init(_ settings: Settings = Settings()) async throws {
+        folder = try TemporaryFolder()
+        port = try LoopbackSocket.freePort()
+        // As root it would drop to a user who may not read the folder.
+        var lines = ["user root", "listener \(port) 127.0.0.1"]
+        lines += ["max_inflight_messages 10000", "max_queued_messages 1000000", "set_tcp_nodelay true"]
+        lines += ["log_dest stdout", "log_type error", "log_type warning", "log_type notice"]
+        lines.append("persistence \(settings.isPersistent)")
+        if settings.isPersistent { lines.append("persistence_location \(folder.path)/") }
+        lines.append("allow_anonymous \(settings.users.isEmpty)")
+        if !settings.users.isEmpty {
+            let passwords = settings.users.map { "\($0.key):\($0.value)\n" }.sorted().joined()
+            let file = try folder.write(passwords, to: "passwords")
+            try ChildProcess.run(["mosquitto_passwd", "-U", file], log: folder.file("passwd.log"))
+            lines.append("password_file \(file)")
+        }
+        if let rules = settings.accessRules {
+            lines.append("acl_file \(try folder.write(rules, to: "access"))")
+        }
+        lines += settings.lines
+        try folder.write(lines.joined(separator: "\n") + "\n", to: "mosquitto.conf")
+        try await start()
+    }
+
+    /// Starts it again after ``kill()`` or ``stop()``, on the same port.
+    package func start() async throws {
+        let child = try ChildProcess(
+            ["mosquitto", "-c", folder.file("mosquitto.conf")], log: folder.file("mosquitto.log"))
+        process.withLock { $0 = child }
+        guard await eventually(within: .seconds(10), { LoopbackSocket.accepts(port: port) }) else {
+            throw ChildProcess.Failure(text: "mosquitto does not listen: \(log)")
+        }
+    }
+
+    /// `kill -9`: it forgets everything it has not stored.
+    package func kill() {
+        end(SIGKILL)
+    }
+
+    /// An orderly stop.
+    package func stop() {
+        end(SIGTERM)
+    }
+
+    /// Freezes it with SIGSTOP, so that its sockets stay open and silent, or lets it go on.
+    package func freeze(_ isFrozen: Bool) {
+        process.withLock { $0?.send(isFrozen ? SIGSTOP : SIGCONT) }
+    }
+
+    package var log: String {
+        (try? String(contentsOfFile: folder.file("mosquitto.log"), encoding: .utf8)) ?? ""
+    }
+
+    private func end(_ signal: Int32) {
+        let child = process.withLock { $0.take() }
+        child?.end(signal)
+    }
+}

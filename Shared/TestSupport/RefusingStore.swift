@@ -1,0 +1,42 @@
+package import Storage
+import Synchronization
+package import Workouts
+
+/// A store whose disk refuses writes while a test wants it to.
+package final class RefusingStore: Store {
+    private let store: any Store
+    private let isRefusing = Mutex(false)
+
+    package init(_ store: any Store) {
+        self.store = store
+    }
+
+    package func refuse(_ refuses: Bool) {
+        isRefusing.withLock { $0 = refuses }
+    }
+
+    package var ownership: AsyncStream<OwnershipChange> { store.ownership }
+
+    package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
+        guard !isRefusing.withLock(\.self) else { throw .notWritable("disk full") }
+        return try await store.commit(writes)
+    }
+
+    package func records(
+        in collection: StoreCollection, shards: Set<Shard>
+    ) async throws(StoreError) -> [StoreRecord] {
+        try await store.records(in: collection, shards: shards)
+    }
+
+    package func records(
+        in collection: StoreCollection, at keys: [StoreKey]
+    ) async throws(StoreError) -> [StoreRecord] {
+        try await store.records(in: collection, at: keys)
+    }
+
+    package func records(
+        in collection: StoreCollection, below folders: [StoreFolder]
+    ) async throws(StoreError) -> [StoreRecord] {
+        try await store.records(in: collection, below: folders)
+    }
+}

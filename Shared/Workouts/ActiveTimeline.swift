@@ -1,0 +1,50 @@
+/// The closed segments of a session laid end to end: maps moments to seconds of active time.
+struct ActiveTimeline {
+    private let segments: [Segment]
+    /// Active microseconds before each segment.
+    private let offsets: [Int64]
+    /// All active microseconds.
+    let total: Int64
+
+    init(_ segments: [Segment]) {
+        let closed = segments.filter { $0.end != nil }
+        var total: Int64 = 0
+        self.segments = closed
+        offsets = closed.map { segment in
+            defer { total += (segment.end ?? segment.start).microseconds - segment.start.microseconds }
+            return total
+        }
+        self.total = total
+    }
+
+    /// A moment inside a segment.
+    struct Place {
+        /// Active microseconds before it.
+        let position: Int64
+        /// Active microseconds before the end of its segment.
+        let segmentEnd: Int64
+    }
+
+    /// Where a moment lies; `nil` outside every segment. One that ends a segment and begins the next is the later's.
+    func place(_ time: Timestamp) -> Place? {
+        guard let index = lastSegment(startingBy: time), let end = segments[index].end, time <= end else { return nil }
+        let position = offsets[index] + time.microseconds - segments[index].start.microseconds
+        return Place(position: position, segmentEnd: position + end.microseconds - time.microseconds)
+    }
+
+    /// Active microseconds before a moment, wherever it lies.
+    func position(_ time: Timestamp) -> Int64 {
+        guard let index = lastSegment(startingBy: time), let end = segments[index].end else { return 0 }
+        return offsets[index] + min(time, end).microseconds - segments[index].start.microseconds
+    }
+
+    private func lastSegment(startingBy time: Timestamp) -> Int? {
+        var low = 0
+        var high = segments.count
+        while low < high {
+            let middle = (low + high) / 2
+            if segments[middle].start <= time { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? nil : low - 1
+    }
+}

@@ -1,0 +1,69 @@
+/// The items of a session that count, by quantity: the one input of a summary and of the final series.
+///
+/// A pure function of the stored items and the session's state: the order of arrival leaves no trace.
+package struct CountedItems {
+    let timeline: ActiveTimeline
+    let segments: [Segment]
+    /// The times of all items in closed segments, in the order (`c`, device, number).
+    let times: [Timestamp]
+    private let selected: [[Reading]]
+
+    /// - Parameters:
+    ///   - streams: every stored sample of each device, in the order of their numbers.
+    ///   - segments: the session's segments; an open one counts for nothing.
+    package init(streams: [Device: [Sample]], segments: [Segment]) {
+        let timeline = ActiveTimeline(segments)
+        let devices = streams.keys.sorted()
+        // Everything with a time, in canonical order: also what lies outside, for a delta reaches back to it.
+        var items: [(time: Timestamp, device: Int, number: Int, sample: Sample)] = []
+        for (index, device) in devices.enumerated() {
+            for (number, sample) in (streams[device] ?? []).enumerated() {
+                if let time = sample.time { items.append((time, index, number, sample)) }
+            }
+        }
+        items.sort { ($0.time, $0.device, $0.number) < ($1.time, $1.device, $1.number) }
+
+        var times: [Timestamp] = []
+        let none = [[Reading]](repeating: [], count: devices.count)
+        var sources = [[[Reading]]](repeating: none, count: Quantity.allCases.count)
+        var previous = [[Timestamp?]](
+            repeating: [Timestamp?](repeating: nil, count: devices.count), count: Quantity.allCases.count)
+        for item in items {
+            let place = timeline.place(item.time)
+            for quantity in Quantity.allCases {
+                guard let value = item.sample[quantity] else { continue }
+                if let place {
+                    sources[quantity.rawValue][item.device].append(
+                        Reading(
+                            row: times.count, time: item.time, position: place.position, segmentEnd: place.segmentEnd,
+                            previous: previous[quantity.rawValue][item.device], value: value))
+                }
+                previous[quantity.rawValue][item.device] = item.time
+            }
+            if place != nil { times.append(item.time) }
+        }
+        selected = Quantity.allCases.map { quantity in
+            let order = devices.indices.sorted {
+                SourceOrder.prefers(devices[$0], to: devices[$1], for: quantity)
+            }
+            var selection = Selection(
+                sources: order.map { sources[quantity.rawValue][$0] }.filter { !$0.isEmpty }, total: timeline.total)
+            if quantity.isDelta { selection.countDeltas() }
+            return selection.readings
+        }
+        self.timeline = timeline
+        self.segments = segments
+        self.times = times
+    }
+
+    func readings(_ quantity: Quantity) -> [Reading] { selected[quantity.rawValue] }
+
+    func cumulative(_ quantity: Quantity) -> Cumulative? {
+        let readings = readings(quantity)
+        return readings.isEmpty ? nil : Cumulative(readings)
+    }
+
+    package func summary(laps: [Timestamp], units: Units) -> MetricsSummary {
+        MetricsSummary(self, laps: laps, units: units)
+    }
+}

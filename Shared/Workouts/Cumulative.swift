@@ -1,0 +1,34 @@
+/// A sum over active time: what is counted at a reading is taken to have accrued evenly since the one before.
+struct Cumulative {
+    private var positions: [Int64] = [0]
+    private var sums: [Double] = [0]
+
+    init(_ readings: [Reading]) {
+        positions.reserveCapacity(readings.count + 1)
+        sums.reserveCapacity(readings.count + 1)
+        for reading in readings {
+            positions.append(reading.position)
+            sums.append(total + reading.value)
+        }
+    }
+
+    var total: Double { sums[sums.count - 1] }
+
+    /// The sum at a moment of active time. What is counted as the session starts belongs to what follows.
+    func value(at position: Int64) -> Double {
+        guard position > 0 else { return 0 }
+        let index = positions.partitioningIndex { $0 > position }
+        guard index < positions.count else { return total }
+        let span = positions[index] - positions[index - 1]
+        let fraction = Double(position - positions[index - 1]) / Double(span)
+        return sums[index - 1] + (sums[index] - sums[index - 1]) * fraction
+    }
+
+    /// The moment of active time at which the sum first reaches `value`, which must lie within the total.
+    func position(of value: Double) -> Int64 {
+        let index = sums.partitioningIndex { $0 >= value }
+        guard index > 0 else { return 0 }
+        let fraction = (value - sums[index - 1]) / (sums[index] - sums[index - 1])
+        return positions[index - 1] + Int64((Double(positions[index] - positions[index - 1]) * fraction).rounded())
+    }
+}

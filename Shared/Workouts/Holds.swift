@@ -1,0 +1,43 @@
+/// Values that hold for a while, on the axis of active time: what time-weighted averages are made of.
+struct Holds {
+    struct Hold {
+        let from: Int64
+        let until: Int64
+        let value: Double
+    }
+
+    private let holds: [Hold]
+
+    /// Each reading holds until the next, 15 s at most, and never over a pause.
+    init(_ readings: [Reading]) {
+        holds = readings.indices.map { index in
+            let reading = readings[index]
+            var until = min(reading.segmentEnd, reading.position + Int64(SourceOrder.freshness * 1e6))
+            if index + 1 < readings.count { until = min(until, readings[index + 1].position) }
+            return Hold(from: reading.position, until: max(reading.position, until), value: reading.value)
+        }
+    }
+
+    /// The average over a stretch of active time, weighted by time; of readings that hold for no time at all, their
+    /// plain average; `nil` without readings.
+    func average(from start: Int64 = 0, to end: Int64 = .max) -> Double? {
+        var weighted = 0.0
+        var weights: Int64 = 0
+        var sum = 0.0
+        var count = 0
+        for hold in holds where hold.from <= end && hold.until >= start {
+            let weight = max(0, min(hold.until, end) - max(hold.from, start))
+            weighted += hold.value * Double(weight)
+            weights += weight
+            sum += hold.value
+            count += 1
+        }
+        if weights > 0 { return weighted / Double(weights) }
+        return count > 0 ? sum / Double(count) : nil
+    }
+
+    /// The largest value that holds in a stretch of active time; one that ends as the stretch begins does not.
+    func maximum(from start: Int64 = 0, to end: Int64 = .max) -> Double? {
+        holds.lazy.filter { $0.from <= end && ($0.from >= start || $0.until > start) }.map(\.value).max()
+    }
+}

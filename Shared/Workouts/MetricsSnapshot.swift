@@ -1,0 +1,43 @@
+/// The live metrics of a session, cumulative, under a revision that never goes back. Absent means unknown, never zero.
+package struct MetricsSnapshot: Equatable, Sendable {
+    package var user: User
+    package var revision: Int64
+    /// The time of the newest item that counted.
+    package var newest: Timestamp?
+    /// Active seconds as of `newest`; readers tick on from `segments`.
+    package var activeSeconds: Double?
+    /// Metres.
+    package var distance: Double?
+    /// Seconds per kilometre.
+    package var pace: Double?
+    /// Beats per minute.
+    package var heartRate: Double?
+    package var averageHeartRate: Double?
+    package var maximumHeartRate: Double?
+    /// Kilocalories.
+    package var activeEnergy: Double?
+    /// `device` or `estimate`.
+    package var energySource: String?
+    /// Metres per second.
+    package var speed: Double?
+    /// Per minute.
+    package var cadence: Double?
+    /// Watts.
+    package var power: Double?
+    /// Whether the clock stands.
+    package var isPaused = false
+    /// The lap that goes on, from 1.
+    package var lap = 1
+    /// Pace and speed held for 5 s, for a display that does not flicker.
+    package var displayPace: Double?
+    package var displaySpeed: Double?
+    /// The device's battery, 0…1.
+    package var battery: Double?
+    /// Items stored.
+    package var count = 0
+
+    package init(user: User, revision: Int64) {
+        self.user = user
+        self.revision = revision
+    }
+}

@@ -1,0 +1,113 @@
+/// The totals of a session's samples, as metrics-aggregator publishes them and the workout record takes them over.
+///
+/// Metres, seconds, m/s, kcal, bpm, watts, cadence per minute, rounded to thousandths. Absent means not measured.
+package struct MetricsSummary: Codable, Equatable, Sendable {
+    /// So that a summary stays within the size of a payload; splits beyond are left out.
+    package static let splitLimit = 1_000
+
+    package struct Split: Codable, Equatable, Sendable {
+        /// A kilometre or a mile; less for the last.
+        package var distance: Double
+        /// Active seconds.
+        package var duration: Double
+        package var averageHeartRate: Double?
+    }
+
+    package struct Lap: Codable, Equatable, Sendable {
+        package var startedAt: Timestamp
+        package var endedAt: Timestamp
+        /// Active seconds, pauses left out.
+        package var duration: Double
+        package var distance: Double?
+        package var activeEnergy: Double?
+        package var averageHeartRate: Double?
+        package var maximumHeartRate: Double?
+    }
+
+    package var distance: Double?
+    package var activeEnergy: Double?
+    /// `device` when a device measured the energy.
+    package var energySource: String?
+    package var averageHeartRate: Double?
+    package var maximumHeartRate: Double?
+    package var averageSpeed: Double?
+    package var maximumSpeed: Double?
+    package var averageCadence: Double?
+    package var averagePower: Double?
+    package var maximumPower: Double?
+    package var steps: Double?
+    package var splits: [Split] = []
+    package var laps: [Lap] = []
+
+    package init() {}
+}
+
+extension MetricsSummary {
+    init(_ items: CountedItems, laps marks: [Timestamp], units: Units) {
+        let total = items.timeline.total
+        let heartRate = Holds(items.readings(.heartRate))
+        let speed = Holds(items.readings(.speed))
+        let power = Holds(items.readings(.power))
+        averageHeartRate = heartRate.average().map(thousandths)
+        maximumHeartRate = heartRate.maximum().map(thousandths)
+        maximumSpeed = speed.maximum().map(thousandths)
+        averageCadence = Holds(items.readings(.cadence)).average().map(thousandths)
+        averagePower = power.average().map(thousandths)
+        maximumPower = power.maximum().map(thousandths)
+        let meters = items.cumulative(.distance)
+        let energy = items.cumulative(.activeEnergy)
+        distance = meters.map { thousandths($0.total) }
+        if let meters, total > 0 { averageSpeed = thousandths(meters.total / (Double(total) / 1e6)) }
+        activeEnergy = energy.map { thousandths($0.total) }
+        energySource = energy == nil ? nil : "device"
+        steps = items.cumulative(.steps).map { thousandths($0.total) }
+        splits = Self.splits(meters, length: units.splitLength, total: total, heartRate: heartRate)
+        laps = Self.laps(marks, items: items, distance: meters, energy: energy, heartRate: heartRate)
+    }
+
+    private static func splits(
+        _ distance: Cumulative?, length: Double, total: Int64, heartRate: Holds
+    ) -> [Split] {
+        guard let distance, distance.total > 0 else { return [] }
+        var whole = Int(distance.total / length)
+        // A quotient that was rounded up counts a split that was not finished.
+        if Double(whole) * length > distance.total { whole -= 1 }
+        let isCut = whole >= splitLimit
+        whole = min(whole, splitLimit)
+        var ends = (0..<whole).map { distance.position(of: Double($0 + 1) * length) }
+        var lengths = [Double](repeating: length, count: whole)
+        let rest = distance.total - Double(whole) * length
+        if !isCut, thousandths(rest) > 0 {
+            ends.append(total)
+            lengths.append(rest)
+        }
+        let starts = [0] + ends.dropLast()
+        return ends.indices.map { index in
+            Split(
+                distance: thousandths(lengths[index]), duration: thousandths(Double(ends[index] - starts[index]) / 1e6),
+                averageHeartRate: heartRate.average(from: starts[index], to: ends[index]).map(thousandths))
+        }
+    }
+
+    private static func laps(
+        _ marks: [Timestamp], items: CountedItems, distance: Cumulative?, energy: Cumulative?, heartRate: Holds
+    ) -> [Lap] {
+        guard !marks.isEmpty, let start = items.segments.first?.start, let end = items.segments.last?.end else {
+            return []
+        }
+        let bounds = [start] + marks + [end]
+        return bounds.indices.dropLast().map { index in
+            let from = items.timeline.position(bounds[index])
+            let to = items.timeline.position(bounds[index + 1])
+            return Lap(
+                startedAt: bounds[index], endedAt: bounds[index + 1], duration: thousandths(Double(to - from) / 1e6),
+                distance: distance.map { thousandths($0.value(at: to) - $0.value(at: from)) },
+                activeEnergy: energy.map { thousandths($0.value(at: to) - $0.value(at: from)) },
+                averageHeartRate: heartRate.average(from: from, to: to).map(thousandths),
+                maximumHeartRate: heartRate.maximum(from: from, to: to).map(thousandths))
+        }
+    }
+}
+
+/// Results are rounded to thousandths, so that they read as people write them.
+func thousandths(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }

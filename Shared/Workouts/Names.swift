@@ -1,0 +1,163 @@
+package import Foundation
+
+/// A name that may stand as one level of a topic: it matches its type's pattern, or it does not exist.
+package protocol TopicLevel: Hashable, Sendable, Codable, Comparable, CustomStringConvertible {
+    init?(_ text: String)
+}
+
+extension TopicLevel {
+    package static func < (left: Self, right: Self) -> Bool { left.description < right.description }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let name = Self(text) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a valid \(Self.self)")
+        }
+        self = name
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// `first` then up to 63 of `rest`, in lowercase ASCII.
+private func matches(_ text: String, allowingUnderscore: Bool) -> Bool {
+    guard (1...64).contains(text.utf8.count) else { return false }
+    return text.utf8.enumerated().allSatisfy { index, byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"): index > 0
+        case UInt8(ascii: "_"): index > 0 && allowingUnderscore
+        default: false
+        }
+    }
+}
+
+/// A person's account: `[a-z0-9][a-z0-9_-]{0,63}`.
+package struct User: TopicLevel {
+    package let description: String
+
+    package init?(_ text: String) {
+        guard matches(text, allowingUnderscore: true) else { return nil }
+        description = text
+    }
+}
+
+/// A name of lowercase letters, digits and dashes, `[a-z0-9][a-z0-9-]{0,63}`; `Kind` says of what.
+package struct DashedName<Kind>: TopicLevel {
+    package let description: String
+
+    package init?(_ text: String) {
+        guard matches(text, allowingUnderscore: false) else { return nil }
+        description = text
+    }
+}
+
+package enum DeviceKind {}
+package enum ClientKind {}
+package enum TargetKind {}
+package enum ProcessKind {}
+
+/// A device, its kind first: `watch-3f9a`.
+package typealias Device = DashedName<DeviceKind>
+/// Whoever sends commands and requests and reads the replies.
+package typealias Client = DashedName<ClientKind>
+/// Where finished workouts are exported to.
+package typealias Target = DashedName<TargetKind>
+/// One running process of a service.
+package typealias ProcessName = DashedName<ProcessKind>
+
+extension Device {
+    /// The word before the first dash: `watch`, `strap`, `pod`, `phone` or another.
+    package var kind: Substring { description.prefix { $0 != "-" } }
+}
+
+/// A lowercase UUID, drawn by whoever begins the thing; `Kind` says of what.
+package struct Identifier<Kind>: TopicLevel {
+    package let uuid: UUID
+
+    package init(_ uuid: UUID) {
+        self.uuid = uuid
+    }
+
+    package init?(_ text: String) {
+        // Foundation stops reading at a NUL.
+        guard text.utf8.count == 36, text.utf8.allSatisfy({ !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }),
+            let uuid = UUID(uuidString: text)
+        else { return nil }
+        self.uuid = uuid
+    }
+
+    package var description: String { uuid.uuidString.lowercased() }
+}
+
+package enum SessionKind {}
+package enum RunKind {}
+package enum CommandKind {}
+
+/// A session. Together with the user it identifies a workout.
+package typealias SessionID = Identifier<SessionKind>
+/// A virtual run.
+package typealias RunID = Identifier<RunKind>
+/// A command or request: what makes its repetition harmless.
+package typealias CommandID = Identifier<CommandKind>
+
+extension SessionID {
+    /// The last two hex digits: the part of the fleet that works for this session.
+    package var shard: Shard { Shard(uuid.uuid.15) }
+}
+
+/// One of 256 parts into which sessions are divided, written as two hex digits.
+package struct Shard: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let value: UInt8
+
+    package init(_ value: UInt8) {
+        self.value = value
+    }
+
+    package init?(_ text: some StringProtocol) {
+        let digits = Array(text.utf8)
+        guard digits.count == 2, let high = Shard.hexDigit(digits[0]), let low = Shard.hexDigit(digits[1]) else {
+            return nil
+        }
+        value = high << 4 | low
+    }
+
+    package var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: [digits[Int(value >> 4)], digits[Int(value & 15)]], as: UTF8.self)
+    }
+
+    /// Every shard there is.
+    package static let all = (UInt8.min...UInt8.max).map { Shard($0) }
+
+    package static func < (left: Shard, right: Shard) -> Bool { left.value < right.value }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}
+
+/// Identifies a session: never by its id alone.
+package struct SessionKey: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
+    package let user: User
+    package let session: SessionID
+
+    package init(_ user: User, _ session: SessionID) {
+        self.user = user
+        self.session = session
+    }
+
+    package var description: String { "\(user)/\(session)" }
+
+    package static func < (left: SessionKey, right: SessionKey) -> Bool {
+        (left.user, left.session) < (right.user, right.session)
+    }
+}

@@ -1,0 +1,56 @@
+/// A stretch of active time, both ends included; an open one has no end yet.
+package struct Segment: Hashable, Sendable {
+    package var start: Timestamp
+    package var end: Timestamp?
+
+    package init(start: Timestamp, end: Timestamp?) {
+        self.start = start
+        self.end = end
+    }
+
+    package func contains(_ time: Timestamp) -> Bool {
+        guard let end else { return time >= start }
+        return start <= time && time <= end
+    }
+}
+
+extension Segment: Codable {
+    package init(from decoder: any Decoder) throws {
+        var container = try decoder.unkeyedContainer()
+        start = try container.decode(Timestamp.self)
+        end = try container.decodeIfPresent(Timestamp.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        try container.encode(start)
+        try container.encode(end)
+    }
+}
+
+extension [Segment] {
+    /// Seconds of active time up to `time`: of closed segments, and of an open one as far as it has come.
+    package func activeDuration(at time: Timestamp? = nil) -> Double {
+        let microseconds = reduce(into: Int64(0)) { total, segment in
+            guard let end = segment.end ?? time else { return }
+            let limit = Swift.min(end, time ?? end)
+            total += Swift.max(0, limit.microseconds - segment.start.microseconds)
+        }
+        return Double(microseconds) / 1e6
+    }
+
+    /// The segment that a moment belongs to, by binary search in segments sorted by time.
+    ///
+    /// A moment at which one segment ends and the next begins belongs to the later.
+    package func segment(containing time: Timestamp) -> Segment? {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].start <= time { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return nil }
+        if self[low - 1].contains(time) { return self[low - 1] }
+        return nil
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `asyncapi.yaml`, as `asyncapi_check.py` and the interpreter that `PYTHON` names read it.
+struct AsyncAPIDocument: Decodable {
+    struct Channel: Decodable {
+        let name: String
+        let address: String
+        let qos: [UInt8]
+        let retain: Bool
+        /// For each parameter of the address the pattern of its level.
+        let patterns: [String: String]
+        /// Whether its payload has a schema.
+        let described: Bool
+
+        /// Matches the names of the channel's topics.
+        var regex: Regex<AnyRegexOutput> {
+            get throws {
+                try Regex(patterns.reduce(address) { $0.replacing("{\($1.key)}", with: "(?:\($1.value))") })
+            }
+        }
+    }
+
+    /// A payload to be held against the schema of its channel.
+    struct Payload {
+        let channel: String
+        let bytes: [UInt8]
+    }
+
+    /// What is wrong with the document; `nil` when there was no schema to hold it against.
+    let document: [String]?
+    /// What is wrong with each of the payloads.
+    let payloads: [[String]]
+    let channels: [Channel]
+
+    private static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
+
+    /// Whether the interpreter lacks a module that the check needs.
+    static let isUnreadable =
+        (try? run(["-c", "import jsonschema, yaml"], input: FileHandle.nullDevice)) == nil
+
+    private struct Failure: Error {
+        let status: Int32
+    }
+
+    /// Reads the document and holds the payloads against it, with one process for all.
+    static func read(checking payloads: [Payload] = []) throws -> AsyncAPIDocument {
+        let folder = try TemporaryFolder()
+        let lines = payloads.map {
+            "{\"channel\":\"\($0.channel)\",\"payload\":\(String(decoding: $0.bytes, as: UTF8.self))}\n"
+        }
+        let input = try folder.write(lines.joined(), to: "payloads")
+        let tests = URL(filePath: #filePath).deletingLastPathComponent()
+        let output = try run(
+            [
+                tests.appending(path: "asyncapi_check.py").path(percentEncoded: false),
+                tests.appending(path: "../../Shared/Bus/asyncapi.yaml").path(percentEncoded: false),
+            ], input: try #require(FileHandle(forReadingAtPath: input)))
+        return try JSONDecoder().decode(AsyncAPIDocument.self, from: output)
+    }
+
+    /// What the interpreter prints; throws when it fails.
+    private static func run(_ arguments: [String], input: FileHandle) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [interpreter] + arguments
+        let output = Pipe()
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
+        return data
+    }
+}

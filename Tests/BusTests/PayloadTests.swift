@@ -1,0 +1,116 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+@Suite struct PayloadTests {
+    private func roundTrip<Value: Codable & Equatable>(_ value: Value) throws {
+        let bytes = JSONCoding.encode(value)
+        #expect(try JSONCoding.decode(Value.self, from: bytes) == value)
+        #expect(JSONCoding.encode(try JSONCoding.decode(Value.self, from: bytes)) == bytes)
+    }
+
+    @Test func `messages of low rate are read as they are written`() throws {
+        var random = SeededRandom()
+        for _ in 0..<15 {
+            for command in random.commands() { try roundTrip(command) }
+            for reply in random.replies() { try roundTrip(reply) }
+            let sessions = random.sessions()
+            #expect(Set(sessions.map(\.statusName)).isSuperset(of: [.active, .paused, .saving, .completed, .canceled]))
+            for session in sessions {
+                try roundTrip(session)
+                try roundTrip(session.state(revision: random.revision()))
+                try roundTrip(CurrentSession(revision: 1, state: random.maybe(session.state(revision: 2))))
+            }
+            let session = sessions[sessions.count - 2]
+            let report = random.report(of: session, random.items(of: session))
+            try roundTrip(report)
+            try roundTrip(WorkoutRecord(session, metrics: report, isComplete: true, revision: 3))
+            try roundTrip(Announcement(.split, at: random.time(), number: 2, text: "Kilometre 2"))
+        }
+    }
+
+    @Test func `metrics and acks are read as they are written`() throws {
+        var random = SeededRandom()
+        for _ in 0..<200 {
+            let snapshot = random.snapshot()
+            #expect(try MetricsSnapshot(snapshot.payload) == snapshot)
+            #expect(try JSONSerialization.jsonObject(with: Data(snapshot.payload)) is [String: Any])
+            let ack = Ack.next(.random(in: 0...StreamLimits.items, using: &random))
+            #expect(try Ack(ack.payload) == ack)
+        }
+        #expect(try Ack(Ack.streamReused.payload) == .streamReused)
+    }
+
+    @Test func `keys of what services publish are sorted`() throws {
+        var random = SeededRandom()
+        for payload in random.payloads() where ["metrics", "series", "state", "workout"].contains(payload.channel) {
+            let text = String(decoding: payload.bytes, as: UTF8.self)
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(payload.bytes)) as? [String: Any])
+            let places = object.keys.sorted().compactMap { text.range(of: "\"\($0)\":")?.lowerBound }
+            if payload.channel == "metrics" { #expect(places == places.sorted()) }
+            #expect(text.hasPrefix("{\"\(object.keys.min() ?? "")\":"))
+        }
+    }
+
+    @Test(arguments: [
+        "{}", "{\"n\":-1}", "{\"n\":1.5}", "{\"n\":\"1\"}", "{\"error\":\"other\"}", "", "[]", "{\"n\":1e99}",
+    ])
+    func `an ack of another shape is refused`(text: String) {
+        #expect(throws: PayloadError.self) { try Ack(text.utf8) }
+    }
+
+    @Test(arguments: [
+        #"{"type":"pause","client":"a"}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"pause"}"#,
+        #"{"id":"6F9619FF-8b86-d011-b42d-00c04fc964ff","type":"pause","client":"a"}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"fly","client":"a"}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"pause","client":"a/b"}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"pause","client":"a","at":"now"}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"start","client":"a","countdown":601}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"start","client":"a","countdown":-1}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"start","client":"a","name":""}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"start","client":"a","timeZone":"Mars/Base"}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"end","client":"a","streams":{"samples/a":-1}}"#,
+        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"end","client":"a","streams":{"others/a":1}}"#,
+        String(repeating: "[", count: 100_000), "\u{FEFF}", "{", "\"\\ud800\"",
+    ])
+    func `a command out of shape or range is refused`(text: String) {
+        #expect(throws: PayloadError.self) { try JSONCoding.decode(Command.self, from: text.utf8) }
+    }
+
+    @Test func `a command without an activity is another one, and keys that are unknown are ignored`() throws {
+        let text = #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"start","client":"a","mood":{"x":[1]}}"#
+        let command = try JSONCoding.decode(Command.self, from: text.utf8)
+        #expect(command.action == .start(SessionStart(activity: .other)))
+    }
+
+    @Test func `a chunk holds its rows and stays below 128 KiB`() throws {
+        struct Chunk: Decodable {
+            var columns: [String: [Double?]]
+            var n: Int
+            var of: Int
+            var revision: Int64
+        }
+        var random = SeededRandom()
+        let samples = (0..<1_300).map { second in
+            var sample = Sample(time: Timestamp(microseconds: 1_767_225_600_123_457) + Double(second))
+            for quantity in Quantity.allCases { sample[quantity] = .random(in: quantity.range, using: &random) }
+            return sample
+        }
+        let segments = [Segment(start: samples[0].time!, end: samples[1_299].time! + 1)]
+        let series = Series(CountedItems(streams: [Device("watch")!: samples], segments: segments))
+        var times: [Double?] = []
+        for number in 0..<SeriesChunk.count(rows: 1_300) {
+            let bytes = SeriesChunk.payload(series, number: number, revision: 9)
+            #expect(bytes.count <= 128 * 1_024)
+            let chunk = try JSONCoding.decode(Chunk.self, from: bytes)
+            #expect((chunk.n, chunk.of, chunk.revision) == (number, 3, 9))
+            #expect(chunk.columns.keys.sorted() == ["c", "cd", "d", "h", "k", "n", "v", "w"])
+            #expect(Set(chunk.columns.values.map(\.count)).count == 1)
+            times += chunk.columns["c"] ?? []
+        }
+        #expect(times == series.times.map(\.seconds))
+    }
+}

@@ -1,0 +1,44 @@
+import Bus
+import TestSupport
+import Workouts
+
+extension SeededRandom {
+    mutating func text(_ alphabet: String, _ length: ClosedRange<Int>) -> String {
+        let letters = Array(alphabet)
+        return String((0..<Int.random(in: length, using: &self)).map { _ in letters.randomElement(using: &self)! })
+    }
+
+    mutating func user() -> User {
+        User(text("abcxyz0189", 1...1) + text("abcxyz0189-_", 0...63))!
+    }
+
+    mutating func name<Kind>() -> DashedName<Kind> {
+        DashedName(text("abcxyz0189", 1...1) + text("abcxyz0189-", 0...63))!
+    }
+
+    mutating func identifier<Kind>() -> Identifier<Kind> {
+        let groups = [8, 4, 4, 4, 12].map { text("0123456789abcdef", $0...$0) }
+        return Identifier(groups.joined(separator: "-"))!
+    }
+
+    /// Every kind of topic once, with random names.
+    mutating func topics() -> [Topic] {
+        let key = SessionKey(user(), identifier())
+        let session: [SessionTopic] = [
+            .command, .state, .samples(name()), .samplesAck(name()), .locations(name()), .locationsAck(name()),
+            .metrics, .route, .weather, .announcements, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
+            .series(.random(in: 0...SessionTopic.chunkLimit, using: &self)),
+            .track(.random(in: 0...SessionTopic.chunkLimit, using: &self)), .request, .workout, .export(name()),
+            .exportResult(name()),
+        ]
+        let run: RunID = identifier()
+        let user: [UserTopic] = [
+            .current, .profile, .request, .plans, .replies(name()), .coachRequest, .coachReply, .virtualRunRequest,
+            .virtualRun(run), .partner(run, self.user()), .virtualRunAnnouncements(run),
+        ]
+        let service: ProcessName = name()
+        return session.map { .session(key, $0) } + user.map { .user(key.user, $0) } + [
+            .presence(service: service.description, name()), .rejected(service: service.description),
+        ]
+    }
+}

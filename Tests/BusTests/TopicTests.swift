@@ -1,0 +1,80 @@
+import Bus
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@Suite struct TopicTests {
+    private static let session = "pacebus/v1/ff/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff"
+    private static let run = "pacebus/v1/u/anna/virtual-run/6f9619ff-8b86-d011-b42d-00c04fc964ff"
+
+    @Test func `every topic is read as it is written, within the limits of a name`() {
+        var random = SeededRandom()
+        for _ in 0..<50 {
+            for topic in random.topics() {
+                #expect(Topic(topic.name) == topic, "\(topic.name)")
+                #expect(topic.name.split(separator: "/", omittingEmptySubsequences: false).count <= 8)
+                #expect(!topic.name.contains { " .+#$".contains($0) })
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "", "/", "pacebus", "pacebus/v1", "pacebus/v1/", "pacebus/v1/ff", "pacebus/v1/ff/anna", session,
+        "\(session)/", "/\(session)/state", "pacebus/v2/ff/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/state",
+        "pacebus/v1/fe/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/state",
+        "pacebus/v1/FF/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/state",
+        "pacebus/v1/ff/anna/6F9619FF-8B86-D011-B42D-00C04FC964FF/state",
+        "pacebus/v1/ff/Anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/state",
+        "pacebus/v1/ff/_anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/state",
+        "pacebus/v1/+/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/state",
+        "pacebus/v1/ff//6f9619ff-8b86-d011-b42d-00c04fc964ff/state", "pacebus/v1/ff/anna/+/state",
+        "\(session)/#", "\(session)/+", "\(session)/states", "\(session)/state/", "\(session)//state",
+        "\(session)/state/ack", "\(session)/samples", "\(session)/samples/", "\(session)/samples/+",
+        "\(session)/samples/watch_1", "\(session)/samples/Watch", "\(session)/samples//ack",
+        "\(session)/samples/watch/nack", "\(session)/samples/watch/ack/", "\(session)/samples/watch/ack/more",
+        "\(session)/activity/registers", "\(session)/summary", "\(session)/summary/", "\(session)/summary/both",
+        "\(session)/series", "\(session)/series/", "\(session)/series/-1", "\(session)/series/+1",
+        "\(session)/series/01", "\(session)/series/00", "\(session)/series/100000", "\(session)/series/1e3",
+        "\(session)/series/99999999999999999999", "\(session)/track/1/2", "\(session)/export",
+        "\(session)/export/strava/results", "pacebus/v1/u", "pacebus/v1/u/anna", "pacebus/v1/u/anna/",
+        "pacebus/v1/u/_anna/current", "pacebus/v1/u/anna/current/1", "pacebus/v1/u/anna/replies",
+        "pacebus/v1/u/anna/replies/a_b", "pacebus/v1/u/anna/coach", "pacebus/v1/u/anna/coach/other",
+        "pacebus/v1/u/anna/virtual-run", "pacebus/v1/u/anna/virtual-run/requests", "\(run)/partner",
+        "\(run)/partner/Bea", "\(run)/partner/bea/more", "\(run)/other", "pacebus/v1/services",
+        "pacebus/v1/services/_device", "pacebus/v1/services/device/a", "pacebus/v1/services/_/a",
+        "pacebus/v1/services/_device/a/b", "pacebus/v1/rejected", "pacebus/v1/rejected/device",
+        "pacebus/v1/rejected/_device/a", "$SYS/broker/uptime",
+    ])
+    func `what is no topic of ours is refused`(name: String) {
+        #expect(Topic(name) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (.command, 1, false), (.state, 1, true), (.samplesAck(Device("watch")!), 0, false),
+            (.locationsAck(Device("watch")!), 0, false), (.metrics, 0, true), (.route, 0, true), (.weather, 1, true),
+            (.announcements, 0, false), (.activityRegister, 1, false), (.activity, 1, true), (.summaryMetrics, 1, true),
+            (.summaryRoute, 1, true), (.series(0), 1, true), (.track(0), 1, true), (.request, 1, false),
+            (.workout, 1, true), (.export(Target("folder")!), 1, true), (.exportResult(Target("healthkit")!), 1, false),
+            (.samples(Device("watch")!), 0, false), (.locations(Device("watch")!), 0, false),
+        ] as [(SessionTopic, UInt8, Bool)])
+    func `a session topic has the design's QoS and retention`(topic: SessionTopic, qos: UInt8, isRetained: Bool) {
+        #expect(topic.qos.rawValue == qos)
+        #expect(topic.isRetained == isRetained)
+    }
+
+    @Test func `a message takes the topic's name, QoS and retention`() throws {
+        let topic = try #require(Topic("\(Self.session)/state"))
+        #expect(
+            topic.message([1, 2]) == MQTTMessage(topic: topic.name, payload: [1, 2], qos: .atLeastOnce, retain: true))
+    }
+
+    @Test func `services subscribe for all shards at once or for each of theirs`() {
+        let all = TopicFilter.sessions(.samples, shards: Set(Shard.all))
+        #expect(all == [MQTTSubscription(filter: "pacebus/v1/+/+/+/samples/+", qos: .atLeastOnce)])
+        let two = TopicFilter.sessions(.metrics, shards: [Shard(255), Shard(10)])
+        #expect(two.map(\.filter) == ["pacebus/v1/0a/+/+/metrics", "pacebus/v1/ff/+/+/metrics"])
+        #expect(two.allSatisfy { $0.qos == .atMostOnce })
+    }
+}

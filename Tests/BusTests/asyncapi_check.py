@@ -1,0 +1,87 @@
+"""Holds payloads against Shared/Bus/asyncapi.yaml, and the document against AsyncAPI's own schema.
+
+usage: asyncapi_check.py asyncapi.yaml < samples
+
+Each line of standard input is {"channel": name, "payload": …}. Prints one JSON object:
+  document  what is wrong with the document, or null when SCHEMAS_DIR (with asyncapi-3.0.0.json) is not set
+  payloads  for each line what is wrong with its payload
+  channels  [{"name", "address", "qos": [allowed], "retain", "patterns": {parameter: regular expression}, "described"}]
+"""
+
+import json
+import os
+import re
+import sys
+
+import jsonschema
+import yaml
+
+
+def problems(schema, instance):
+    validator = jsonschema.Draft7Validator(schema)
+    return [f"/{'/'.join(map(str, e.absolute_path))}: {e.message[:300]}" for e in validator.iter_errors(instance)]
+
+
+def document_problems(document):
+    folder = os.environ.get("SCHEMAS_DIR")
+    if not folder:
+        return None
+    with open(os.path.join(folder, "asyncapi-3.0.0.json")) as file:
+        return problems(json.load(file), document)
+
+
+def resolve(document, node):
+    while "$ref" in node:
+        target = document
+        for key in node["$ref"].removeprefix("#/").split("/"):
+            target = target[key]
+        node = target
+    return node
+
+
+def channel(document, name):
+    node = document["channels"][name]
+    operations = [o for o in document["operations"].values() if o["channel"]["$ref"] == f"#/channels/{name}"]
+    assert len(operations) == 1, f"{name} has {len(operations)} operations"
+    binding = operations[0]["bindings"]["mqtt"]
+    parameters = {key: resolve(document, value)["x-pattern"] for key, value in node.get("parameters", {}).items()}
+    named = set(re.findall(r"\{(\w+)\}", node["address"]))
+    assert named == set(parameters), f"{name} names {named} and describes {set(parameters)}"
+    return {
+        "name": name,
+        "address": node["address"],
+        "qos": operations[0].get("x-qos", [binding["qos"]]),
+        "retain": binding["retain"],
+        "patterns": parameters,
+        "described": payload_schema(document, name) is not None,
+    }
+
+
+def payload_schema(document, name):
+    (message,) = document["channels"][name]["messages"].values()
+    return resolve(document, message).get("payload")
+
+
+def payload_problems(document, line):
+    sample = json.loads(line)
+    # The references of a payload's schema point into the document.
+    schema = {"allOf": [payload_schema(document, sample["channel"])], "components": document["components"]}
+    found = problems(schema, sample["payload"])
+    return [f"{sample['channel']} {problem} in {line[:500]}" for problem in found]
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        document = yaml.safe_load(file)
+    print(
+        json.dumps(
+            {
+                "document": document_problems(document),
+                "payloads": [payload_problems(document, line) for line in sys.stdin],
+                "channels": [channel(document, name) for name in document["channels"]],
+            }
+        )
+    )
+
+
+main()

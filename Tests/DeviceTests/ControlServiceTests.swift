@@ -1,0 +1,129 @@
+import ArgumentParser
+import Bus
+import Foundation
+import Logging
+import MQTT
+import ServiceKit
+import Synchronization
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Device
+
+@Suite struct ControlServiceTests {
+    private let broker = InMemoryBroker()
+    private let clock = ManualClock()
+    private let key = SessionKey(User("ann")!, SessionID(UUID()))
+
+    private final class Output: Sendable {
+        private let written = Mutex("")
+        var text: String { written.withLock(\.self) }
+
+        var terminal: Terminal {
+            Terminal(
+                output: { [self] more in written.withLock { $0 += more } }, status: { _ in }, isInteractive: false)
+        }
+    }
+
+    private func run(_ arguments: String...) async throws -> String {
+        let output = Output()
+        let control = try #require(try DeviceCommand.parseAsRoot(["control"] + arguments) as? Control)
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: broker.client(),
+            clock: clock)
+        let service = control.build(context, terminal: output.terminal)
+        let services = FakeServices(key: key, device: Workouts.Device("watch-1")!, clock: clock)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                await services.run(broker.client())
+                return false
+            }
+            group.addTask {
+                while !Task.isCancelled {
+                    try await clock.waitForSleepers()
+                    clock.advance(by: .milliseconds(50))
+                }
+                return false
+            }
+            group.addTask {
+                try await service.run()
+                return true
+            }
+            while try await group.next() == false {}
+            group.cancelAll()
+        }
+        return output.text
+    }
+
+    private func publish(_ topic: Topic, _ payload: [UInt8]) async throws {
+        try await broker.client().publish(topic.message(payload))
+    }
+
+    private var active: SessionState {
+        Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: clock.now - 754, now: clock.now)
+            .state(revision: 7)
+    }
+
+    @Test func `start begins a session and prints it`() async throws {
+        let text = try await run("start", "--user", "ann", "--session", "\(key.session)", "--countdown", "0")
+        #expect(text == "start: done, session \(key.session) is active, 0:00 active\n")
+    }
+
+    @Test func `a refusal is thrown with the engine's message`() async throws {
+        let error = await #expect(throws: ControlService.Failure.self) {
+            try await run("pause", "--user", "ann", "--session", "\(key.session)")
+        }
+        #expect(error?.description == Refusal.sessionNotFound.message)
+    }
+
+    @Test func `the session defaults to the user's current one`() async throws {
+        try await publish(
+            .user(key.user, .current), JSONCoding.encode(CurrentSession(revision: 7, state: active)))
+        await #expect(throws: ControlService.Failure.refused(.sessionNotFound)) {
+            try await run("lap", "--user", "ann")
+        }
+    }
+
+    @Test func `without a current session there is nothing to control`() async throws {
+        await #expect(throws: ControlService.Failure.noCurrentSession(key.user)) {
+            try await run("lap", "--user", "ann")
+        }
+        try await publish(.user(key.user, .current), JSONCoding.encode(CurrentSession(revision: 8, state: nil)))
+        await #expect(throws: ControlService.Failure.noCurrentSession(key.user)) {
+            try await run("lap", "--user", "ann")
+        }
+    }
+
+    @Test func `status shows the session with its live metrics`() async throws {
+        var metrics = MetricsSnapshot(user: key.user, revision: 3)
+        metrics.distance = 2_345.6
+        metrics.heartRate = 141.6
+        try await publish(.user(key.user, .current), JSONCoding.encode(CurrentSession(revision: 7, state: active)))
+        try await publish(.session(key, .state), JSONCoding.encode(active))
+        try await publish(.session(key, .metrics), metrics.payload)
+        let text = try await run("status", "--user", "ann")
+        #expect(text.hasPrefix("Outdoor Running, session \(key.session), is active, 12:34 active\n"))
+        #expect(text.contains("  distance: 2.35 km\n  heart rate: 142 bpm\n"))
+        #expect(!text.contains("pace"))
+    }
+
+    @Test func `the status of a session that nobody knows fails`() async throws {
+        await #expect(throws: ControlService.Failure.noSuchSession(key)) {
+            try await run("status", "--user", "ann", "--session", "\(key.session)")
+        }
+    }
+
+    @Test func `without an engine it gives up`() async throws {
+        broker.stop()
+        await #expect(throws: ControlService.Failure.noAnswer) {
+            try await run("pause", "--user", "ann", "--session", "\(key.session)")
+        }
+    }
+
+    @Test func `options for start are refused elsewhere`() {
+        #expect(throws: (any Error).self) {
+            try DeviceCommand.parseAsRoot(["control", "pause", "--user", "ann", "--countdown", "0"])
+        }
+    }
+}

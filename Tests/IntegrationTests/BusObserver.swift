@@ -1,0 +1,89 @@
+import Foundation
+import Logging
+import MQTT
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+
+/// Sees everything on a broker and sends what a test wants sent, over all reconnects.
+final class BusObserver: Sendable {
+    private let client: MQTTClient
+    private let state = Mutex(State())
+
+    private struct State {
+        var latest: [String: [UInt8]] = [:]
+        var counts: [String: Int] = [:]
+    }
+
+    private init(port: UInt16) {
+        var configuration = MQTTConfiguration(clientID: "observer-\(UUID().uuidString)")
+        configuration.port = port
+        configuration.backoffMaximum = .milliseconds(200)
+        configuration.batchInterval = .milliseconds(1)
+        client = MQTTClient(
+            configuration: configuration, logger: Logger(label: "observer") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// Runs `body` with an observer that is connected.
+    static func run<R: Sendable>(port: UInt16, _ body: (BusObserver) async throws -> R) async throws -> R {
+        let observer = BusObserver(port: port)
+        let group = ServiceGroup(
+            services: [observer.client],
+            logger: Logger(label: "observer") { _ in
+                SwiftLogNoOpLogHandler()
+            })
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask { try await observer.observe() }
+            guard await eventually({ observer.client.isReady }) else { throw Unseen(topic: "connection") }
+            let result = try await body(observer)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return result
+        }
+    }
+
+    private func observe() async throws {
+        let everything = [MQTTSubscription(filter: "#", qos: .atLeastOnce)]
+        try await client.withSubscriptions(everything) { events in
+            for await event in events {
+                guard case .batch(let batch) = event else { continue }
+                state.withLock { state in
+                    for message in batch.messages {
+                        state.latest[message.topic] = Array(message.payload)
+                        state.counts[message.topic, default: 0] += 1
+                    }
+                }
+                batch.acknowledge()
+            }
+        }
+    }
+
+    struct Unseen: Error {
+        let topic: String
+    }
+
+    /// The latest payload of a topic.
+    func latest(_ topic: String) -> [UInt8]? { state.withLock { $0.latest[topic] } }
+
+    /// How many messages came on a topic.
+    func count(_ topic: String) -> Int { state.withLock { $0.counts[topic, default: 0] } }
+
+    /// Waits until the latest payload of a topic satisfies a condition.
+    func wait(
+        for topic: String, within limit: Duration = .seconds(60), where condition: ([UInt8]) -> Bool = { _ in true }
+    ) async throws -> [UInt8] {
+        var found: [UInt8]?
+        _ = await eventually(within: limit) {
+            found = latest(topic).flatMap { condition($0) ? $0 : nil }
+            return found != nil
+        }
+        guard let found else { throw Unseen(topic: topic) }
+        return found
+    }
+
+    /// Publishes; whether it arrived is unknown when the connection breaks.
+    func publish(_ message: MQTTMessage) async {
+        try? await client.publish(message)
+    }
+}

@@ -1,0 +1,91 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// A recording is played in order and without faults, and again with everything that can go wrong: the results are the
+/// same bytes.
+@Suite(.serialized)
+struct FaultTests {
+    /// An hour of running with two pauses.
+    private static let recording = FITFixture.workout(
+        start: 1_700_000_000, duration: 3_600, pauses: [600...900, 2_000...2_100])
+    /// A record each second, both ends of each segment included.
+    private static let items = 601 + 1_101 + 1_501
+
+    private func recordingFile(_ folder: TemporaryFolder) throws -> String {
+        let path = folder.file("recording.fit")
+        try Data(Self.recording).write(to: URL(filePath: path))
+        return path
+    }
+
+    private func key() throws -> SessionKey {
+        SessionKey(try #require(User("demo")), SessionID(UUID()))
+    }
+
+    /// What the recording comes to when nothing goes wrong.
+    private func undisturbed(_ key: SessionKey) async throws -> Results {
+        let installation = try await Installation()
+        return try await BusObserver.run(port: installation.broker.port) { observer in
+            let device = try installation.replay(try recordingFile(installation.folder), key)
+            #expect(device.finish() == 0, "\(installation.deviceLog)")
+            return try await Results(key, device: "watch-1", items: Self.items, from: observer)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `lost, repeated and reordered batches and killed services and brokers change no result`() async throws {
+        var random = SeededRandom()
+        let key = try key()
+        let expected = try await undisturbed(key)
+
+        let installation = try await Installation()
+        let link = try FaultyLink(to: installation.broker.port, random: SeededRandom(seed: random.next()))
+        defer { link.close() }
+        let actual = try await BusObserver.run(port: installation.broker.port) { observer in
+            let device = try installation.replay(
+                try recordingFile(installation.folder), key, port: link.port, speedUp: 200)
+            for _ in 0..<5 {
+                for victim in ["session-engine", "metrics-aggregator", "mosquitto"].shuffled(using: &random) {
+                    let moment = link.packets + Int.random(in: 1...15, using: &random)
+                    // Without traffic there is nothing to wait for, and the next one dies at once.
+                    _ = await eventually(within: .seconds(5)) { link.packets >= moment }
+                    if let service = Installation.Service(rawValue: victim) {
+                        try installation.kill(service)
+                    } else {
+                        installation.broker.kill()
+                        try await installation.broker.start()
+                    }
+                }
+            }
+            #expect(device.finish() == 0, "\(installation.deviceLog)")
+            return try await Results(key, device: "watch-1", items: Self.items, from: observer)
+        }
+        #expect(actual.comparable == expected.comparable, "seed \(random.seed)")
+        #expect(actual.summary.next.values.reduce(0, +) == Self.items)
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `a device that is killed and started again goes on from its queue file to the same result`() async throws {
+        var random = SeededRandom()
+        let key = try key()
+        let expected = try await undisturbed(key)
+
+        let installation = try await Installation()
+        let file = try recordingFile(installation.folder)
+        let ack = Topic.session(key, .samplesAck(try #require(Device("watch-1")))).name
+        let actual = try await BusObserver.run(port: installation.broker.port) { observer in
+            for _ in 0..<5 {
+                let device = try installation.replay(file, key, speedUp: 400)
+                let moment = observer.count(ack) + Int.random(in: 1...10, using: &random)
+                _ = await eventually(within: .seconds(10)) { observer.count(ack) >= moment }
+                device.end(SIGKILL)
+            }
+            let device = try installation.replay(file, key)
+            #expect(device.finish() == 0, "\(installation.deviceLog)")
+            return try await Results(key, device: "watch-1", items: Self.items, from: observer)
+        }
+        #expect(actual.comparable == expected.comparable, "seed \(random.seed)")
+    }
+}

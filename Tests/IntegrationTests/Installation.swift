@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Workouts
+
+/// A clean installation of its own: real broker, real processes, stores in a temporary folder.
+final class Installation {
+    enum Service: String, CaseIterable {
+        case engine = "session-engine"
+        case aggregator = "metrics-aggregator"
+    }
+
+    let broker: Mosquitto
+    let folder: TemporaryFolder
+    private var processes: [Service: ChildProcess] = [:]
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        broker = try await Mosquitto()
+        for service in Service.allCases { try start(service) }
+    }
+
+    deinit {
+        for process in processes.values { process.end(SIGTERM) }
+        broker.stop()
+    }
+
+    func start(_ service: Service) throws {
+        processes[service] = try Self.run(
+            service.rawValue,
+            [
+                "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
+                "sqlite:\(folder.file(service.rawValue)).sqlite",
+            ], log: log(service))
+    }
+
+    /// `kill -9`, and at once a new process on the same store.
+    func kill(_ service: Service) throws {
+        processes[service]?.end(SIGKILL)
+        try start(service)
+    }
+
+    /// What a process printed.
+    func log(_ service: Service) -> String { folder.file("\(service.rawValue).log") }
+
+    /// Starts one of the package's executables.
+    static func run(_ name: String, _ arguments: [String], log: String) throws -> ChildProcess {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let executable = URL(filePath: tests).deletingLastPathComponent().appending(path: name).path
+        return try ChildProcess([executable] + arguments, log: log)
+    }
+
+    /// A device that plays a recording into a session, through the given port of the broker or of a link to it.
+    func replay(
+        _ recording: String, _ key: SessionKey, device: String = "watch-1", port: UInt16? = nil, speedUp: Double = 0
+    ) throws -> ChildProcess {
+        try Self.run(
+            "device",
+            [
+                "replay", recording, "--user", "\(key.user)", "--session", "\(key.session)", "--device", device,
+                "--speed-up", "\(speedUp)", "--queue-folder", folder.file("queue"), "--mqtt-url",
+                "mqtt://127.0.0.1:\(port ?? broker.port)",
+            ], log: folder.file("device.log"))
+    }
+
+    var deviceLog: String { (try? String(contentsOfFile: folder.file("device.log"), encoding: .utf8)) ?? "" }
+}

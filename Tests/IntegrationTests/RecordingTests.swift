@@ -1,0 +1,66 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// Recordings of real devices, played through the whole system; what is expected is read by an independent reader.
+@Suite(
+    .serialized,
+    .disabled(if: IndependentReader.isMissing, "PYTHON names no interpreter that has fitdecode"),
+    .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
+struct RecordingTests {
+    @Test(.timeLimit(.minutes(2)), arguments: [("run-5km", 1.0), ("ride-39km-with-pauses", 2.0), ("walk-700m", 1.0)])
+    func `a recording that is played becomes a workout with its own totals`(
+        name: String, tolerance: Double
+    ) async throws {
+        let file = try #require(recordings).appending(path: "\(name).fit")
+        let read = try IndependentReader.summary(of: file)
+        let session = try #require(read.sessions.first)
+        let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
+
+        let installation = try await Installation()
+        let results = try await BusObserver.run(port: installation.broker.port) { observer in
+            let device = try installation.replay(file.path(percentEncoded: false), key)
+            #expect(device.finish() == 0, "\(installation.deviceLog)")
+            return try await Results(key, device: "watch-1", items: read.records.count, from: observer)
+        }
+
+        let workout = results.workout
+        let distance = try #require(session["total_distance"])
+        #expect(abs(try #require(workout.distance) - distance) <= distance / 1_000)
+        #expect(abs(workout.activeDuration - (try #require(session["total_timer_time"]))) <= tolerance)
+        #expect(workout.segments.activeDuration() == workout.activeDuration)
+        #expect(workout.next.values.reduce(0, +) == read.records.count)
+        if let average = session["avg_heart_rate"] {
+            #expect(abs(try #require(workout.averageHeartRate) - average) <= 1)
+        }
+        if let maximum = session["max_heart_rate"] { #expect(workout.maximumHeartRate == maximum) }
+        #expect(pauses(workout.segments) == pauses(read, workout))
+    }
+
+    /// The gaps between segments.
+    private func pauses(_ segments: [Segment]) -> [ClosedRange<Double>] {
+        zip(segments, segments.dropFirst()).compactMap { before, after in
+            before.end.map { $0.seconds...after.start.seconds }
+        }
+    }
+
+    /// From each stop of the timer to the next start, inside the workout.
+    private func pauses(_ read: IndependentReader.Summary, _ workout: WorkoutRecord) -> [ClosedRange<Double>] {
+        guard let first = workout.startedAt?.seconds, let last = workout.segments.last?.end?.seconds else { return [] }
+        var pauses: [ClosedRange<Double>] = []
+        var stoppedAt: Double?
+        for event in read.timer where first...last ~= event.time {
+            if event.type.hasPrefix("stop") {
+                stoppedAt = stoppedAt ?? event.time
+            } else if event.type == "start", let stop = stoppedAt {
+                pauses.append(stop...event.time)
+                stoppedAt = nil
+            }
+        }
+        return pauses
+    }
+}
+
+private let recordings = ProcessInfo.processInfo.environment["RECORDINGS_DIR"].map { URL(filePath: $0) }

@@ -1,0 +1,35 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// What a session came to: its final `workout` and `summary/metrics`.
+struct Results {
+    let workout: WorkoutRecord
+    let summary: MetricsReport
+    /// Both payloads without what may differ between runs, by rule 3 of the design.
+    let comparable: [String]
+
+    /// Waits until both are there with at least the given number of items of the device.
+    init(_ key: SessionKey, device: String, items: Int, from observer: BusObserver) async throws {
+        let stream = try #require(StreamName("samples/\(device)"))
+        let workout = try await observer.wait(for: Topic.session(key, .workout).name) { payload in
+            guard let record = try? JSONCoding.decode(WorkoutRecord.self, from: payload) else { return false }
+            return record.incomplete != true && record.next[stream, default: 0] >= items
+        }
+        let summary = try await observer.wait(for: Topic.session(key, .summaryMetrics).name) { payload in
+            guard let report = try? JSONCoding.decode(MetricsReport.self, from: payload) else { return false }
+            return report.next[stream, default: 0] >= items
+        }
+        self.workout = try JSONCoding.decode(WorkoutRecord.self, from: workout)
+        self.summary = try JSONCoding.decode(MetricsReport.self, from: summary)
+        comparable = try [workout, summary].map(Self.comparable)
+    }
+
+    private static func comparable(_ payload: [UInt8]) throws -> String {
+        var object = try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
+        for excepted in ["revision", "state", "summaries", "weather", "incomplete"] { object[excepted] = nil }
+        return String(decoding: try JSONSerialization.data(withJSONObject: object, options: .sortedKeys), as: UTF8.self)
+    }
+}

@@ -1,0 +1,136 @@
+import Testing
+
+@testable import MQTT
+
+@Suite struct BatchGateTests {
+    private let start = ContinuousClock.now
+    private let withAcknowledgement = BatchGate.Collected(messages: 1, bytes: 10, needsAcknowledgement: true)
+    private let withoutAcknowledgement = BatchGate.Collected(messages: 1, bytes: 10, needsAcknowledgement: false)
+
+    private func gate() -> BatchGate {
+        BatchGate(messageLimit: 4, byteLimit: 1_000, interval: .milliseconds(50))
+    }
+
+    @Test func `the first messages after idling are due at once`() {
+        var gate = gate()
+        gate.read(withoutAcknowledgement, now: start)
+        #expect(gate.due(isGranted: true) == start)
+    }
+
+    @Test func `the next batch is due an interval after the delivery before it`() {
+        var gate = gate()
+        gate.read(withoutAcknowledgement, now: start)
+        gate.acknowledged(gate.deliver(now: start))
+        gate.read(withoutAcknowledgement, now: start + .milliseconds(10))
+        #expect(gate.due(isGranted: true) == start + .milliseconds(50))
+    }
+
+    @Test func `a full batch is due before its interval`() {
+        var gate = gate()
+        gate.read(withoutAcknowledgement, now: start)
+        gate.acknowledged(gate.deliver(now: start))
+        let now = start + .milliseconds(1)
+        gate.read(.init(messages: 4, bytes: 40), now: now)
+        #expect(gate.due(isGranted: true) == now)
+        #expect(!gate.mayRead)
+    }
+
+    @Test func `a batch is full by its bytes too`() {
+        var gate = gate()
+        gate.read(.init(messages: 1, bytes: 1_000), now: start)
+        #expect(!gate.mayRead)
+    }
+
+    @Test func `nothing is due while there is nothing`() {
+        #expect(gate().due(isGranted: true) == nil)
+    }
+
+    @Test func `messages that come before the grant wait for it a second`() {
+        var gate = gate()
+        gate.read(withoutAcknowledgement, now: start)
+        #expect(gate.due(isGranted: false) == start + .seconds(1))
+        gate.read(.init(messages: 4, bytes: 1), now: start)
+        #expect(gate.due(isGranted: false) == start)
+    }
+
+    @Test func `collected QoS 1 messages forbid writing and not reading`() {
+        var gate = gate()
+        gate.read(withAcknowledgement, now: start)
+        #expect(!gate.mayWrite)
+        #expect(gate.mayRead)
+    }
+
+    @Test func `an outstanding batch with QoS 1 messages forbids reading and writing until it is acknowledged`() {
+        var gate = gate()
+        gate.read(withAcknowledgement, now: start)
+        let batch = gate.deliver(now: start)
+        #expect(!gate.mayWrite)
+        #expect(!gate.mayRead)
+        gate.acknowledged(batch)
+        #expect(gate.mayWrite)
+        #expect(gate.mayRead)
+    }
+
+    @Test func `an outstanding batch with QoS 0 messages lets reading and writing go on but no delivery`() {
+        var gate = gate()
+        gate.read(withoutAcknowledgement, now: start)
+        let batch = gate.deliver(now: start)
+        #expect(gate.mayWrite && gate.mayRead)
+        gate.read(withAcknowledgement, now: start + .seconds(1))
+        #expect(!gate.mayWrite && gate.mayRead)
+        #expect(gate.due(isGranted: true) == nil)
+        gate.acknowledged(batch)
+        #expect(gate.due(isGranted: true) == start + .seconds(1))
+        #expect(!gate.mayWrite)
+    }
+
+    @Test func `a repeated acknowledgement does not acknowledge the next batch`() {
+        var gate = gate()
+        gate.read(withAcknowledgement, now: start)
+        let first = gate.deliver(now: start)
+        gate.acknowledged(first)
+        gate.read(withAcknowledgement, now: start)
+        _ = gate.deliver(now: start)
+        gate.acknowledged(first)
+        #expect(gate.isOutstanding)
+        #expect(!gate.mayWrite)
+    }
+
+    @Test func `after a loss the outstanding batch bars the next batch and not writing`() {
+        var gate = gate()
+        gate.read(withAcknowledgement, now: start)
+        let batch = gate.deliver(now: start)
+        gate.connectionLost()
+        #expect(gate.mayWrite && gate.mayRead)
+        gate.read(withAcknowledgement, now: start)
+        #expect(gate.due(isGranted: true) == nil)
+        gate.acknowledged(batch)
+        #expect(gate.due(isGranted: true) != nil)
+    }
+
+    @Test func `a subscriber that leaves QoS 1 messages unacknowledged costs the connection`() {
+        var collected = gate()
+        collected.read(withAcknowledgement, now: start)
+        var delivered = collected
+        _ = delivered.deliver(now: start)
+        #expect(collected.subscriberLeft() == .closeConnection)
+        #expect(delivered.subscriberLeft() == .closeConnection)
+        #expect(delivered.mayWrite && delivered.mayRead && !delivered.isOutstanding)
+    }
+
+    @Test func `a subscriber that leaves QoS 0 messages unacknowledged costs nothing`() {
+        var gate = gate()
+        gate.read(withoutAcknowledgement, now: start)
+        _ = gate.deliver(now: start)
+        #expect(gate.subscriberLeft() == .none)
+        #expect(!gate.isOutstanding)
+    }
+
+    @Test func `in the drain what was read is due at once`() {
+        var gate = gate()
+        gate.read(withoutAcknowledgement, now: start)
+        gate.acknowledged(gate.deliver(now: start))
+        gate.read(withoutAcknowledgement, now: start)
+        #expect(gate.due(isGranted: true, isDraining: true) == start)
+    }
+}

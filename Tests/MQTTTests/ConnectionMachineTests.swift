@@ -1,0 +1,136 @@
+import TestSupport
+import Testing
+
+@testable import MQTT
+
+@Suite struct ConnectionMachineTests {
+    private let start = ContinuousClock.now
+    private let subscriptions = [
+        MQTTSubscription(filter: "a/#", qos: .atLeastOnce), MQTTSubscription(filter: "b", qos: .atLeastOnce),
+    ]
+
+    private func machine() -> ConnectionMachine {
+        ConnectionMachine(
+            backoff: Backoff(minimum: .milliseconds(100), maximum: .seconds(30)), timeout: .seconds(10), now: start)
+    }
+
+    private func connecting() -> ConnectionMachine {
+        var machine = machine()
+        #expect(machine.tick(now: start) == .connect)
+        return machine
+    }
+
+    private func subscribing() -> ConnectionMachine {
+        var machine = connecting()
+        #expect(machine.accepted(subscriptions: subscriptions, now: start) == .subscribe(subscriptions))
+        machine.sent(subscriptions, as: 1)
+        return machine
+    }
+
+    @Test func `it connects at once and only once`() {
+        var machine = machine()
+        #expect(machine.tick(now: start) == .connect)
+        #expect(machine.tick(now: start) == .none)
+    }
+
+    @Test func `without a subscriber CONNACK is enough`() {
+        var machine = connecting()
+        #expect(machine.accepted(subscriptions: nil, now: start) == .none)
+        #expect(machine.isEstablished)
+    }
+
+    @Test func `with an empty list of subscriptions CONNACK is announced`() {
+        var machine = connecting()
+        #expect(machine.accepted(subscriptions: [], now: start) == .announce)
+        #expect(machine.isEstablished)
+    }
+
+    @Test func `with subscriptions it is established when all are granted`() {
+        var machine = connecting()
+        _ = machine.accepted(subscriptions: subscriptions, now: start)
+        machine.sent([subscriptions[0]], as: 1)
+        machine.sent([subscriptions[1]], as: 2)
+        #expect(machine.granted(2, codes: [1]) == .none)
+        #expect(!machine.isEstablished)
+        #expect(machine.granted(1, codes: [0]) == .announce)
+        #expect(machine.isEstablished)
+    }
+
+    @Test(arguments: [0x80, 0x87, 0x97] as [UInt8])
+    func `a refused filter is named and ends the connection`(code: UInt8) {
+        var machine = subscribing()
+        #expect(machine.granted(1, codes: [1, code]) == .giveUp(.subscriptionRefused(filter: "b", reason: code)))
+        #expect(!machine.isEstablished)
+    }
+
+    @Test func `a SUBACK with too few codes ends the connection`() {
+        var machine = subscribing()
+        guard case .giveUp = machine.granted(1, codes: [1]) else {
+            Issue.record("accepted")
+            return
+        }
+    }
+
+    @Test func `a SUBACK of an unknown packet is ignored`() {
+        var machine = subscribing()
+        #expect(machine.granted(9, codes: [0x80]) == .none)
+    }
+
+    @Test func `a subscriber that comes later is subscribed and announced`() {
+        var machine = connecting()
+        _ = machine.accepted(subscriptions: nil, now: start)
+        #expect(machine.subscriberEntered(subscriptions, now: start) == .subscribe(subscriptions))
+        #expect(!machine.isEstablished)
+        machine.sent(subscriptions, as: 5)
+        #expect(machine.granted(5, codes: [1, 1]) == .announce)
+    }
+
+    @Test func `a subscriber that comes before CONNACK waits for it`() {
+        var machine = connecting()
+        #expect(machine.subscriberEntered(subscriptions, now: start) == .none)
+    }
+
+    @Test func `a subscriber that leaves before its grant leaves the connection established`() {
+        var machine = subscribing()
+        machine.subscriberLeft()
+        #expect(machine.isEstablished)
+        #expect(machine.granted(1, codes: [0x80, 0x80]) == .none)
+    }
+
+    @Test func `a CONNACK that does not come in time is given up`() {
+        var machine = connecting()
+        #expect(machine.tick(now: start + .seconds(9)) == .none)
+        #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.unreachable("no CONNACK in time")))
+    }
+
+    @Test func `a SUBACK that does not come in time is given up`() {
+        var machine = subscribing()
+        #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.connectionLost("no SUBACK in time")))
+    }
+
+    @Test func `after a loss it waits and connects again`() {
+        var random = SeededRandom(seed: 1)
+        var machine = subscribing()
+        let delay = machine.lost(now: start, using: &random)
+        #expect(delay > .zero)
+        #expect(!machine.isAccepted)
+        #expect(machine.tick(now: start) == .none)
+        #expect(machine.tick(now: start + delay) == .connect)
+    }
+
+    @Test func `a second report of the same loss changes nothing`() {
+        var random = SeededRandom(seed: 1)
+        var machine = subscribing()
+        let delay = machine.lost(now: start, using: &random)
+        _ = machine.lost(now: start + delay, using: &random)
+        #expect(machine.tick(now: start + delay) == .connect)
+    }
+
+    @Test func `a late CONNACK is ignored`() {
+        var random = SeededRandom(seed: 1)
+        var machine = connecting()
+        _ = machine.lost(now: start, using: &random)
+        #expect(machine.accepted(subscriptions: subscriptions, now: start) == .none)
+        #expect(!machine.isAccepted)
+    }
+}

@@ -1,0 +1,240 @@
+import MQTT
+import TestSupport
+import Testing
+
+/// What every message bus does. It runs against the in-memory bus and against mosquitto with both protocol versions.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct MessageBusTests {
+    enum Kind: CaseIterable, Sendable {
+        case inMemory
+        case mosquitto5
+        case mosquitto311
+    }
+
+    /// Two clients and their broker.
+    struct Fixture: Sendable {
+        var one: any MessageBus
+        var other: any MessageBus
+        /// `kill -9`, so that everything is forgotten.
+        var kill: @Sendable () -> Void
+        var start: @Sendable () async throws -> Void
+    }
+
+    private func withBuses(_ kind: Kind, _ body: (Fixture) async throws -> Void) async throws {
+        switch kind {
+        case .inMemory:
+            let broker = InMemoryBroker()
+            try await body(
+                Fixture(
+                    one: broker.client(), other: broker.client(), kill: { broker.kill() }, start: { broker.start() }))
+        case .mosquitto5: try await withMosquitto(.v5, body)
+        case .mosquitto311: try await withMosquitto(.v311, body)
+        }
+    }
+
+    private func withMosquitto(
+        _ version: MQTTConfiguration.Version, _ body: (Fixture) async throws -> Void
+    ) async throws {
+        let broker = try await Mosquitto()
+        try await withRunningClient(testConfiguration(port: broker.port, version: version)) { one in
+            try await withRunningClient(testConfiguration(port: broker.port, version: version)) { other in
+                try await expectEventually { one.isReady && other.isReady }
+                try await body(
+                    Fixture(one: one, other: other, kill: { broker.kill() }, start: { try await broker.start() }))
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `messages arrive in the order in which they were published`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.one, ["a/#"]) { recorder in
+                let expected = (0..<500).map { "\($0)" }
+                for text in expected { try await buses.other.publish(MQTTMessage("a/b", text)) }
+                try await expectEventually { recorder.texts.count >= expected.count }
+                #expect(recorder.texts == expected)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `sent messages arrive in order though they exceed the window`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.one, ["a/#"]) { recorder in
+                let expected = (0..<5_000).map { "\($0)" }
+                try await buses.other.send(expected.map { MQTTMessage("a", $0) })
+                try await expectEventually { recorder.texts.count >= expected.count }
+                #expect(recorder.texts == expected)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a subscription begins with retained messages and goes on with live ones`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await buses.other.publish(MQTTMessage("a/1", "old", retain: true))
+            try await buses.other.publish(MQTTMessage("a/2", "cleared", retain: true))
+            try await buses.other.publish(MQTTMessage("a/2", "", retain: true))
+            try await withRecorder(buses.one, ["a/+"]) { recorder in
+                try await expectEventually { recorder.texts == ["old"] }
+                try await buses.other.publish(MQTTMessage("a/1", "new", retain: true))
+                try await expectEventually { recorder.texts == ["old", "new"] }
+                #expect(recorder.messages.map(\.retain) == [true, false])
+                #expect(recorder.events.first == .connected)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `only matching topics arrive`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.one, ["x/+/z", "y/#"]) { recorder in
+                for topic in ["x", "x/1", "x/1/z", "x/1/2/z", "y", "y/1/2", "yy", "last/y", "x/last/z"] {
+                    try await buses.other.publish(MQTTMessage(topic, topic))
+                }
+                try await expectEventually { recorder.texts.last == "x/last/z" }
+                #expect(recorder.texts == ["x/1/z", "y", "y/1/2", "x/last/z"])
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a client hears itself, at the lower of both QoS`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.one, ["a"], qos: .atMostOnce) { recorder in
+                try await buses.one.publish(MQTTMessage("a", "self", qos: .atLeastOnce))
+                try await buses.one.publish(MQTTMessage("a", "empty", qos: .atMostOnce))
+                try await expectEventually { recorder.messages.count == 2 }
+                #expect(recorder.messages.map(\.qos) == [.atMostOnce, .atMostOnce])
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `after stopReading the stream ends and publishing goes on`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.other, ["b"]) { listener in
+                try await withRecorder(buses.one, ["a"]) { recorder in
+                    try await buses.other.publish(MQTTMessage("a", "1"))
+                    try await expectEventually { recorder.texts == ["1"] }
+                    buses.one.stopReading()
+                    try await expectEventually { recorder.hasEnded }
+                    try await buses.other.publish(MQTTMessage("a", "2"))
+                    try await buses.one.publish(MQTTMessage("b", "still here"))
+                    try await expectEventually { listener.texts == ["still here"] }
+                    #expect(recorder.texts == ["1"])
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `what was read before stopReading is delivered before the stream ends`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atMostOnce)]) { events in
+                var texts: [String] = []
+                var held: MQTTBatch?
+                for await event in events {
+                    switch event {
+                    case .connected:
+                        try await buses.other.publish(MQTTMessage("a", "first"))
+                    case .batch(let batch) where held == nil && texts.isEmpty:
+                        // Unacknowledged, so that the next message waits in the client.
+                        texts += batch.messages.map(\.text)
+                        held = batch
+                        try await buses.other.publish(MQTTMessage("a", "second"))
+                        // The client reads in order, so what it hears from itself comes after.
+                        try await buses.one.publish(MQTTMessage("other", "later"))
+                        buses.one.stopReading()
+                        held?.acknowledge()
+                    case .batch(let batch):
+                        texts += batch.messages.map(\.text)
+                        batch.acknowledge()
+                    case .disconnected(let error):
+                        throw error
+                    }
+                }
+                #expect(texts == ["first", "second"])
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `after the broker was killed it is connected and subscribed again`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await buses.other.publish(MQTTMessage("a", "forgotten", retain: true))
+            try await withRecorder(buses.one, ["a"]) { recorder in
+                try await expectEventually { recorder.texts == ["forgotten"] }
+                buses.kill()
+                try await expectEventually { recorder.losses == 1 }
+                await #expect(throws: MQTTError.notConnected) { try await buses.one.publish(MQTTMessage("a", "lost")) }
+                await #expect(throws: MQTTError.notConnected) { try await buses.one.send([MQTTMessage("a", "lost")]) }
+                try await buses.start()
+                try await expectEventually { recorder.connections == 2 }
+                try await buses.one.publish(MQTTMessage("a", "back"))
+                try await expectEventually { recorder.texts.last == "back" }
+                #expect(recorder.texts == ["forgotten", "back"])
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `an unacknowledged batch is followed by none and holds publishing back`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.other, ["b"]) { listener in
+                try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
+                    var order: [String] = []
+                    var iterator = events.makeAsyncIterator()
+                    guard case .connected = await iterator.next() else { throw NotInTime() }
+                    try await buses.other.publish(MQTTMessage("a", "1"))
+                    guard case .batch(let first) = await iterator.next() else { throw NotInTime() }
+                    order += first.messages.map(\.text)
+                    try await buses.other.publish(MQTTMessage("a", "2"))
+                    try await buses.one.send([MQTTMessage("b", "after")])
+                    try await buses.other.publish(MQTTMessage("b", "before"))
+                    try await expectEventually { listener.texts.contains("before") }
+                    #expect(listener.texts == ["before"])
+                    first.acknowledge()
+                    first.acknowledge()
+                    try await expectEventually { listener.texts == ["before", "after"] }
+                    guard case .batch(let second) = await iterator.next() else { throw NotInTime() }
+                    order += second.messages.map(\.text)
+                    second.acknowledge()
+                    #expect(order == ["1", "2"])
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a subscriber that leaves a batch unacknowledged does not wedge the client`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            for round in 0..<3 {
+                try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
+                    for await event in events {
+                        switch event {
+                        case .connected: try await buses.other.publish(MQTTMessage("a", "\(round)"))
+                        case .batch(let batch):
+                            #expect(batch.messages.map(\.text) == ["\(round)"])
+                            return
+                        case .disconnected(let error): throw error
+                        }
+                    }
+                }
+                try await expectEventually { (try? await buses.one.publish(MQTTMessage("b", "alive"))) != nil }
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a topic with a wildcard is refused`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            do {
+                try await buses.one.publish(MQTTMessage("a/+", "x"))
+                Issue.record("published")
+            } catch MQTTError.invalid {
+            } catch {
+                Issue.record("\(error)")
+            }
+        }
+    }
+}

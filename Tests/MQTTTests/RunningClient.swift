@@ -1,0 +1,40 @@
+import Foundation
+import Logging
+import MQTT
+import ServiceLifecycle
+import TestSupport
+
+/// Logs nothing.
+let silentLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// A configuration for a broker of a test: loopback, and quick to come back.
+func testConfiguration(
+    port: UInt16, version: MQTTConfiguration.Version = .v5, clientID: String = "test-\(UUID().uuidString)"
+) -> MQTTConfiguration {
+    var configuration = MQTTConfiguration(clientID: clientID)
+    configuration.port = port
+    configuration.version = version
+    configuration.backoffMinimum = .milliseconds(10)
+    configuration.backoffMaximum = .milliseconds(100)
+    return configuration
+}
+
+/// Runs the client as a service while `body` runs, then shuts it down gracefully.
+func withRunning<R: Sendable>(
+    _ client: MQTTClient, _ body: (MQTTClient) async throws -> R
+) async throws -> R {
+    let group = ServiceGroup(services: [client], logger: silentLogger)
+    return try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { try await group.run() }
+        let result = try await body(client)
+        await group.triggerGracefulShutdown()
+        try await tasks.waitForAll()
+        return result
+    }
+}
+
+func withRunningClient<R: Sendable>(
+    _ configuration: MQTTConfiguration, _ body: (MQTTClient) async throws -> R
+) async throws -> R {
+    try await withRunning(MQTTClient(configuration: configuration, logger: silentLogger), body)
+}

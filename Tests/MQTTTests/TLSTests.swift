@@ -1,0 +1,114 @@
+import MQTT
+import TestSupport
+import Testing
+
+/// The client and mosquitto over TLS, with authorities that the tests make themselves.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct TLSTests {
+    /// An authority with certificates for the broker (127.0.0.1, localhost) and for a client.
+    private struct Authority {
+        let folder: TemporaryFolder
+        var certificate: String { folder.file("ca.pem") }
+
+        init() throws {
+            folder = try TemporaryFolder()
+            try openssl(
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=Test authority", "-keyout", folder.file("ca.key"), "-out", certificate)
+            try issue("broker", extensions: "subjectAltName=IP:127.0.0.1,DNS:localhost")
+            try issue("client", extensions: "extendedKeyUsage=clientAuth")
+        }
+
+        private func issue(_ name: String, extensions: String) throws {
+            let request = folder.file("\(name).csr")
+            try folder.write(extensions + "\n", to: "\(name).ext")
+            try openssl(
+                "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
+                "/CN=\(name)", "-keyout", folder.file("\(name).key"), "-out", request)
+            try openssl(
+                "x509", "-req", "-in", request, "-CA", certificate, "-CAkey", folder.file("ca.key"),
+                "-CAcreateserial", "-days", "2", "-extfile", folder.file("\(name).ext"), "-out",
+                folder.file("\(name).pem"))
+        }
+
+        private func openssl(_ arguments: String...) throws {
+            try ChildProcess.run(["openssl"] + arguments, log: folder.file("openssl.log"))
+        }
+
+        func broker(_ lines: [String] = []) async throws -> Mosquitto {
+            var settings = Mosquitto.Settings()
+            settings.lines = [
+                "cafile \(certificate)", "certfile \(folder.file("broker.pem"))",
+                "keyfile \(folder.file("broker.key"))",
+            ]
+            settings.lines += lines
+            return try await Mosquitto(settings)
+        }
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func `messages pass over TLS when the authority is trusted`(host: String) async throws {
+        let authority = try Authority()
+        let broker = try await authority.broker()
+        var configuration = testConfiguration(port: broker.port)
+        configuration.host = host
+        configuration.tls = .init(caFile: authority.certificate)
+        try await withRunningClient(configuration) { client in
+            try await withRecorder(client, ["a"]) { recorder in
+                let expected = (0..<2_000).map { "\($0)" }
+                try await client.send(expected.map { MQTTMessage("a", $0) })
+                try await expectEventually { recorder.texts.count == expected.count }
+                #expect(recorder.texts == expected)
+            }
+        }
+    }
+
+    @Test func `a broker of another authority is refused, and the log says why`() async throws {
+        let authority = try Authority()
+        let other = try Authority()
+        let broker = try await authority.broker()
+        let log = LogRecorder()
+        var configuration = testConfiguration(port: broker.port)
+        configuration.tls = .init(caFile: other.certificate)
+        try await withRunning(MQTTClient(configuration: configuration, logger: log.logger)) { client in
+            try await expectEventually { log.lines.count { $0.contains("certificate verify failed") } >= 2 }
+            #expect(!client.isReady)
+        }
+    }
+
+    @Test func `without an authority file the system's authorities refuse a broker of ours`() async throws {
+        let authority = try Authority()
+        let broker = try await authority.broker()
+        let log = LogRecorder()
+        var configuration = testConfiguration(port: broker.port)
+        configuration.tls = .init()
+        try await withRunning(MQTTClient(configuration: configuration, logger: log.logger)) { client in
+            let isRefused = await eventually { log.lines.contains { $0.contains("certificate verify failed") } }
+            #expect(isRefused, "\(log.lines)")
+            #expect(!client.isReady)
+        }
+    }
+
+    @Test func `a client certificate identifies the client`() async throws {
+        let authority = try Authority()
+        let broker = try await authority.broker(["require_certificate true", "use_identity_as_username true"])
+        var configuration = testConfiguration(port: broker.port)
+        configuration.tls = .init(
+            caFile: authority.certificate, certificateFile: authority.folder.file("client.pem"),
+            keyFile: authority.folder.file("client.key"))
+        try await withRunningClient(configuration) { client in
+            try await expectEventually { client.isReady }
+            try await client.publish(MQTTMessage("a", "x"))
+        }
+    }
+
+    @Test func `an authority file that does not exist is an error in the log`() async throws {
+        let log = LogRecorder()
+        var configuration = testConfiguration(port: 1)
+        configuration.tls = .init(caFile: "/nowhere/ca.pem")
+        try await withRunning(MQTTClient(configuration: configuration, logger: log.logger)) { _ in
+            try await expectEventually {
+                log.lines.contains { $0.hasPrefix("error") && $0.contains("certificate files") }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import MetricsAggregator
+
+/// The service's loop on a real store.
+struct AggregatorTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_100))
+    private var script = Script()
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func items(_ range: Range<Int>) -> [Sample] {
+        range.map { number in
+            var sample = Sample(time: Timestamp(seconds: 1_700_000_000 + Double(number)))
+            sample[.heartRate] = 120 + Double(number % 10)
+            sample[.distance] = 3
+            return sample
+        }
+    }
+
+    @Test func `items are acknowledged when they are on disk`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage])
+        let sent = try await aggregator.deliver([
+            script.batch("watch-1", 0, items(0..<10)), script.batch("watch-1", 10, items(10..<20)),
+        ])
+        #expect(try sent.acks(script.key, "watch-1") == [.next(20)])
+    }
+
+    @Test func `while the disk refuses nothing is acknowledged, and what is sent again counts once`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage])
+        aggregator.store.refuse(true)
+        let batch = script.batch("watch-1", 0, items(0..<10))
+        #expect(try await aggregator.deliver([batch]).acks(script.key, "watch-1") == [])
+        aggregator.store.refuse(false)
+        #expect(try await aggregator.deliver([batch]).acks(script.key, "watch-1") == [.next(10)])
+        #expect(aggregator.loop.machine.sessions[script.key]?.live.total(.distance) == 30)
+    }
+
+    @Test func `items of an unknown session wait for its state`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let early = try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
+        #expect(early.isEmpty)
+        let sent = try await aggregator.deliver([script.stateMessage])
+        #expect(try sent.acks(script.key, "watch-1") == [.next(10)])
+    }
+
+    @Test func `gaps are answered at most every 100 ms`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<10))])
+        let beyond = script.batch("watch-1", 20, items(20..<30))
+        #expect(try await aggregator.deliver([beyond]).acks(script.key, "watch-1") == [.next(10)])
+        #expect(try await aggregator.deliver([beyond]).acks(script.key, "watch-1") == [])
+        clock.advance(by: .milliseconds(100))
+        #expect(try await aggregator.deliver([beyond]).acks(script.key, "watch-1") == [.next(10)])
+    }
+
+    @Test func `a stream that begins anew is refused on the acknowledgement's topic`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<10))])
+        let sent = try await aggregator.deliver([script.batch("watch-1", 0, items(5..<15))])
+        #expect(try sent.acks(script.key, "watch-1") == [.streamReused])
+    }
+
+    @Test func `a batch that cannot be decoded is rejected and changes nothing`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage])
+        var broken = script.batch("watch-1", 0, items(0..<10))
+        broken.payload = broken.payload.dropLast(2)
+        let sent = try await aggregator.deliver([broken])
+        #expect(sent.map(\.topic) == [Topic.rejected(service: "metrics-aggregator").name])
+        #expect(aggregator.loop.machine.sessions[script.key]?.count == 0)
+    }
+
+    @Test mutating func `live metrics follow items at most once a second and fall silent after fifteen`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<61))])
+        let topic = Topic.session(script.key, .metrics)
+        let first = try #require(try await aggregator.tick().payloads(topic).first)
+        let snapshot = try MetricsSnapshot(first)
+        #expect(snapshot.distance == 183)
+        #expect(snapshot.heartRate == 120)
+        #expect(snapshot.activeSeconds == 60)
+        #expect(snapshot.count == 61)
+        #expect(snapshot.pace == 327.869)
+
+        try await aggregator.deliver([script.batch("watch-1", 61, items(61..<62))])
+        #expect(try await aggregator.tick().payloads(topic).isEmpty)
+        clock.advance(by: .seconds(1))
+        let second = try MetricsSnapshot(try #require(try await aggregator.tick().payloads(topic).first))
+        #expect(second.revision > snapshot.revision)
+        clock.advance(by: .seconds(5))
+        #expect(try await aggregator.tick().payloads(topic).isEmpty)
+        clock.advance(by: .seconds(10))
+        let silent = try MetricsSnapshot(try #require(try await aggregator.tick().payloads(topic).first))
+        #expect(silent.heartRate == nil)
+        #expect(silent.distance == 186)
+        clock.advance(by: .seconds(10))
+        #expect(try await aggregator.tick().payloads(topic).isEmpty)
+    }
+
+    @Test mutating func `a pause that comes late takes back what was counted in it`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<61))])
+        try await aggregator.tick()
+        let start = Timestamp(seconds: 1_700_000_000)
+        clock.advance(by: .seconds(1))
+        try await aggregator.deliver([script.change(.paused, [Segment(start: start, end: start + 30)])])
+        let payload = try #require(try await aggregator.tick().payloads(.session(script.key, .metrics)).first)
+        let snapshot = try MetricsSnapshot(payload)
+        #expect(snapshot.distance == 93)
+        #expect(snapshot.activeSeconds == 30)
+        #expect(snapshot.isPaused)
+    }
+
+    @Test mutating func `revisions of metrics do not go back over a restart with the clock set back`() async throws {
+        let topic = Topic.session(script.key, .metrics)
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        _ = try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<10))])
+        let before = try MetricsSnapshot(try #require(try await aggregator?.tick().payloads(topic).first))
+        aggregator = nil
+        let earlier = ManualClock(now: Timestamp(seconds: 1_700_000_050))
+        var again = try await Aggregator(folder, clock: earlier)
+        try await again.deliver([script.stateMessage, script.batch("watch-1", 10, items(10..<20))])
+        let after = try MetricsSnapshot(try #require(try await again.tick().payloads(topic).first))
+        #expect(after.revision > before.revision)
+        #expect(after.count == 20)
+        #expect(after.distance == 60)
+    }
+
+    @Test mutating func `the summary comes after its chunks and stays when only the state moves`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let start = Timestamp(seconds: 1_700_000_000)
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        let ended = script.change(.saving, [Segment(start: start, end: start + 599)])
+        try await aggregator.deliver([ended])
+        let sent = try await aggregator.tick()
+        let summary = Topic.session(script.key, .summaryMetrics)
+        #expect(
+            sent.map(\.topic).suffix(3)
+                == [
+                    Topic.session(script.key, .series(0)).name, Topic.session(script.key, .series(1)).name,
+                    summary.name,
+                ])
+        let report = try JSONCoding.decode(MetricsReport.self, from: try #require(sent.payloads(summary).first))
+        #expect(report.totals.distance == 1_800)
+        #expect(report.next == [StreamName("samples/watch-1")!: 600])
+        #expect(report.state == script.state.revision)
+
+        clock.advance(by: .seconds(1))
+        let completed = script.change(.completed, script.state.segments)
+        try await aggregator.deliver([completed])
+        let again = try await aggregator.tick()
+        #expect(again.map(\.topic) == [summary.name])
+        let repeated = try JSONCoding.decode(MetricsReport.self, from: try #require(again.payloads(summary).first))
+        #expect(repeated.revision == report.revision)
+        #expect(repeated.state == script.state.revision)
+
+        // Whoever asks gets the chunks again, and after an hour they are cleared.
+        try await aggregator.deliver([Topic.session(script.key, .request).message([])])
+        #expect(try await aggregator.tick().payloads(.session(script.key, .series(1))).count == 1)
+        clock.advance(by: .seconds(3_601))
+        #expect(try await aggregator.tick().payloads(.session(script.key, .series(1))) == [[]])
+    }
+
+    @Test mutating func `after a restart a broker that forgot gets the summary again`() async throws {
+        let start = Timestamp(seconds: 1_700_000_000)
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        _ = try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<60))])
+        let ended = script.change(.saving, [Segment(start: start, end: start + 59)])
+        _ = try await aggregator?.deliver([ended])
+        let summary = Topic.session(script.key, .summaryMetrics)
+        let first = try #require(try await aggregator?.tick().payloads(summary).first)
+        #expect(try await aggregator?.connect().payloads(summary) == [first])
+        aggregator = nil
+        var again = try await Aggregator(folder, clock: clock)
+        var retained = ended
+        retained.retain = true
+        #expect(try await again.deliver([retained]).payloads(summary) == [first])
+    }
+
+    @Test mutating func `a summary that was due when the process died is made by the next`() async throws {
+        let start = Timestamp(seconds: 1_700_000_000)
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        _ = try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<60))])
+        let ended = script.change(.saving, [Segment(start: start, end: start + 59)])
+        _ = try await aggregator?.deliver([ended])
+        aggregator = nil
+        var again = try await Aggregator(folder, clock: clock)
+        try await again.deliver([ended])
+        #expect(try await again.tick().payloads(.session(script.key, .summaryMetrics)).count == 1)
+    }
+}

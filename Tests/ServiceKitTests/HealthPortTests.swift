@@ -1,0 +1,86 @@
+import CoreMetrics
+import Foundation
+import FoundationNetworking
+import Logging
+import ServiceKit
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@Suite struct HealthPortTests {
+    private let readiness = Readiness()
+    private let metrics = PrometheusMetrics()
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private func get(_ path: String, port: Int) async throws -> (status: Int, type: String?, body: String) {
+        let url = try #require(URL(string: "http://127.0.0.1:\(port)/\(path)"))
+        let (data, response) = try await URLSession.shared.data(from: url)
+        let http = try #require(response as? HTTPURLResponse)
+        return (http.statusCode, http.value(forHTTPHeaderField: "Content-Type"), String(decoding: data, as: UTF8.self))
+    }
+
+    /// Runs a health port on a free port until `body` has returned, then shuts it down in order.
+    private func withHealthPort(_ body: (Int) async throws -> Void) async throws {
+        let (ports, opened) = AsyncStream.makeStream(of: Int.self)
+        let health = HealthPort(
+            host: "127.0.0.1", port: 0, readiness: readiness, metrics: metrics, logger: logger
+        ) { opened.yield($0) }
+        let group = ServiceGroup(configuration: .init(services: [health], logger: logger))
+        async let ended: Void = group.run()
+        let port = try #require(await ports.first { _ in true })
+        try await body(port)
+        await group.triggerGracefulShutdown()
+        try await ended
+    }
+
+    @Test func `healthz says that the process lives though nothing is ready`() async throws {
+        readiness.add("broker") { false }
+        try await withHealthPort { port in
+            let answer = try await get("healthz", port: port)
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test func `readyz names what is missing until nothing is`() async throws {
+        let isConnected = Mutex(false)
+        readiness.add("store") { true }
+        readiness.add("broker") { isConnected.withLock { $0 } }
+        readiness.add("shards") { isConnected.withLock { $0 } }
+        try await withHealthPort { port in
+            let before = try await get("readyz", port: port)
+            #expect(before.status == 503)
+            #expect(before.body == "not ready: broker\nnot ready: shards\n")
+            isConnected.withLock { $0 = true }
+            let after = try await get("readyz", port: port)
+            #expect(after.status == 200)
+            #expect(after.body == "ready\n")
+        }
+    }
+
+    @Test func `metrics come as Prometheus text`() async throws {
+        Counter(label: "pacebus_items", factory: metrics).increment(by: 7)
+        try await withHealthPort { port in
+            let answer = try await get("metrics", port: port)
+            #expect(answer.status == 200)
+            #expect(answer.type == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(answer.body.contains("\npacebus_items_total 7\n"))
+        }
+    }
+
+    @Test func `anything else is not found`() async throws {
+        try await withHealthPort { port in
+            let answer = try await get("other", port: port)
+            #expect(answer.status == 404)
+        }
+    }
+
+    @Test func `a port that is taken ends the start with the setting's name`() async throws {
+        try await withHealthPort { port in
+            let second = HealthPort(
+                host: "127.0.0.1", port: port, readiness: readiness, metrics: metrics, logger: logger)
+            let error = await #expect(throws: SettingError.self) { try await second.run() }
+            #expect(
+                error?.description.hasPrefix("--http-port (HTTP_PORT): cannot listen on 127.0.0.1:\(port): ") == true)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import ArgumentParser
+import Foundation
+import MQTT
+import ServiceKit
+import TestSupport
+import Testing
+
+@Suite struct PasswordTests {
+    private func resolve(_ flags: [String] = [], _ environment: [String: String]) throws -> ServiceConfiguration {
+        try ServiceConfiguration.resolve("device", BaseOptions.parse(flags), environment: environment)
+    }
+
+    private func withFile(_ text: String, mode: mode_t, _ body: (String) throws -> Void) throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(text, to: "password")
+        try #require(chmod(path, mode) == 0)
+        try body(path)
+    }
+
+    @Test(arguments: ["s3cret", "s3cret\n", "s3cret\r\n"])
+    func `the password comes from the named file without its line end`(text: String) throws {
+        try withFile(text, mode: 0o600) { path in
+            let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
+            let configuration = try resolve([], environment)
+            #expect(configuration.mqtt.password?.value == "s3cret")
+        }
+    }
+
+    @Test func `a password file that everybody can read is refused`() throws {
+        try withFile("s3cret", mode: 0o644) { path in
+            let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
+            let error = #expect(throws: SettingError.self) { try resolve([], environment) }
+            #expect(
+                error?.description
+                    == "MQTT_PASSWORD_FILE: everybody can read \(path); take that right away with chmod o-r")
+        }
+    }
+
+    @Test(arguments: [(mode_t(0o600), true), (0o644, false)])
+    func `a link to a password file is judged by the file it leads to`(mode: mode_t, isAccepted: Bool) throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("s3cret", to: "password")
+        try #require(chmod(file, mode) == 0)
+        try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: file)
+        let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": folder.file("link")]
+        let configuration = try? resolve([], environment)
+        #expect((configuration != nil) == isAccepted)
+    }
+
+    @Test func `a password file of nothing but line ends is refused`() throws {
+        try withFile("\n", mode: 0o600) { path in
+            let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
+            let error = #expect(throws: SettingError.self) { try resolve([], environment) }
+            #expect(error?.description == "MQTT_PASSWORD_FILE: \(path) is empty")
+        }
+    }
+
+    @Test(arguments: [("absent", "No such file or directory"), (".", "Is a directory")])
+    func `a password file that cannot be read is refused`(name: String, reason: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file(name)
+        let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
+        let error = #expect(throws: SettingError.self) { try resolve([], environment) }
+        #expect(error?.description == "MQTT_PASSWORD_FILE: cannot read \(path): \(reason)")
+    }
+
+    @Test func `a password without a user is refused`() throws {
+        try withFile("s3cret", mode: 0o600) { path in
+            let error = #expect(throws: SettingError.self) { try resolve([], ["MQTT_PASSWORD_FILE": path]) }
+            #expect(error?.description == "--mqtt-url (MQTT_URL): names no user though there is a password")
+        }
+    }
+
+    @Test func `a password is taken from the URL in the environment and refused in the flag`() throws {
+        let url = "mqtt://ann:s3cret@example.org"
+        #expect(try resolve([], ["MQTT_URL": url]).mqtt.password?.value == "s3cret")
+        let error = #expect(throws: SettingError.self) { try resolve(["--mqtt-url", url], [:]) }
+        #expect(
+            error?.description
+                == """
+                --mqtt-url (MQTT_URL): a password in a flag shows in process lists; put it into the file named by \
+                MQTT_PASSWORD_FILE
+                """)
+    }
+
+    @Test(arguments: [
+        "mqtt://ann:s3cret@example.org:0", "mqtt://ann:s3cret@", "http://ann:s3cret@example.org",
+        "mqtt://ann:s3cret@example.org/path",
+    ]) func `an error never quotes a URL that may hold a password`(url: String) throws {
+        let error = #expect(throws: SettingError.self) { try resolve([], ["MQTT_URL": url]) }
+        #expect(error?.description.contains("s3cret") == false)
+    }
+
+    @Test func `a configuration shows its password nowhere`() throws {
+        let configuration = try resolve([], ["MQTT_URL": "mqtt://ann:s3cret@example.org"])
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        #expect(dumped.contains("ann"))
+        for text in [dumped, "\(configuration)", String(reflecting: configuration), configuration.broker] {
+            #expect(!text.contains("s3cret"))
+        }
+    }
+}

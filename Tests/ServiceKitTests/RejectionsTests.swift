@@ -1,0 +1,50 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import Testing
+import Workouts
+
+@Suite struct RejectionsTests {
+    private let start = Timestamp(seconds: 1_735_689_600)
+
+    /// How many of `count` refusals at one moment are told.
+    private func told(_ count: Int, _ rejections: inout Rejections, at now: Timestamp) -> Int {
+        (0..<count).count { _ in rejections.reject(topic: "t", payload: [], reason: "r", at: now) != nil }
+    }
+
+    @Test func `a burst of 100 is told and the rest is only counted`() {
+        var rejections = Rejections(service: "session-engine")
+        #expect(told(250, &rejections, at: start) == 100)
+        #expect(rejections.count == 250)
+    }
+
+    @Test func `ten a second are told after a burst`() {
+        var rejections = Rejections(service: "session-engine")
+        _ = told(100, &rejections, at: start)
+        #expect(told(50, &rejections, at: start + 0.05) == 0)
+        #expect(told(50, &rejections, at: start + 1) == 10)
+        #expect(told(50, &rejections, at: start + 3) == 20)
+        #expect(told(500, &rejections, at: start + 3600) == 100)
+    }
+
+    @Test func `a clock that is set back tells nothing more and goes on from there`() {
+        var rejections = Rejections(service: "session-engine")
+        _ = told(100, &rejections, at: start)
+        #expect(told(50, &rejections, at: start - 3600) == 0)
+        #expect(told(50, &rejections, at: start - 3599) == 10)
+    }
+
+    @Test func `the message names topic, reason and size and quotes the first 256 bytes`() throws {
+        var rejections = Rejections(service: "metrics-aggregator")
+        let payload = [0xff] + [UInt8](repeating: UInt8(ascii: "x"), count: 300)
+        let told = rejections.reject(topic: "pacebus/v1/a", payload: payload[...], reason: "not JSON", at: start)
+        let message = try #require(told)
+        #expect(message.topic == "pacebus/v1/rejected/_metrics-aggregator")
+        #expect(!message.retain)
+        let head = "\u{fffd}" + String(repeating: "x", count: 255)
+        #expect(
+            String(decoding: message.payload, as: UTF8.self)
+                == #"{"at":1735689600,"bytes":301,"head":"\#(head)","reason":"not JSON","topic":"pacebus/v1/a"}"#)
+    }
+}

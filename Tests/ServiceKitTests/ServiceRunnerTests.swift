@@ -1,0 +1,194 @@
+import ArgumentParser
+import Foundation
+import Logging
+import MQTT
+import ServiceKit
+import ServiceLifecycle
+import TestSupport
+import Testing
+
+/// Does one thing and returns, or waits for shutdown first.
+private struct Scripted: Service {
+    var waits = false
+    let script: @Sendable () async throws -> Void
+
+    func run() async throws {
+        if waits {
+            try await gracefulShutdown()
+        }
+        try await script()
+    }
+}
+
+/// A member of a presence payload, of which text alone matters here.
+private struct Field: Decodable {
+    let text: String?
+
+    init(from decoder: any Decoder) throws {
+        text = try? decoder.singleValueContainer().decode(String.self)
+    }
+}
+
+private struct Broken: Error, CustomStringConvertible {
+    let description = "the store is broken"
+}
+
+@Suite struct ServiceRunnerTests {
+    /// A broker nobody listens on: the services run without it.
+    private static let flags = ["--mqtt-url", "mqtt://ann@127.0.0.1:1"]
+
+    private static func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], as: UTF8.self) }
+
+    @Test func `a service that returns ends the process well`() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            try await ServiceRunner.run("device", try BaseOptions.parse(ServiceRunnerTests.flags)) { _ in
+                [Scripted { print("done") }]
+            }
+        }
+        // The client may complain of the absent broker below; nothing else is said at `info`.
+        let lines = Self.text(result.standardErrorContent).split(separator: "\n").filter { $0.contains(" info ") }
+        let line = try #require(lines.first)
+        #expect(lines.count == 1)
+        #expect(line.contains(" info device: starting broker=mqtt://ann@127.0.0.1:1 instance="))
+        #expect(line.contains(" version=0.1.0"))
+        #expect(!line.contains("store="))
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT]) func `a signal drains the services`(signal: Int32) async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            [signal] in
+            let flags = try BaseOptions.parse(ServiceRunnerTests.flags)
+            try await ServiceRunner.run("session-engine", flags, try StoreOptions.parse([])) { _ in
+                [
+                    Scripted(waits: true) { print("drained") },
+                    Scripted(waits: true) {},
+                    Scripted {
+                        kill(getpid(), signal)
+                        try await gracefulShutdown()
+                    },
+                ]
+            }
+            fflush(nil)
+        }
+        #expect(Self.text(result.standardOutputContent).contains("drained"))
+    }
+
+    @Test func `a service that throws drains the others and ends the process with its error`() async throws {
+        let result = try await #require(
+            processExitsWith: .exitCode(1), observing: [\.standardOutputContent, \.standardErrorContent]
+        ) {
+            await FailingCommand.main(ServiceRunnerTests.flags)
+        }
+        #expect(Self.text(result.standardOutputContent).contains("drained"))
+        #expect(Self.text(result.standardErrorContent).hasSuffix("Error: the store is broken\n"))
+    }
+
+    @Test func `a bad setting ends the start with one line`() async throws {
+        let result = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
+            await FailingCommand.main(["--log-level", "loud"])
+        }
+        #expect(
+            Self.text(result.standardErrorContent)
+                == """
+                Error: --log-level (LOG_LEVEL): 'loud' is not accepted; expected trace, debug, info, notice, warning, \
+                error or critical
+
+                """)
+    }
+
+    @Test(arguments: [SIGTERM, SIGKILL])
+    func `a broker hears of a service that comes and goes, however it goes`(signal: Int32) async throws {
+        let broker = try await Mosquitto()
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var settings = MQTTConfiguration(clientID: "observer")
+        settings.port = broker.port
+        let client = MQTTClient(configuration: settings, logger: quiet)
+        let group = ServiceGroup(configuration: .init(services: [client], logger: quiet))
+        async let ended: Void = group.run()
+        let presence = MQTTSubscription(filter: "pacebus/v1/services/_session-engine/+", qos: .atLeastOnce)
+        let statuses = try await client.withSubscriptions([presence]) { events in
+            var statuses: [String] = []
+            for await event in events {
+                switch event {
+                case .connected: await Self.comeAndGo(port: broker.port, signal: signal)
+                case .disconnected(let error): throw error
+                case .batch(let batch):
+                    for message in batch.messages {
+                        let payload = try JSONDecoder().decode([String: Field].self, from: Data(message.payload))
+                        statuses.append(payload["status"]?.text ?? "none")
+                    }
+                    batch.acknowledge()
+                }
+                if statuses.last == "offline" { break }
+            }
+            return statuses
+        }
+        #expect(statuses == ["online", "offline"])
+        await group.triggerGracefulShutdown()
+        try await ended
+        broker.kill()
+    }
+
+    private static func comeAndGo(port: UInt16, signal: Int32) async {
+        await #expect(processExitsWith: signal == SIGKILL ? .signal(SIGKILL) : .success) { [port, signal] in
+            let flags = try BaseOptions.parse(["--mqtt-url", "mqtt://127.0.0.1:\(port)"])
+            try await ServiceRunner.run("session-engine", flags, try StoreOptions.parse([])) { context in
+                [Signalling(bus: context.bus, signal: signal)]
+            }
+        }
+    }
+
+    @Test func `services that do not stop within five seconds are cut off`() async throws {
+        let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            await StuckCommand.main(ServiceRunnerTests.flags)
+        }
+        #expect(
+            Self.text(result.standardErrorContent).hasSuffix(
+                "Error: the services did not stop within 5 s and were cut off\n"))
+    }
+}
+
+/// Subscribes, waits for the broker and then ends its own process with a signal.
+private struct Signalling: Service {
+    let bus: any MessageBus
+    let signal: Int32
+
+    func run() async throws {
+        let subscription = MQTTSubscription(filter: "nothing", qos: .atLeastOnce)
+        try await bus.withSubscriptions([subscription]) { events in
+            for await case .connected in events {
+                // Answered by the broker only after the announcement that was sent before it.
+                try await bus.publish(MQTTMessage(topic: "elsewhere", payload: [], qos: .atLeastOnce))
+                kill(getpid(), signal)
+                try await gracefulShutdown()
+                return
+            }
+        }
+    }
+}
+
+private struct FailingCommand: AsyncParsableCommand {
+    @OptionGroup var base: BaseOptions
+
+    func run() async throws {
+        try await ServiceRunner.run("session-engine", base) { _ in
+            [
+                Scripted(waits: true) {
+                    print("drained")
+                    fflush(nil)
+                },
+                Scripted { throw Broken() },
+            ]
+        }
+    }
+}
+
+private struct StuckCommand: AsyncParsableCommand {
+    @OptionGroup var base: BaseOptions
+
+    func run() async throws {
+        try await ServiceRunner.run("session-engine", base) { _ in
+            [Scripted(waits: true) { try await Task.sleep(for: .seconds(3600)) }, Scripted {}]
+        }
+    }
+}

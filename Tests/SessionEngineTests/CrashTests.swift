@@ -1,0 +1,133 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import SessionEngine
+
+/// The engine dies at every point between receiving a command and replying.
+struct CrashTests {
+    private static let start = 1_700_000_000.0
+
+    /// Where the engine dies while it handles a batch.
+    private enum Death: CaseIterable {
+        case never
+        case beforeCommit
+        /// After so many messages, of which the reply is the last.
+        case afterCommit, afterFirstMessage, afterSecondMessage
+    }
+
+    /// A random life of one session: starts, pauses, laps and ends in any order, many of them refused.
+    private func commands(_ random: inout SeededRandom) -> [Command] {
+        var time = Self.start
+        let client = Client("watch-1")!
+        let begin = SessionAction.start(SessionStart(activity: .running, countdown: 0))
+        let later: [SessionAction] = [.pause, .resume, .lap, .lap, .pause, .resume, .lap]
+        let middle = (0..<Int.random(in: 3...12, using: &random)).map { _ in later.randomElement(using: &random)! }
+        return ([begin] + middle + [.end(streams: [:])]).map { action in
+            time += Double(Int.random(in: 0...9, using: &random))
+            return Command(
+                id: CommandID(UUID()), client: client, at: Timestamp(seconds: time), action: action)
+        }
+    }
+
+    @Test func `no acknowledged command is lost and none is applied twice`() async throws {
+        var random = SeededRandom()
+        for _ in 0..<25 {
+            let commands = commands(&random)
+            let key = SessionKey(User("demo")!, SessionID(UUID()))
+            let calm = try await run(commands, key) { _ in .never }
+            let stormy = try await run(commands, key) { attempt in
+                attempt < 3 ? Death.allCases.randomElement(using: &random)! : .never
+            }
+            #expect(stormy.session == calm.session, "seed \(random.seed)")
+            #expect(stormy.outcomes == calm.outcomes, "seed \(random.seed)")
+        }
+    }
+
+    /// Sends each command until its reply comes; an engine that died starts again on its store.
+    private func run(
+        _ commands: [Command], _ key: SessionKey, dying: (Int) -> Death
+    ) async throws -> (session: Session?, outcomes: [String]) {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock(now: Timestamp(seconds: Self.start + 200))
+        var engine: Engine? = try await Engine(folder, clock: clock)
+        var outcomes: [String] = []
+        for command in commands {
+            let message = Topic.session(key, .command).message(JSONCoding.encode(command))
+            for attempt in 0... {
+                let death = dying(attempt)
+                switch death {
+                case .never: break
+                case .beforeCommit: engine?.store.refuse(true)
+                case .afterCommit: engine?.bus.limit(to: 0)
+                case .afterFirstMessage: engine?.bus.limit(to: 1)
+                case .afterSecondMessage: engine?.bus.limit(to: 2)
+                }
+                clock.advance(by: .milliseconds(1))
+                let sent = try await engine?.deliver([message]) ?? []
+                if death != .never {
+                    // The store's lock goes with the process.
+                    engine = nil
+                    engine = try await Engine(folder, clock: clock)
+                }
+                if let reply = sent.replies.first(where: { $0.id == command.id }) {
+                    outcomes.append(reply.error?.code ?? "ok")
+                    break
+                }
+            }
+        }
+        return (engine?.session(key), outcomes)
+    }
+
+    @Test func `while the disk refuses the session goes on in memory and the reply waits for the disk`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock(now: Timestamp(seconds: Self.start))
+        var engine = try await Engine(folder, clock: clock)
+        let key = SessionKey(User("demo")!, SessionID(UUID()))
+        func message(_ action: SessionAction) -> MQTTMessage {
+            let command = Command(id: CommandID(UUID()), client: Client("c")!, at: clock.now, action: action)
+            return Topic.session(key, .command).message(JSONCoding.encode(command))
+        }
+        let start = message(.start(SessionStart(activity: .running, countdown: 0)))
+        #expect(try await engine.deliver([start]).replies.map(\.ok) == [true])
+
+        engine.store.refuse(true)
+        clock.advance(by: .seconds(10))
+        let pause = message(.pause)
+        let refused = try await engine.deliver([pause])
+        #expect(refused.replies.isEmpty)
+        #expect(refused.map(\.topic) == [Topic.session(key, .announcements).name])
+        #expect(engine.session(key)?.statusName == .paused)
+
+        engine.store.refuse(false)
+        clock.advance(by: .seconds(2))
+        let states = try await engine.tick()
+        #expect(states.contains { $0.topic == Topic.session(key, .state).name })
+        #expect(try await engine.deliver([pause]).replies.map(\.ok) == [true])
+    }
+
+    @Test func `a record that cannot be read is set aside and the others are loaded`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock(now: Timestamp(seconds: Self.start))
+        let users = ["anna", "ben"].map { SessionKey(User($0)!, SessionID(UUID())) }
+        var engine: Engine? = try await Engine(folder, clock: clock)
+        for key in users {
+            let start = Command(
+                id: CommandID(UUID()), client: Client("c")!, at: clock.now,
+                action: .start(SessionStart(activity: .running, countdown: 0)))
+            _ = try await engine?.deliver([Topic.session(key, .command).message(JSONCoding.encode(start))])
+        }
+        engine = nil
+        try ChildProcess.run(
+            [
+                "sqlite3", folder.file("engine.sqlite"),
+                "UPDATE collection_sessions SET value = x'7b7d' WHERE key LIKE 'anna/%'",
+            ], log: folder.file("sqlite3.log"))
+        let again = try await Engine(folder, clock: clock)
+        #expect(again.session(users[0]) == nil)
+        #expect(again.session(users[1])?.statusName == .active)
+    }
+}

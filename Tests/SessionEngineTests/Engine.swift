@@ -1,0 +1,58 @@
+import Bus
+import Foundation
+import Logging
+import MQTT
+import ServiceKit
+import Storage
+import TestSupport
+import Workouts
+
+@testable import SessionEngine
+
+/// The engine's loop on a real store, its events handed to it one by one.
+struct Engine {
+    let bus = RecordingBus()
+    let store: RefusingStore
+    let clock: ManualClock
+    private var loop: SessionEngineLoop
+
+    /// Starts on the store in a folder, as a process does.
+    init(_ folder: TemporaryFolder, clock: ManualClock) async throws {
+        self.clock = clock
+        store = RefusingStore(
+            try SQLiteStore(
+                path: folder.file("engine.sqlite"), schema: SessionRecord.schema, shards: Set(Shard.all)))
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "session-engine"),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, bus: bus, clock: clock)
+        loop = SessionEngineLoop(context: context, store: store)
+        for await change in store.ownership {
+            try await loop.handle(.ownership(change))
+            break
+        }
+        try await loop.handle(.connected)
+    }
+
+    /// Delivers messages in one batch and returns what was sent.
+    mutating func deliver(_ messages: [MQTTMessage]) async throws -> [MQTTMessage] {
+        try await loop.handle(.batch(MQTTBatch(messages: messages) {}))
+        return bus.take()
+    }
+
+    mutating func tick() async throws -> [MQTTMessage] {
+        try await loop.handle(.tick)
+        return bus.take()
+    }
+
+    func session(_ key: SessionKey) -> Session? { loop.machine.entries[key]?.record.session }
+}
+
+extension [MQTTMessage] {
+    /// The replies among the messages.
+    var replies: [Reply] {
+        compactMap { message in
+            guard case .user(_, .replies)? = Topic(message.topic) else { return nil }
+            return try? JSONCoding.decode(Reply.self, from: message.payload)
+        }
+    }
+}

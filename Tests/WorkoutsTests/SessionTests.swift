@@ -1,0 +1,139 @@
+import TestSupport
+import Testing
+import Workouts
+
+@Suite struct SessionTests {
+    private static let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
+    private static let watch = StreamName("samples/watch-1")!
+    private static let phone = StreamName("samples/phone-2")!
+
+    private static func begin(
+        _ start: SessionStart = SessionStart(activity: .running, countdown: 0), at: Double = 0, now: Double = 0
+    ) -> Session {
+        Session(key: key, start: start, at: year2026 + at, now: year2026 + now)
+    }
+
+    private static func session(_ status: SessionStatus) throws -> Session {
+        var session = begin(SessionStart(activity: .running, countdown: status == .preparing ? 3 : 0))
+        switch status {
+        case .paused: try session.apply(.pause, at: year2026 + 10)
+        case .saving: try session.apply(.end(streams: [watch: 5]), at: year2026 + 10)
+        case .completed:
+            try session.apply(.end(streams: [watch: 5]), at: year2026 + 10)
+            session.complete()
+        case .canceled: try session.apply(.discard, at: year2026 + 10)
+        case .preparing, .active, .suspended, .deleted: break
+        }
+        return session
+    }
+
+    private static let outcomes: [SessionStatus: [String: SessionStatus]] = [
+        .preparing: ["discard": .canceled],
+        .active: ["pause": .paused, "lap": .active, "end": .saving, "discard": .canceled],
+        .paused: ["resume": .active, "end": .saving, "discard": .canceled],
+        .saving: ["end": .saving],
+        .completed: ["end": .completed],
+        .canceled: [:],
+    ]
+
+    @Test(arguments: [.preparing, .active, .paused, .saving, .completed, .canceled] as [SessionStatus])
+    func `each status allows its own actions, and a refusal changes nothing`(status: SessionStatus) throws {
+        let start = SessionAction.start(SessionStart(activity: .running))
+        for action in [.pause, .resume, .lap, .end(streams: [Self.watch: 7]), .discard, start] as [SessionAction] {
+            let before = try Self.session(status)
+            #expect(before.statusName == status)
+            var session = before
+            // While the countdown runs.
+            let at = year2026 + (status == .preparing ? 1 : 20)
+            if let outcome = Self.outcomes[status]?[action.name] {
+                try session.apply(action, at: at)
+                #expect(session.statusName == outcome, "\(action.name)")
+            } else {
+                let refusal = #expect(throws: Refusal.self, "\(action.name)") { try session.apply(action, at: at) }
+                #expect(refusal?.code == "invalid_state")
+                #expect(session == before)
+            }
+        }
+    }
+
+    @Test func `a live start counts down and time makes it active`() {
+        var session = Self.begin(SessionStart(activity: .running), at: 0, now: 1)
+        #expect(session.deadline == year2026 + 3)
+        #expect(session.segments.isEmpty)
+        let isEarly = session.advance(to: year2026 + 2.9)
+        let isOver = session.advance(to: year2026 + 5)
+        #expect(!isEarly && isOver)
+        #expect(session.segments == [segment(3, nil)])
+        #expect(session.deadline == nil)
+        let isAgain = session.advance(to: year2026 + 6)
+        #expect(!isAgain)
+    }
+
+    @Test(arguments: [-61.0, 61.0]) func `a start off the clock is active at once after its countdown`(at: Double) {
+        let session = Self.begin(SessionStart(activity: .running, countdown: 10), at: at)
+        #expect(session.segments == [segment(at + 10, nil)])
+    }
+
+    @Test func `the time when the countdown ends wins over its length`() {
+        let start = SessionStart(activity: .running, countdown: 10, startAt: year2026 + 4)
+        #expect(Self.begin(start).deadline == year2026 + 4)
+    }
+
+    @Test func `a command after the countdown finds the session active even when the clock was not looked at`() throws {
+        var session = try Self.session(.preparing)
+        try session.apply(.pause, at: year2026 + 8)
+        #expect(session.segments == [segment(3, 8)])
+    }
+
+    @Test func `a command before the last transition counts as of that transition`() throws {
+        var session = Self.begin(at: 100, now: 100)
+        try session.apply(.pause, at: year2026 + 110)
+        try session.apply(.resume, at: year2026 + 105)
+        try session.apply(.end(streams: [:]), at: year2026 + 50)
+        #expect(session.segments == [segment(100, 110), segment(110, 110)])
+        #expect(session.endedAt == year2026 + 110)
+    }
+
+    @Test func `an end of a second device adds its streams and moves nothing else`() throws {
+        var session = try Self.session(.saving)
+        try session.apply(.end(streams: [Self.phone: 9, Self.watch: 3]), at: year2026 + 99)
+        #expect(session.streams == [Self.watch: 5, Self.phone: 9])
+        #expect(session.endedAt == year2026 + 10)
+    }
+
+    @Test func `too many streams are refused`() throws {
+        var session = try Self.session(.saving)
+        let many = Dictionary(uniqueKeysWithValues: (0..<64).map { (StreamName("samples/pod-\($0)")!, 1) })
+        let before = session
+        let refusal = #expect(throws: Refusal.self) { try session.apply(.end(streams: many), at: year2026) }
+        #expect(refusal?.code == "invalid_command")
+        #expect(session == before)
+    }
+
+    @Test func `segments never overlap whatever is asked in whatever order`() throws {
+        var random = SeededRandom()
+        for _ in 0..<300 {
+            var session = Self.begin(at: 0, now: 0)
+            for _ in 0..<30 {
+                let actions: [SessionAction] = [.pause, .resume, .lap, .pause, .resume, .end(streams: [:]), .discard]
+                let count = Int.random(in: 0..<10, using: &random) == 0 ? 7 : 5
+                let action = actions[Int.random(in: 0..<count, using: &random)]
+                try? session.apply(action, at: year2026 + Double.random(in: -100...1_000, using: &random))
+            }
+            let edges = session.segments.flatMap { [$0.start, $0.end ?? year2026 + 1_000] }
+            #expect(edges == edges.sorted())
+            #expect(session.laps == session.laps.sorted())
+            #expect(session.segments.dropLast().allSatisfy { $0.end != nil })
+            if session.statusName != .active { #expect(session.segments.allSatisfy { $0.end != nil }) }
+        }
+    }
+
+    @Test func `names, symbols and types follow the activity`() {
+        let session = Self.begin(SessionStart(activity: .cycling, environment: .indoor))
+        #expect(session.name == "Indoor Cycling")
+        #expect(Activity.cycling.symbol(.indoor) == "figure.indoor.cycle")
+        #expect(Activity.hiit.healthKitActivityType == 63)
+        #expect(Self.begin(SessionStart(activity: .hiit)).environment == .indoor)
+        #expect(Self.begin(SessionStart(activity: .running, name: "Dawn")).name == "Dawn")
+    }
+}

@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# Processes of ours, by name. Sourced after common.sh.
+
+declare -A pids=()
+
+# new_log NAME: prints where the output of a process goes. What stands there from before stays as NAME.log.1.
+new_log() {
+    local log=data/log/$1.log
+    if [[ -e $log ]]; then mv "$log" "$log.1"; fi
+    say "$log"
+}
+
+# start NAME COMMAND…: runs a command in the background.
+start() {
+    local name=$1
+    shift
+    # In a session of its own, so that Ctrl-C does not reach it: what stops when is decided here. Should this script be
+    # killed, the kernel stops it.
+    setsid setpriv --pdeathsig TERM "$@" </dev/null &
+    pids[$name]=$!
+    # Bash would print a line of its own when it is killed.
+    disown
+}
+
+is_running() { [[ -v pids[$1] ]] && kill -0 "${pids[$1]}" 2>/dev/null; }
+
+# stop SECONDS NAME…: asks processes to end, and kills those that have not after so many seconds.
+stop() {
+    local seconds=$1 name
+    shift
+    for name; do
+        if is_running "$name"; then kill -TERM "${pids[$name]}" 2>/dev/null || true; fi
+    done
+    local deadline=$((SECONDS + seconds))
+    for name; do
+        while is_running "$name" && ((SECONDS <= deadline)); do sleep 0.1; done
+        if is_running "$name"; then
+            say "$name did not stop within $seconds s and was killed" >&2 || true
+            kill -KILL "${pids[$name]}" 2>/dev/null || true
+        fi
+        unset "pids[$name]"
+    done
+}
+
+# show_log NAME: the end of its log.
+show_log() {
+    say "The end of data/log/$1.log:" >&2
+    tail -n 20 "data/log/$1.log" | sed 's/^/    /' >&2
+}
+
+is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# free_port FIRST: prints the first port on loopback from there on that nobody listens on.
+free_port() {
+    local port=$1
+    while is_taken "$port"; do port=$((port + 1)); done
+    say "$port"
+}
+
+# http_status PORT PATH: prints the status of an answer, such as 200; nothing when there is none.
+http_status() {
+    local status=
+    {
+        printf 'GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' "$2" >&3
+        read -r -t 5 _ status _ <&3 || true
+    } 3<>"/dev/tcp/127.0.0.1/$1" || true
+    say "$status"
+} 2>/dev/null
