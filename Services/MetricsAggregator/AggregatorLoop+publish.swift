@@ -49,7 +49,7 @@ extension AggregatorLoop {
         if await commit([write(key, summary.record)].compactMap(\.self)) {
             messages += summary.messages
         } else {
-            machine.sessions[key]?.requestSummary(now)
+            machine.requestSummary(key, now)
         }
     }
 }

@@ -26,7 +26,10 @@ extension AggregatorLoop {
             let keys = unknown.sorted().map { StoreKey(shard: $0.session.shard, key: "\($0)") }
             for record in try await store.records(in: AggregatorStore.sessions, at: keys) {
                 do {
-                    machine.load(try JSONCoding.decode(SessionRecord.self, from: record.value), now: now)
+                    let record = try JSONCoding.decode(SessionRecord.self, from: record.value)
+                    machine.load(record, now: now)
+                    // Whatever brings it back into memory, the broker may have forgotten what stood retained.
+                    if let summary = machine.knownSummary(record.state.key) { messages.append(summary) }
                 } catch {
                     // Its state comes again from the session engine; its samples are not in it.
                     context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])
@@ -40,13 +43,7 @@ extension AggregatorLoop {
 
     /// Makes the live fold of sessions anew whose segments changed.
     mutating func refold() async throws {
-        for (key, session) in machine.sessions where session.isStale && session.isLive {
-            if session.count == 0 {
-                machine.sessions[key]?.isStale = false
-            } else {
-                try await readStreams(key)
-            }
-        }
+        for key in machine.stale.sorted() where machine.sessions[key]?.hasMetrics == true { try await readStreams(key) }
     }
 
     /// Reads all samples of a session, and its streams and live metrics with them.

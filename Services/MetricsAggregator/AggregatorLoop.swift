@@ -41,6 +41,7 @@ struct AggregatorLoop {
             try await receive(batch.messages, now)
             try await commit(now) { batch.acknowledge() }
         case .tick:
+            machine.sweep(now: now)
             try await refold()
             try await publishMetrics(now)
             try await publishSummaries(now)
@@ -53,7 +54,7 @@ struct AggregatorLoop {
     private mutating func announceAll() {
         for key in machine.sessions.keys {
             machine.sessions[key]?.summaryEcho = nil
-            machine.sessions[key]?.hasNews = true
+            machine.withNews.insert(key)
             if let summary = machine.knownSummary(key) { messages.append(summary) }
         }
     }
@@ -85,7 +86,6 @@ struct AggregatorLoop {
             let state = try JSONCoding.decode(SessionState.self, from: message.payload)
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
             machine.receive(state, now: now)
-            if let summary = machine.knownSummary(key), message.retain { messages.append(summary) }
             for waiting in waitingRoom.take(key) {
                 guard case .session(_, .samples(let device))? = topic(waiting.topic) else { continue }
                 do throws(PayloadError) {

@@ -12,13 +12,14 @@ extension AggregatorMachine {
 
     /// The sessions whose summary is due.
     func summariesDue(now: Timestamp) -> [SessionKey] {
-        sessions.filter { $0.value.summaryDue.map { $0 <= now } ?? false }.map(\.key).sorted()
+        awaitingSummary.filter { sessions[$0]?.summaryDue.map { $0 <= now } ?? false }.sorted()
     }
 
     /// Makes the summary of a session from all its stored items.
     ///
     /// The revision moves only when the content does; when only the state differs, the summary alone goes out again.
     mutating func summarize(_ key: SessionKey, _ streams: [Device: [Sample]], now: Timestamp) -> Summary? {
+        awaitingSummary.remove(key)
         guard var session = sessions[key] else { return nil }
         session.summaryDue = nil
         session.summarizedAt = now
@@ -80,7 +81,7 @@ extension AggregatorMachine {
         case .ahead:
             // The chunks carry the summary's revision, so that it is made anew with them.
             sessions[key]?.summaryFloor = revision + 1
-            sessions[key]?.requestSummary(now)
+            requestSummary(key, now)
             return false
         }
     }

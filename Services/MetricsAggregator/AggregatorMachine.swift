@@ -18,8 +18,19 @@ struct AggregatorMachine {
     static let seriesLifetime = 3_600.0
     /// Gaps of one stream are answered at most this often.
     static let gapInterval = 0.1
+    /// A session that is over leaves memory after this long without anything new.
+    static let idleLimit = 60.0
+    /// All sessions are looked at this often for what comes with time alone.
+    private static let sweepInterval = 1.0
 
     var sessions: [SessionKey: LiveSession] = [:]
+    /// Sessions whose live metrics have changed since they were published.
+    var withNews: Set<SessionKey> = []
+    /// Sessions whose summary is to be made.
+    var awaitingSummary: Set<SessionKey> = []
+    /// Sessions whose live metrics were made with other segments than they have now.
+    private(set) var stale: Set<SessionKey> = []
+    private var sweptAt: Timestamp?
     /// Streams with items that await their commit.
     private(set) var pending: [SessionKey: Set<Device>] = [:]
     /// Sessions whose record goes into the next commit.
@@ -33,23 +44,23 @@ struct AggregatorMachine {
     mutating func receive(_ batch: SampleBatch, from device: Device, of key: SessionKey, now: Timestamp)
         -> SampleStream.Outcome
     {
-        var stream = sessions[key]?.streams?[device] ?? SampleStream()
-        // The session lets go of its copy, so that the stream's arrays are changed in place.
-        sessions[key]?.streams?[device] = nil
-        let outcome = stream.receive(batch)
+        if sessions[key]?.streams?[device] == nil, sessions[key]?.streams?.count ?? 0 >= SessionAction.streamLimit {
+            return .full
+        }
+        let outcome = sessions[key]?.streams?[device, default: SampleStream()].receive(batch) ?? .full
         switch outcome {
         case .taken:
             pending[key, default: []].insert(device)
             owedAcks[key, default: []].insert(device)
         case .repeated: owedAcks[key, default: []].insert(device)
         case .gap:
-            if stream.answeredGapAt.map({ now.seconds(since: $0) >= Self.gapInterval }) ?? true {
-                stream.answeredGapAt = now
+            let answered = sessions[key]?.streams?[device]?.answeredGapAt
+            if answered.map({ now.seconds(since: $0) >= Self.gapInterval }) ?? true {
+                sessions[key]?.streams?[device]?.answeredGapAt = now
                 owedAcks[key, default: []].insert(device)
             }
         case .reused, .full: break
         }
-        if stream.next > 0 || !stream.pending.isEmpty { sessions[key]?.streams?[device] = stream }
         return outcome
     }
 
@@ -80,19 +91,11 @@ struct AggregatorMachine {
     /// The pending items are on disk: they count from now on.
     mutating func committed(now: Timestamp) {
         for (key, devices) in pending {
-            guard var session = sessions.removeValue(forKey: key) else { continue }
-            for device in devices.sorted() {
-                let segments = session.state.segments
-                for sample in session.streams?[device]?.pending ?? [] {
-                    session.live.add(sample, from: device, segments: segments)
-                }
-                session.streams?[device]?.committed()
-            }
-            session.hasNews = true
-            session.heardAt = now
-            session.isSilent = false
-            if session.isOver { session.requestSummary(now) }
-            sessions[key] = session
+            for device in devices.sorted() { sessions[key]?.commit(device) }
+            sessions[key]?.heardAt = now
+            sessions[key]?.isSilent = false
+            withNews.insert(key)
+            if sessions[key]?.isOver == true { requestSummary(key, now) }
         }
         pending = [:]
         unsaved = []
@@ -120,26 +123,56 @@ struct AggregatorMachine {
 
     /// Takes over a session from the store, its streams not read yet.
     mutating func load(_ record: SessionRecord, now: Timestamp) {
-        var session = LiveSession(record: record)
-        if record.needsSummary { session.requestSummary(now) }
-        sessions[record.state.key] = session
+        let key = record.state.key
+        sessions[key] = LiveSession(record: record, streams: nil, heardAt: now)
+        if record.needsSummary { requestSummary(key, now) }
     }
 
     /// Takes a session's state; an older one changes nothing.
     mutating func receive(_ state: SessionState, now: Timestamp) {
-        var session =
-            sessions.removeValue(forKey: state.key) ?? LiveSession(record: SessionRecord(state: state), streams: [:])
-        defer { sessions[state.key] = session }
-        let isNew = session.streams?.isEmpty == true && session.record.report == nil
-        guard isNew || state.revision > session.state.revision else { return }
-        if state.segments != session.state.segments { session.isStale = true }
-        session.record.state = state
-        session.hasNews = true
-        if session.isOver {
-            session.record.needsSummary = true
-            session.requestSummary(now)
+        let key = state.key
+        if let known = sessions[key]?.state {
+            guard state.revision > known.revision else { return }
+            if state.segments != known.segments { stale.insert(key) }
+            sessions[key]?.record.state = state
+        } else {
+            sessions[key] = LiveSession(record: SessionRecord(state: state), streams: [:], heardAt: now)
         }
-        unsaved.insert(state.key)
+        withNews.insert(key)
+        unsaved.insert(key)
+        guard sessions[key]?.isOver == true else { return }
+        sessions[key]?.record.needsSummary = true
+        requestSummary(key, now)
+    }
+
+    /// Asks for a summary: at once, or when the last one is old enough.
+    mutating func requestSummary(_ key: SessionKey, _ now: Timestamp) {
+        guard let session = sessions[key], awaitingSummary.insert(key).inserted else { return }
+        let isLong = session.count > Self.manyItems
+        let interval = isLong ? Self.longSummaryInterval : Self.summaryInterval
+        sessions[key]?.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)
+    }
+
+    // MARK: Time
+
+    /// Notices what comes with time alone: sessions fall silent, and those that are over leave memory.
+    mutating func sweep(now: Timestamp) {
+        guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval || now < $0 }) ?? true else { return }
+        sweptAt = now
+        for (key, session) in sessions {
+            if session.becomesSilent(now) { withNews.insert(key) }
+            if session.isIdle(now), !awaitingSummary.contains(key), !unsaved.contains(key) { forget(key) }
+        }
+    }
+
+    private mutating func forget(_ key: SessionKey) {
+        sessions[key] = nil
+        pending[key] = nil
+        owedAcks[key] = nil
+        unsaved.remove(key)
+        withNews.remove(key)
+        stale.remove(key)
+        awaitingSummary.remove(key)
     }
 
     /// Takes over a session's streams from the store, or makes the fold anew after its segments changed.
@@ -148,12 +181,12 @@ struct AggregatorMachine {
     mutating func fold(_ key: SessionKey, _ samples: [Device: [Sample]], streams: [Device: SampleStream]?) {
         guard var session = sessions[key] else { return }
         if let streams { session.streams = streams }
-        session.isStale = false
+        stale.remove(key)
         session.live = LiveMetrics()
         let segments = session.state.segments
         for (device, sample) in inOrder(samples) { session.live.add(sample, from: device, segments: segments) }
-        session.hasNews = true
         sessions[key] = session
+        withNews.insert(key)
     }
 
     /// Items by time, those of one time by device, those of one device by number.
@@ -169,23 +202,8 @@ struct AggregatorMachine {
         return all.map { ($0.device, $0.sample) }
     }
 
-    /// Forgets sessions: they are another process's now, or have been idle and stand in the store.
+    /// Forgets sessions that are another process's now.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
-        for key in sessions.keys.filter(isLost) {
-            sessions[key] = nil
-            pending[key] = nil
-            owedAcks[key] = nil
-            unsaved.remove(key)
-        }
-    }
-}
-
-extension LiveSession {
-    /// Asks for a summary: at once, or when the last one is old enough.
-    mutating func requestSummary(_ now: Timestamp) {
-        guard summaryDue == nil else { return }
-        let isLong = count > AggregatorMachine.manyItems
-        let interval = isLong ? AggregatorMachine.longSummaryInterval : AggregatorMachine.summaryInterval
-        summaryDue = max(now, summarizedAt.map { $0 + interval } ?? now)
+        for key in sessions.keys.filter(isLost) { forget(key) }
     }
 }

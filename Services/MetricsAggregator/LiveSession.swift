@@ -7,15 +7,11 @@ struct LiveSession {
     /// The streams by device; `nil` until they are read from the store.
     var streams: [Device: SampleStream]?
     var live = LiveMetrics()
-    /// The fold was made with other segments, and is to be made again from the store.
-    var isStale = false
     /// The revision of the `metrics` published last.
     var metricsRevision: Int64 = 0
     var metricsAt: Timestamp?
-    /// Something changed since.
-    var hasNews = false
-    /// When an item was last stored.
-    var heardAt: Timestamp?
+    /// When an item was last stored, or when the session came into memory.
+    var heardAt: Timestamp
     /// Whether the live values were published as unknown since.
     var isSilent = false
     /// When the summary is to be made; `nil` when it is as new as it can be.
@@ -27,9 +23,10 @@ struct LiveSession {
     /// The first revision of the summary published since the connection began.
     var summaryEcho: Int64?
 
-    init(record: SessionRecord, streams: [Device: SampleStream]? = nil) {
+    init(record: SessionRecord, streams: [Device: SampleStream]?, heardAt: Timestamp) {
         self.record = record
         self.streams = streams
+        self.heardAt = heardAt
     }
 
     var state: SessionState { record.state }
@@ -54,11 +51,32 @@ struct LiveSession {
         }
     }
 
-    /// Whether live metrics are published.
-    var isLive: Bool {
+    /// Whether live metrics are published: also of a session that is over, for items may come after its end.
+    var hasMetrics: Bool {
         switch state.status {
-        case .preparing, .active, .paused, .suspended: true
-        case .saving, .completed, .canceled, .deleted: false
+        case .preparing, .active, .paused, .suspended, .saving, .completed: true
+        case .canceled, .deleted: false
         }
+    }
+
+    /// Whether the session goes on.
+    private var isUnfinished: Bool { hasMetrics && !isOver }
+
+    /// The pending items of a device are on disk: they count.
+    mutating func commit(_ device: Device) {
+        guard let pending = streams?[device]?.pending else { return }
+        let segments = state.segments
+        for sample in pending { live.add(sample, from: device, segments: segments) }
+        streams?[device]?.committed()
+    }
+
+    /// Whether its live values have just grown too old to be shown.
+    func becomesSilent(_ now: Timestamp) -> Bool {
+        hasMetrics && !isSilent && now.seconds(since: heardAt) >= AggregatorMachine.silence
+    }
+
+    /// Whether nothing is left to do for it in memory.
+    func isIdle(_ now: Timestamp) -> Bool {
+        !isUnfinished && record.seriesUntil == nil && now.seconds(since: heardAt) >= AggregatorMachine.idleLimit
     }
 }

@@ -2,10 +2,16 @@ import Foundation
 import GRDB
 package import Workouts
 
-/// A store in one SQLite file: write-ahead log, `synchronous=FULL`, one process at a time.
+/// A store in one SQLite file: write-ahead log, `synchronous=FULL`, one process at a time, readable by its owner alone.
+///
+/// The log goes into the file after every thousand pages, within a commit; a checkpoint that fails is made up for by a
+/// later one and fails no commit.
 package final class SQLiteStore: Store {
+    /// How long, in seconds, a commit waits for somebody who looks into the file or copies it.
+    private static let busyPatience = 5.0
+
     package let ownership: AsyncStream<OwnershipChange>
-    private let database: DatabasePool
+    let database: DatabasePool
     private let lock: FileLock
 
     /// Opens or creates the store, and owns all of `shards` from then on.
@@ -17,27 +23,42 @@ package final class SQLiteStore: Store {
             throw .notWritable("\(folder.path): \(error.localizedDescription)")
         }
         lock = try FileLock(path: path)
+        try Self.createFile(path)
         var configuration = Configuration()
-        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+        configuration.busyMode = .timeout(Self.busyPatience)
         let epoch: Epoch
         do {
             database = try DatabasePool(path: path, configuration: configuration)
-            epoch = try database.write { try Self.open($0, path: path, schema: schema) }
+            // GRDB turns it down to NORMAL together with the write-ahead log, so that it comes after that.
+            try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            epoch = try database.write { try Self.prepare($0, path: path, schema: schema) }
         } catch let error as StoreError {
             throw error
         } catch {
-            throw .notReadable("\(path): \(error)")
+            throw StoreError(opening: path, error)
         }
         let (stream, continuation) = AsyncStream.makeStream(of: OwnershipChange.self)
         continuation.yield(.gained(shards, epoch))
         ownership = stream
     }
 
-    private static func open(_ database: Database, path: String, schema: StoreSchema) throws -> Epoch {
-        try database.execute(
-            sql: """
-                CREATE TABLE IF NOT EXISTS store (service TEXT NOT NULL, version INTEGER NOT NULL, epoch INTEGER NOT NULL)
-                """)
+    /// Creates an empty file that its owner alone can read; SQLite makes the files beside it in its likeness.
+    private static func createFile(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+        if descriptor >= 0 {
+            close(descriptor)
+        } else if errno != EEXIST {
+            throw .notWritable("\(path): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private static func prepare(_ database: Database, path: String, schema: StoreSchema) throws -> Epoch {
+        if try !database.tableExists("store") {
+            let isEmpty = try Row.fetchOne(database, sql: "SELECT 1 FROM sqlite_master") == nil
+            guard isEmpty else { throw StoreError.foreign(path: path, service: "another program") }
+            try database.execute(
+                sql: "CREATE TABLE store (service TEXT NOT NULL, version INTEGER NOT NULL, epoch INTEGER NOT NULL)")
+        }
         let row = try Row.fetchOne(database, sql: "SELECT service, version, epoch FROM store")
         let service: String = row?["service"] ?? schema.service
         let version: Int = row?["version"] ?? 0
@@ -136,7 +157,8 @@ extension StoreCollection {
 extension StoreRecord {
     fileprivate static func all(_ statement: Statement, arguments: StatementArguments) throws -> [StoreRecord] {
         try Row.fetchCursor(statement, arguments: arguments).map { row in
-            StoreRecord(shard: Shard(row[0]), key: row[1], value: [UInt8](row[2] as Data))
+            let value = try row.withUnsafeData(atIndex: 2) { [UInt8]($0 ?? Data()) }
+            return StoreRecord(shard: Shard(row[0]), key: row[1], value: value)
         }.reduce(into: []) { $0.append($1) }
     }
 }
@@ -152,6 +174,20 @@ extension StoreWrite {
             let statement = try database.cachedStatement(
                 sql: "DELETE FROM \(collection.table) WHERE shard = ? AND key = ?")
             try statement.execute(arguments: [shard.value, key])
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate init(opening path: String, _ error: any Error) {
+        guard let error = error as? DatabaseError else {
+            self = .notReadable("\(path): \(error)")
+            return
+        }
+        let text = "\(path): \(error.message ?? error.resultCode.description)"
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_READONLY: self = .notWritable(text)
+        default: self = .notReadable(text)
         }
     }
 }

@@ -12,16 +12,20 @@ package protocol Store: Sendable {
     ///
     /// Writes of a shard that this process no longer owns under the write's epoch are left out and reported; the others
     /// are committed.
-    /// - Throws: ``StoreError/notWritable(_:)`` when the disk refuses; nothing was written and it may be tried again.
+    ///
+    /// What is durable never throws. Cancelling the task may keep a commit from being made: it then throws as if the disk
+    /// had refused.
+    /// - Throws: ``StoreError/notWritable(_:)`` when the disk refuses; nothing counts and it may be tried again. Only a
+    ///   disk that broke while it was writing may show some such commit, whole, after the next start.
     func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport
 
     /// All records of some shards, by shard and key.
     func records(in collection: StoreCollection, shards: Set<Shard>) async throws(StoreError) -> [StoreRecord]
 
-    /// The records under some keys, as far as there are any.
+    /// The records under some keys, in the order of those, as far as there are any.
     func records(in collection: StoreCollection, at keys: [StoreKey]) async throws(StoreError) -> [StoreRecord]
 
-    /// All records whose key begins with one of some folders and a slash, by shard and key.
+    /// All records whose key begins with one of some folders and a slash, folder after folder, each by key.
     func records(in collection: StoreCollection, below folders: [StoreFolder]) async throws(StoreError) -> [StoreRecord]
 }
 

@@ -160,7 +160,7 @@ struct AggregatorTests {
         let completed = script.change(.completed, script.state.segments)
         try await aggregator.deliver([completed])
         let again = try await aggregator.tick()
-        #expect(again.map(\.topic) == [summary.name])
+        #expect(again.map(\.topic).filter { $0 != Topic.session(script.key, .metrics).name } == [summary.name])
         let repeated = try JSONCoding.decode(MetricsReport.self, from: try #require(again.payloads(summary).first))
         #expect(repeated.revision == report.revision)
         #expect(repeated.state == script.state.revision)

@@ -1,0 +1,103 @@
+import GRDB
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Storage
+
+@Suite struct CommitTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func `writes are applied in their order`() async throws {
+        let open = try await OpenStore(folder.store)
+        let report = try await open.store.commit([
+            open.put("a", [1]), open.put("b", [2]), open.put("a", [3]), open.delete("b"), open.put("c", []),
+            open.delete("never there"),
+        ])
+        #expect(report.lostShards.isEmpty)
+        #expect(
+            try await open.all() == [StoreKey(shard: Shard(7), key: "a"): [3], StoreKey(shard: Shard(7), key: "c"): []])
+    }
+
+    @Test func `a commit that fails in the middle leaves nothing behind`() async throws {
+        let open = try await OpenStore(folder.store)
+        _ = try await open.store.commit([open.put("a", [1]), open.put("b", [2])])
+        let before = try await open.all()
+        let error = await #expect(throws: StoreError.self) {
+            try await open.store.commit([
+                open.put("a", [9]), open.delete("b"), open.put("c", [9]), open.put("x", [9], in: .unknown),
+                open.put("d", [9]),
+            ])
+        }
+        guard case .notWritable? = error else { throw try #require(error) }
+        #expect(try await open.all() == before)
+        _ = try await open.store.commit([open.put("a", [4])])
+        #expect(try await open.all()[StoreKey(shard: Shard(7), key: "a")] == [4])
+    }
+
+    @Test func `writes of another epoch are left out and reported and the others are committed`() async throws {
+        let open = try await OpenStore(folder.store)
+        let older = Epoch(open.epoch.number - 1)
+        let newer = Epoch(open.epoch.number + 1)
+        let report = try await open.store.commit([
+            open.put("a", [1], shard: Shard(1)), open.put("a", [2], shard: Shard(2), epoch: older),
+            open.put("a", [3], shard: Shard(3), epoch: newer), open.put("a", [4], shard: Shard(4)),
+        ])
+        #expect(report.lostShards == [Shard(2), Shard(3)])
+        #expect(
+            try await open.all() == [
+                StoreKey(shard: Shard(1), key: "a"): [1], StoreKey(shard: Shard(4), key: "a"): [4],
+            ]
+        )
+    }
+
+    @Test func `what one owner committed stands and its late writes do not once there is another`() async throws {
+        let late = try await {
+            let first = try await OpenStore(folder.store)
+            _ = try await first.store.commit([first.put("a", [1])])
+            return first.put("a", [2])
+        }()
+        let second = try await OpenStore(folder.store)
+        #expect(try await second.store.commit([late]).lostShards == [Shard(7)])
+        #expect(try await second.all() == [StoreKey(shard: Shard(7), key: "a"): [1]])
+    }
+
+    @Test func `a commit reaches the disk before it returns`() async throws {
+        let open = try await OpenStore(folder.store)
+        let (journal, synchronous) = try await open.store.database.writeWithoutTransaction { database in
+            (
+                try String.fetchOne(database, sql: "PRAGMA journal_mode"),
+                try Int.fetchOne(database, sql: "PRAGMA synchronous")
+            )
+        }
+        #expect(journal == "wal")
+        // 2 is FULL: the log is synced in each commit. GRDB's own choice would be 1.
+        #expect(synchronous == 2)
+    }
+
+    @Test func `a commit whose task is cancelled is made and returns or is not made and throws`() async throws {
+        var random = SeededRandom()
+        let open = try await OpenStore(folder.store)
+        var made: Set<String> = []
+        for number in 0..<300 {
+            let writes = (0..<20).map { open.put("\(number)/\($0)", [UInt8](repeating: 1, count: 500)) }
+            let commit = Task { try await open.store.commit(writes) }
+            for _ in 0..<Int.random(in: 0...60, using: &random) { await Task.yield() }
+            commit.cancel()
+            do {
+                _ = try await commit.value
+                made.insert("\(number)")
+            } catch let error as StoreError {
+                guard case .notWritable = error else { throw error }
+            }
+        }
+        let stored = Dictionary(grouping: try await open.all().keys) { $0.key.prefix { $0 != "/" } }
+        #expect(stored.values.allSatisfy { $0.count == 20 })
+        #expect(Set(stored.keys.map(String.init)) == made)
+        _ = try await open.store.commit([open.put("after", [1])])
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@Suite struct FullDiskTests {
+    @Test func `a full disk refuses commits and takes them again when there is room`() async throws {
+        let folder = try TemporaryFolder()
+        guard let disk = SmallDisk(folder, megabytes: 2) else {
+            print("a full disk refuses commits: skipped, mounting a small disk needs root")
+            return
+        }
+        defer { disk.unmount() }
+        let open = try await OpenStore(disk.path + "/store.sqlite")
+        _ = try await open.store.commit([open.put("before", [1])])
+        try disk.fill()
+        let large = [UInt8](repeating: 7, count: 100_000)
+        for _ in 0..<3 {
+            let error = await #expect(throws: StoreError.self) {
+                _ = try await open.store.commit([open.put("small", [2]), open.put("large", large)])
+            }
+            guard case .notWritable? = error else { throw try #require(error) }
+            #expect(try await open.all().map(\.key.key) == ["before"])
+        }
+        try disk.makeRoom()
+        _ = try await open.store.commit([open.put("small", [2]), open.put("large", large)])
+        #expect(try await Set(open.all().map(\.key.key)) == ["before", "small", "large"])
+    }
+
+    @Test func `a store is not created on a full disk and is once there is room`() async throws {
+        let folder = try TemporaryFolder()
+        guard let disk = SmallDisk(folder, megabytes: 1) else {
+            print("a store is not created on a full disk: skipped, mounting a small disk needs root")
+            return
+        }
+        defer { disk.unmount() }
+        try disk.fill()
+        let error = await #expect(throws: StoreError.self) { try await OpenStore(disk.path + "/store.sqlite") }
+        guard case .notWritable? = error else { throw try #require(error) }
+        try disk.makeRoom()
+        let open = try await OpenStore(disk.path + "/store.sqlite")
+        _ = try await open.store.commit([open.put("a", [1])])
+    }
+}
+
+/// A file system in memory that is soon full.
+private struct SmallDisk {
+    let path: String
+
+    /// `nil` where mounting is not allowed.
+    init?(_ folder: TemporaryFolder, megabytes: Int) {
+        path = folder.file("disk")
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            return nil
+        }
+        guard geteuid() == 0, mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else { return nil }
+    }
+
+    func fill() throws {
+        try Data().write(to: URL(filePath: path + "/filler"))
+        let filler = try #require(FileHandle(forWritingAtPath: path + "/filler"))
+        for size in [65_536, 4_096, 1] {
+            while (try? filler.write(contentsOf: Data(count: size))) != nil {}
+        }
+        try filler.close()
+    }
+
+    func makeRoom() throws {
+        try FileManager.default.removeItem(atPath: path + "/filler")
+    }
+
+    func unmount() {
+        // The store may still have files open; the disk goes with the last of them.
+        umount2(path, Int32(MNT_DETACH))
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import GRDB
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@Suite struct OpeningTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func open(_ schema: StoreSchema = .fruit, at path: String? = nil) throws {
+        _ = try SQLiteStore(path: path ?? folder.store, schema: schema, shards: [])
+    }
+
+    @Test func `all shards are gained once under an epoch that grows with each opening`() async throws {
+        var latest = Epoch(0)
+        for _ in 0..<5 {
+            let open = try await OpenStore(folder.store)
+            #expect(open.shards == Set(Shard.all))
+            #expect(open.epoch > latest)
+            latest = open.epoch
+        }
+    }
+
+    @Test func `a second store on a file is refused until the first has gone`() async throws {
+        var first: OpenStore? = try await OpenStore(folder.store)
+        #expect(throws: StoreError.inUse(path: folder.store)) { try open() }
+        _ = try await first?.store.commit([first!.put("a", [1])])
+        first = nil
+        let second = try await OpenStore(folder.store)
+        #expect(try await second.all().map(\.value) == [[1]])
+    }
+
+    @Test func `a store that could not be opened lets go of the file`() throws {
+        try open()
+        #expect(throws: StoreError.self) { try open(StoreSchema(service: "brewery", steps: [])) }
+        try open()
+    }
+
+    @Test func `the files are readable by their owner alone`() async throws {
+        let mask = umask(0)
+        defer { umask(mask) }
+        let open = try await OpenStore(folder.store)
+        _ = try await open.store.commit([open.put("a", [1])])
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(names == ["store.sqlite", "store.sqlite-shm", "store.sqlite-wal", "store.sqlite.lock"])
+        for name in names {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.file(name))
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+    }
+
+    @Test func `folders on the way to the file are created`() throws {
+        try open(at: folder.file("a/b/store.sqlite"))
+        #expect(FileManager.default.fileExists(atPath: folder.file("a/b/store.sqlite")))
+    }
+
+    // MARK: Schema
+
+    @Test func `an older store gains the collections it lacks and keeps its records`() async throws {
+        let versions = [[[StoreCollection.apples]], [[.apples], [], [.pears]]].map {
+            StoreSchema(service: "orchard", steps: $0)
+        }
+        try await {
+            let old = try await OpenStore(folder.store, schema: versions[0])
+            _ = try await old.store.commit([old.put("a", [1])])
+            await #expect(throws: StoreError.self) { try await old.store.commit([old.put("p", [2], in: .pears)]) }
+        }()
+        try await {
+            let new = try await OpenStore(folder.store, schema: versions[1])
+            _ = try await new.store.commit([new.put("p", [2], in: .pears)])
+            #expect(try await new.all().map(\.value) == [[1]])
+            #expect(try await new.all(.pears).map(\.value) == [[2]])
+        }()
+        let again = try await OpenStore(folder.store, schema: versions[1])
+        #expect(try await again.all(.pears).map(\.value) == [[2]])
+    }
+
+    @Test func `a store of a newer version is refused and left as it is`() async throws {
+        let newer = StoreSchema(service: "orchard", steps: [[.apples, .pears], [.unknown]])
+        let epoch = try await OpenStore(folder.store, schema: newer).epoch
+        #expect(throws: StoreError.newer(path: folder.store, version: 2, supported: 1)) { try open() }
+        #expect(try await OpenStore(folder.store, schema: newer).epoch == Epoch(epoch.number + 1))
+    }
+
+    @Test func `a store of another service is refused and left as it is`() async throws {
+        let epoch = try await OpenStore(folder.store).epoch
+        #expect(throws: StoreError.foreign(path: folder.store, service: "orchard")) {
+            try open(StoreSchema(service: "brewery", steps: [[.pears]]))
+        }
+        #expect(try await OpenStore(folder.store).epoch == Epoch(epoch.number + 1))
+    }
+
+    @Test func `a database of another program is refused`() throws {
+        try DatabaseQueue(path: folder.store).write { try $0.execute(sql: "CREATE TABLE bookmarks (url TEXT)") }
+        #expect(throws: StoreError.foreign(path: folder.store, service: "another program")) { try open() }
+        let tables = try DatabaseQueue(path: folder.store).read {
+            try String.fetchAll($0, sql: "SELECT name FROM sqlite_master")
+        }
+        #expect(tables == ["bookmarks"])
+    }
+
+    // MARK: What is no store
+
+    @Test(arguments: ["GIF89a, and nothing like a database", String(repeating: "no database ", count: 1_000)])
+    func `a file that is not a database is not readable and stays as it is`(text: String) throws {
+        try folder.write(text, to: "store.sqlite")
+        let error = #expect(throws: StoreError.self) { try open() }
+        guard case .notReadable(let reason)? = error else { throw try #require(error) }
+        #expect(reason == "\(folder.store): file is not a database")
+        #expect(try String(contentsOfFile: folder.store, encoding: .utf8) == text)
+    }
+
+    @Test func `a folder in place of the file is not writable`() throws {
+        try FileManager.default.createDirectory(atPath: folder.store, withIntermediateDirectories: true)
+        let error = #expect(throws: StoreError.self) { try open() }
+        guard case .notWritable(let reason)? = error else { throw try #require(error) }
+        #expect(reason.contains(folder.store))
+    }
+
+    /// Not even root creates files there.
+    @Test(arguments: ["/proc/sys/store.sqlite", "/proc/sys/folder/store.sqlite", "/dev/null/store.sqlite"])
+    func `a folder that takes no files is not writable`(path: String) throws {
+        let error = #expect(throws: StoreError.self) { try open(at: path) }
+        guard case .notWritable(let reason)? = error else { throw try #require(error) }
+        let parent = URL(filePath: path).deletingLastPathComponent().path
+        #expect(reason.hasPrefix(parent))
+    }
+}

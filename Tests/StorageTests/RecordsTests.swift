@@ -1,0 +1,75 @@
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@Suite struct RecordsTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func `records come by shard and key and of the asked shards and collection alone`() async throws {
+        let open = try await OpenStore(folder.store)
+        _ = try await open.store.commit([
+            open.put("b", [1], shard: Shard(255)), open.put("a", [2], shard: Shard(255)),
+            open.put("z", [3], shard: Shard(0)), open.put("a", [4], shard: Shard(16)),
+            open.put("a", [5], shard: Shard(0), in: .pears),
+        ])
+        let records = try await open.store.records(in: .apples, shards: [Shard(255), Shard(0)])
+        #expect(records.map(\.value) == [[3], [2], [1]])
+        #expect(records.map(\.key) == ["z", "a", "b"])
+        #expect(records.map(\.shard) == [Shard(0), Shard(255), Shard(255)])
+        #expect(try await open.store.records(in: .apples, shards: []).isEmpty)
+    }
+
+    @Test func `records by keys come in the order of the keys and only where shard and key match`() async throws {
+        let open = try await OpenStore(folder.store)
+        _ = try await open.store.commit([
+            open.put("a", [1]), open.put("ab", [2]), open.put("A", [3]), open.put("a", [4], shard: Shard(8)),
+            open.put("a ", [5]), open.put("é", [6]),
+        ])
+        let keys = [
+            StoreKey(shard: Shard(7), key: "é"), StoreKey(shard: Shard(9), key: "a"),
+            StoreKey(shard: Shard(7), key: "none"), StoreKey(shard: Shard(7), key: "a"),
+            StoreKey(shard: Shard(8), key: "a"), StoreKey(shard: Shard(8), key: "ab"),
+        ]
+        #expect(try await open.store.records(in: .apples, at: keys).map(\.value) == [[6], [1], [4]])
+    }
+
+    @Test func `a folder holds what lies below its path and not what merely looks like it`() async throws {
+        let open = try await OpenStore(folder.store)
+        let below = ["anna/1/a", "anna/1/b", "anna/1/b/c", "anna/1/~", "anna/1/é"]
+        // "." and "0" are the neighbours of "/"; "%" and "_" would be wildcards elsewhere.
+        let beside = [
+            "anna/1", "anna/10/a", "anna/1.", "anna/1./a", "anna/10", "anna/1-/a", "anna/1 /a", "ann/1/a", "annab/1/a",
+            "anna/2/a", "anna", "anna/_/a", "anna/%/a", "Anna/1/a", "x/anna/1/a",
+        ]
+        _ = try await open.store.commit(
+            (below + beside).map { open.put($0, Array($0.utf8)) } + [open.put("anna/1/a", [1], shard: Shard(8))])
+        let one = StoreFolder(shard: Shard(7), path: "anna/1")
+        let records = try await open.store.records(in: .apples, below: [one])
+        #expect(records.map(\.key) == below)
+        #expect(records.allSatisfy { $0.value == Array($0.key.utf8) && $0.shard == Shard(7) })
+        let wildcards = ["%", "_", "anna/%", "anna/_", ""].map { StoreFolder(shard: Shard(7), path: $0) }
+        #expect(
+            try await open.store.records(in: .apples, below: wildcards).map(\.key) == ["anna/%/a", "anna/_/a"])
+    }
+
+    @Test func `folders come one after the other`() async throws {
+        let open = try await OpenStore(folder.store)
+        _ = try await open.store.commit(["a/2", "b/1", "a/1"].map { open.put($0, []) })
+        let folders = ["b", "a"].map { StoreFolder(shard: Shard(7), path: $0) }
+        #expect(try await open.store.records(in: .apples, below: folders).map(\.key) == ["b/1", "a/1", "a/2"])
+    }
+
+    @Test func `every byte comes back as it was`() async throws {
+        let open = try await OpenStore(folder.store)
+        let bytes = [UInt8](0...255)
+        let large = Array(repeatElement(bytes, count: 4_000).joined())
+        _ = try await open.store.commit([open.put("all", bytes), open.put("large", large), open.put("none", [])])
+        #expect(
+            try await open.store.records(in: .apples, shards: [Shard(7)]).map(\.value) == [bytes, large, []])
+    }
+}

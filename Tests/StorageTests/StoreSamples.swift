@@ -1,0 +1,54 @@
+import Foundation
+import Storage
+import TestSupport
+import Workouts
+
+/// Names that the tests of this module share.
+extension StoreCollection {
+    static let apples = StoreCollection("apples")
+    static let pears = StoreCollection("pears")
+    /// No schema has it, so that a write to it fails.
+    static let unknown = StoreCollection("unknown")
+}
+
+extension StoreSchema {
+    static let fruit = StoreSchema(service: "orchard", steps: [[.apples, .pears]])
+}
+
+extension TemporaryFolder {
+    var store: String { file("store.sqlite") }
+}
+
+/// An open store with the epoch that it was opened under.
+struct OpenStore {
+    let store: SQLiteStore
+    let shards: Set<Shard>
+    let epoch: Epoch
+
+    init(_ path: String, schema: StoreSchema = .fruit) async throws {
+        store = try SQLiteStore(path: path, schema: schema, shards: Set(Shard.all))
+        var changes = store.ownership.makeAsyncIterator()
+        guard case .gained(let shards, let epoch)? = await changes.next() else { throw NothingGained() }
+        self.shards = shards
+        self.epoch = epoch
+    }
+
+    struct NothingGained: Error {}
+
+    func put(
+        _ key: String, _ value: [UInt8], shard: Shard = Shard(7), in collection: StoreCollection = .apples,
+        epoch: Epoch? = nil
+    ) -> StoreWrite {
+        StoreWrite(
+            shard: shard, epoch: epoch ?? self.epoch, collection: collection, change: .put(key: key, value: value))
+    }
+
+    func delete(_ key: String, shard: Shard = Shard(7), in collection: StoreCollection = .apples) -> StoreWrite {
+        StoreWrite(shard: shard, epoch: epoch, collection: collection, change: .delete(key: key))
+    }
+
+    func all(_ collection: StoreCollection = .apples) async throws -> [StoreKey: [UInt8]] {
+        let records = try await store.records(in: collection, shards: Set(Shard.all))
+        return Dictionary(uniqueKeysWithValues: records.map { (StoreKey(shard: $0.shard, key: $0.key), $0.value) })
+    }
+}
