@@ -34,14 +34,16 @@ extension AggregatorLoop {
             let samples = try await readStreams(key)
             if let summary = machine.summarize(key, samples, now: now) { await publish(summary, of: key, now) }
         }
-        for key in requestedSeries.sorted() {
+        // A summary that is due comes first: the chunks are its own.
+        let requested = requestedSeries.subtracting(machine.awaitingSummary)
+        for key in requested.sorted().prefix(Self.summariesAtOnce) {
+            requestedSeries.remove(key)
             try await load([.session(key, .request)], now)
-            guard machine.sessions[key] != nil else { continue }
+            guard machine.sessions[key]?.record.report != nil else { continue }
             let samples = try await readStreams(key)
             if let summary = machine.repeatSeries(key, samples, now: now) { await publish(summary, of: key, now) }
         }
-        requestedSeries = []
-        for summary in machine.expiredSeries(now: now) { await publish(summary, of: summary.record.state.key, now) }
+        for summary in machine.expireSeries(now: now) { await publish(summary, of: summary.record.state.key, now) }
     }
 
     /// The record first, then its messages; when the disk refuses it is made again later.

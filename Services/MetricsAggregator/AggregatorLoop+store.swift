@@ -29,7 +29,7 @@ extension AggregatorLoop {
                     let record = try JSONCoding.decode(SessionRecord.self, from: record.value)
                     machine.load(record, now: now)
                     // Whatever brings it back into memory, the broker may have forgotten what stood retained.
-                    if let summary = machine.knownSummary(record.state.key) { messages.append(summary) }
+                    announce(record.state.key, now)
                 } catch {
                     // Its state comes again from the session engine; its samples are not in it.
                     context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])

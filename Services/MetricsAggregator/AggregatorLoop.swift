@@ -35,7 +35,8 @@ struct AggregatorLoop {
             for shard in shards { epochs[shard] = epoch }
             try await loadCeilings(shards)
         case .ownership(.lost(let shards)): lose(shards)
-        case .connected: announceAll()
+        case .connected:
+            for key in machine.sessions.keys { announce(key, now) }
         case .disconnected: break
         case .batch(let batch):
             try await receive(batch.messages, now)
@@ -50,12 +51,14 @@ struct AggregatorLoop {
         await flush()
     }
 
-    /// The broker may have forgotten everything.
-    private mutating func announceAll() {
-        for key in machine.sessions.keys {
-            machine.sessions[key]?.summaryEcho = nil
-            machine.withNews.insert(key)
-            if let summary = machine.knownSummary(key) { messages.append(summary) }
+    /// Publishes again what stands retained of a session, for the broker may have forgotten it, or never have had it whole.
+    mutating func announce(_ key: SessionKey, _ now: Timestamp) {
+        machine.sessions[key]?.summaryEcho = nil
+        machine.withNews.insert(key)
+        if machine.sessions[key]?.record.seriesUntil.map({ $0 > now }) ?? false {
+            requestedSeries.insert(key)
+        } else if let summary = machine.knownSummary(key) {
+            messages.append(summary)
         }
     }
 

@@ -34,6 +34,7 @@ extension AggregatorMachine {
         if !report.hasSameContent(as: old) || report.revision < session.summaryFloor {
             report.revision = max(report.revision + 1, now.milliseconds, session.summaryFloor)
             session.record.seriesUntil = now + Self.seriesLifetime
+            session.record.mostChunks = max(session.record.mostChunks, report.chunks)
             chunks = Self.chunks(key, series, report)
         }
         session.record.report = report
@@ -42,18 +43,20 @@ extension AggregatorMachine {
         return Summary(
             record: session.record,
             messages: chunks + [summaryMessage(key, report)]
-                + Self.cleared(key, from: report.chunks, to: old?.chunks ?? 0))
+                + Self.cleared(key, from: report.chunks, to: session.record.mostChunks))
     }
 
-    /// The final series of a session again, for somebody who asked.
+    /// The final series of a session again: for somebody who asked, or because it may not have gone out whole.
     mutating func repeatSeries(_ key: SessionKey, _ streams: [Device: [Sample]], now: Timestamp) -> Summary? {
-        guard let session = sessions[key], let report = session.record.report else { return nil }
-        sessions[key]?.record.seriesUntil = now + Self.seriesLifetime
-        let series = Series(CountedItems(streams: streams, segments: session.state.segments))
-        guard let record = sessions[key]?.record, SeriesChunk.count(rows: series.times.count) == report.chunks else {
-            return nil
-        }
-        return Summary(record: record, messages: Self.chunks(key, series, report) + [summaryMessage(key, report)])
+        guard var record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
+        record.seriesUntil = now + Self.seriesLifetime
+        record.mostChunks = max(record.mostChunks, report.chunks)
+        sessions[key]?.record = record
+        let series = Series(CountedItems(streams: streams, segments: record.state.segments))
+        return Summary(
+            record: record,
+            messages: Self.chunks(key, series, report) + [summaryMessage(key, report)]
+                + Self.cleared(key, from: report.chunks, to: record.mostChunks))
     }
 
     /// The summary as it is known, for a broker that may have forgotten it.
@@ -62,13 +65,16 @@ extension AggregatorMachine {
         return summaryMessage(key, report)
     }
 
-    /// Chunks whose hour is over.
-    mutating func expiredSeries(now: Timestamp) -> [Summary] {
-        sessions.keys.filter { sessions[$0]?.record.seriesUntil.map { $0 <= now } ?? false }.sorted().compactMap {
-            key in
-            sessions[key]?.record.seriesUntil = nil
-            guard let record = sessions[key]?.record else { return nil }
-            return Summary(record: record, messages: Self.cleared(key, from: 0, to: record.report?.chunks ?? 0))
+    /// The clearing of chunks whose hour is over.
+    mutating func expireSeries(now: Timestamp) -> [Summary] {
+        defer { withExpiredSeries = [] }
+        return withExpiredSeries.sorted().compactMap { key in
+            guard var record = sessions[key]?.record, record.seriesUntil.map({ $0 <= now }) ?? false else { return nil }
+            let most = record.mostChunks
+            record.seriesUntil = nil
+            record.mostChunks = 0
+            sessions[key]?.record = record
+            return Summary(record: record, messages: Self.cleared(key, from: 0, to: most))
         }
     }
 

@@ -30,6 +30,8 @@ struct AggregatorMachine {
     var awaitingSummary: Set<SessionKey> = []
     /// Sessions whose live metrics were made with other segments than they have now.
     private(set) var stale: Set<SessionKey> = []
+    /// Sessions whose chunks have stood retained for their hour.
+    var withExpiredSeries: Set<SessionKey> = []
     private var sweptAt: Timestamp?
     /// Streams with items that await their commit.
     private(set) var pending: [SessionKey: Set<Device>] = [:]
@@ -161,6 +163,7 @@ struct AggregatorMachine {
         sweptAt = now
         for (key, session) in sessions {
             if session.becomesSilent(now) { withNews.insert(key) }
+            if let until = session.record.seriesUntil, until <= now { withExpiredSeries.insert(key) }
             if session.isIdle(now), !awaitingSummary.contains(key), !unsaved.contains(key) { forget(key) }
         }
     }

@@ -37,4 +37,6 @@ struct SessionRecord: Codable, Equatable {
     var needsSummary = false
     /// Until when the chunks of `series` stand retained.
     var seriesUntil: Timestamp?
+    /// The most chunks that may stand retained, of this revision or an earlier one.
+    var mostChunks = 0
 }

@@ -66,6 +66,7 @@ import Workouts
                 let file = try open()
                 #expect(file.contents.items == samples(2))
                 #expect(file.contents.commands.isEmpty)
+                #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == whole.dropLast(lastLine))
                 // Shorter than what was cut off.
                 try file.append([.acknowledged(1)])
             }
