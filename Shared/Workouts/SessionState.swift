@@ -24,6 +24,8 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var laps: [Timestamp]
     package var units: Units
     package var timeZone: String?
+    /// The user's profile as it was when the session began.
+    package var profile: Profile?
     /// Announced counts of items.
     package var streams: [StreamName: Int]
 
@@ -46,6 +48,6 @@ extension Session {
             environment: environment, name: name, symbol: activity.symbol(environment),
             healthKitActivityType: activity.healthKitActivityType, mode: mode, startedAt: startedAt, endedAt: endedAt,
             endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps, units: units,
-            timeZone: timeZone, streams: streams)
+            timeZone: timeZone, profile: nil, streams: streams)
     }
 }

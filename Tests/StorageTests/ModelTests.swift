@@ -21,7 +21,7 @@ import Workouts
                 let failing = writes + [store.put("x", [], in: .unknown)]
                 await #expect(throws: StoreError.self) { try await store.store.commit(failing) }
             } else {
-                #expect(try await store.store.commit(writes) .lostShards.isEmpty)
+                #expect(try await store.store.commit(writes).lostShards.isEmpty)
                 for write in writes { apply(write, to: &model[write.collection, default: [:]]) }
             }
             for (collection, records) in model { try await compare(store.store, collection, records, &random) }

@@ -35,6 +35,16 @@ import Workouts
         #expect(try await second.all().map(\.value) == [[1]])
     }
 
+    @Test func `another process is refused`() async throws {
+        let first = try await OpenStore(folder.store)
+        await #expect(processExitsWith: .success) { [path = folder.store as String] in
+            #expect(throws: StoreError.inUse(path: path)) {
+                _ = try SQLiteStore(path: path, schema: .fruit, shards: [])
+            }
+        }
+        _ = try await first.store.commit([first.put("a", [1])])
+    }
+
     @Test func `a store that could not be opened lets go of the file`() throws {
         try open()
         #expect(throws: StoreError.self) { try open(StoreSchema(service: "brewery", steps: [])) }

@@ -1,0 +1,37 @@
+/// What a person told about themselves; every part may be missing. Kilograms, beats per minute.
+package struct Profile: Codable, Hashable, Sendable {
+    package enum Sex: String, Codable, Sendable {
+        case female, male, other
+    }
+
+    package var units: Units?
+    package var birthYear: Int?
+    package var sex: Sex?
+    /// Kilograms.
+    package var weight: Double?
+    package var restingHeartRate: Double?
+    package var maximumHeartRate: Double?
+    /// The four limits between the five heart rate zones, in beats per minute, rising.
+    package var zones: [Double]?
+    /// An IANA time zone.
+    package var timeZone: String?
+
+    package init() {}
+}
+
+extension Profile {
+    /// Why the profile cannot be taken, naming the field; `nil` when it can.
+    package func flaw(year: Int) -> String? {
+        func outside<Value: Comparable>(_ value: Value?, _ range: ClosedRange<Value>) -> Bool {
+            value.map { !range.contains($0) } ?? false
+        }
+        if outside(birthYear, year - 120...year) { return "birthYear: out of range" }
+        if outside(weight, 20...400) { return "weight: 20 to 400 kg" }
+        if outside(restingHeartRate, 20...150) { return "restingHeartRate: 20 to 150" }
+        if outside(maximumHeartRate, 80...250) { return "maximumHeartRate: 80 to 250" }
+        if let zones, zones.count != 4 || zones != zones.sorted() || zones.contains(where: { !(20...300 ~= $0) }) {
+            return "zones: four rising limits from 20 to 300"
+        }
+        return nil
+    }
+}
