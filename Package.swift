@@ -86,15 +86,26 @@ let package = Package(
         tests("MQTT", ["MQTT", logging, lifecycle]),
         tests("Workouts", ["Workouts"]),
         tests("Bus", ["Bus", "MQTT", "Workouts"], exclude: ["asyncapi_check.py"]),
-        tests("Storage", ["Storage", logging]),
+        tests("Storage", ["Storage", grdb]),
         tests(
-            "ServiceKit", ["ServiceKit", "Bus", "MQTT", "Workouts", argumentParser, coreMetrics, lifecycle, logging]),
+            "ServiceKit",
+            ["ServiceKit", "Bus", "MQTT", "Storage", "Workouts", argumentParser, coreMetrics, lifecycle, logging]),
         tests("FIT", ["FIT"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
         tests("MetricsAggregator", ["MetricsAggregator", "Bus", "MQTT", "Storage", "Workouts", logging]),
-        tests("Device", ["Device", "Bus", "FIT", "MQTT", "Workouts", logging]),
+        tests(
+            "Device", ["Device", "Bus", "FIT", "MQTT", "ServiceKit", "Workouts", argumentParser, logging],
+            exclude: ["track_summary.py"]),
         tests(
             "Integration",
             ["Bus", "Device", "FIT", "MetricsAggregator", "MQTT", "SessionEngine", "Workouts", lifecycle, logging]),
     ]
 )
+
+// The decoders under libFuzzer: see Tests/Fuzz/README.md.
+if Context.environment["FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz", dependencies: ["Bus", "FIT", "MQTT", "Workouts"], path: "Tests/Fuzz",
+            exclude: ["README.md", "keys.dict", "seeds.py"], swiftSettings: settings))
+}

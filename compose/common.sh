@@ -5,6 +5,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 # Where Debian puts mosquitto, and where only root looks by default.
 export PATH=$PATH:/usr/sbin
 
+# What runs beside the broker: the executables' names. Each has the broker account of that name behind a `_`.
+# shellcheck disable=SC2034
+services=(session-engine metrics-aggregator)
+
 say() { printf '%s\n' "$*"; }
 
 # Ends the command with one line that says why.
@@ -33,4 +37,19 @@ need_packages() {
 
 need_swift() {
     command -v swift >/dev/null || fail "swift is not on the PATH: install Swift 6.2 or later, see swift.org/install"
+}
+
+# need_data: the folder of all that a running system writes, for its owner's eyes alone.
+need_data() {
+    umask 077
+    mkdir -p data
+    [[ -O data ]] || fail "$PWD/data belongs to $(stat -c %U data): start this as $(stat -c %U data)"
+}
+
+# claim_data: nothing else may use the folder's data until this process and all it starts have ended.
+claim_data() {
+    need_data
+    exec 9>>data/up.lock
+    flock -n 9 || fail "already running in $PWD, or still stopping (process $(<data/up.lock))"
+    say $$ >data/up.lock
 }

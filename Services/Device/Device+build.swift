@@ -9,6 +9,6 @@ extension PlaybackOptions {
         let key = SessionKey(user, session ?? SessionID(UUID()))
         return PlaybackService(
             context: context, terminal: terminal, folder: folder, key: key,
-            device: device ?? folder.devices(of: key).first ?? .newWatch(), script: script, speed: speedUp)
+            device: device ?? folder.devices(of: key).first ?? .newWatch(), script: script, speed: speedUp, joins: join)
     }
 }

@@ -24,14 +24,25 @@ extension AggregatorLoop {
         }
         for key in due {
             let message = machine.metrics(key, now: now, floor: floors[key.session.shard, default: 0])
-            if let message { messages.append(message) }
+            guard let message else { continue }
+            retention.published(key, now)
+            messages.append(message)
+        }
+    }
+
+    /// Says which kilometres or miles have just been done.
+    mutating func publishSplits(_ now: Timestamp) {
+        for split in machine.takeFinishedSplits(now: now) {
+            let unit = machine.sessions[split.key]?.state.units == .imperial ? "Mile" : "Kilometer"
+            let said = Announcement(.split, at: split.at, number: split.number, text: "\(unit) \(split.number)")
+            messages.append(Topic.session(split.key, .announcements).message(JSONCoding.encode(said)))
         }
     }
 
     /// Makes the summaries that are due, answers requests and clears chunks whose hour is over.
     mutating func publishSummaries(_ now: Timestamp) async throws {
         for key in machine.summariesDue(now: now).prefix(Self.summariesAtOnce) {
-            let samples = try await readStreams(key)
+            let samples = try await readStreams(key, now)
             if let summary = machine.summarize(key, samples, now: now) { await publish(summary, of: key, now) }
         }
         // A summary that is due comes first: the chunks are its own.
@@ -40,15 +51,26 @@ extension AggregatorLoop {
             requestedSeries.remove(key)
             try await load([.session(key, .request)], now)
             guard machine.sessions[key]?.record.report != nil else { continue }
-            let samples = try await readStreams(key)
+            let samples = try await readStreams(key, now)
             if let summary = machine.repeatSeries(key, samples, now: now) { await publish(summary, of: key, now) }
         }
-        for summary in machine.expireSeries(now: now) { await publish(summary, of: summary.record.state.key, now) }
+        for summary in machine.expireSeries(now: now) {
+            if await commit([write(summary.record.state.key, summary.record)].compactMap(\.self)) {
+                messages += summary.messages
+            }
+        }
     }
 
     /// The record first, then its messages; when the disk refuses it is made again later.
     private mutating func publish(_ summary: AggregatorMachine.Summary, of key: SessionKey, _ now: Timestamp) async {
-        if await commit([write(key, summary.record)].compactMap(\.self)) {
+        retention.published(key, now)
+        let shard = key.session.shard
+        let writes = [
+            write(key, summary.record),
+            write(shard, AggregatorStore.retained, "\(key)", retention.value(key)),
+        ]
+        if await commit(writes.compactMap(\.self)) {
+            retention.stored([key])
             messages += summary.messages
         } else {
             machine.requestSummary(key, now)

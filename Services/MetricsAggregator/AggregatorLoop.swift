@@ -9,6 +9,9 @@ import Workouts
 struct AggregatorLoop {
     let context: ServiceContext
     let store: any Store
+    let metrics: AggregatorMetrics
+    /// Whether the disk took the last commit.
+    let isWriting: WritingState
     var machine = AggregatorMachine()
     var epochs: [Shard: Epoch] = [:]
     var waitingRoom = WaitingRoom()
@@ -17,15 +20,20 @@ struct AggregatorLoop {
     var messages: [MQTTMessage] = []
     /// Sessions whose series somebody asked for.
     var requestedSeries: Set<SessionKey> = []
+    /// Sessions that nothing is stored of, so that the store need not be asked again.
+    var unknown: Set<SessionKey> = []
+    var retention = Retention()
     /// The revisions that the `metrics` of each shard do not exceed.
     var ceilings: [Shard: Int64] = [:]
     /// The ceilings of an earlier process: the first revisions of this one are at least these.
     var floors: [Shard: Int64] = [:]
     private var topics: [String: Topic] = [:]
 
-    init(context: ServiceContext, store: any Store) {
+    init(context: ServiceContext, store: any Store, isWriting: WritingState = WritingState()) {
         self.context = context
         self.store = store
+        self.isWriting = isWriting
+        metrics = AggregatorMetrics(context.metrics)
     }
 
     mutating func handle(_ event: ServiceEvent) async throws {
@@ -34,18 +42,25 @@ struct AggregatorLoop {
         case .ownership(.gained(let shards, let epoch)):
             for shard in shards { epochs[shard] = epoch }
             try await loadCeilings(shards)
+            try await loadRetention(shards)
         case .ownership(.lost(let shards)): lose(shards)
         case .connected:
             for key in machine.sessions.keys { announce(key, now) }
         case .disconnected: break
         case .batch(let batch):
+            let begun = ContinuousClock.now
             try await receive(batch.messages, now)
             try await commit(now) { batch.acknowledge() }
+            await flush()
+            metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
         case .tick:
-            machine.sweep(now: now)
-            try await refold()
+            try await purge()
+            if machine.sweep(now: now) { metrics.show(machine.statusCounts, waitingRoom) }
+            try await refold(now)
             try await publishMetrics(now)
+            publishSplits(now)
             try await publishSummaries(now)
+            try await clearRetained(now)
             waitingRoom.expire(now: now)
         }
         await flush()
@@ -53,11 +68,12 @@ struct AggregatorLoop {
 
     /// Publishes again what stands retained of a session, for the broker may have forgotten it, or never have had it whole.
     mutating func announce(_ key: SessionKey, _ now: Timestamp) {
+        guard machine.sessions[key]?.state.status != .deleted else { return }
         machine.sessions[key]?.summaryEcho = nil
         machine.withNews.insert(key)
         if machine.sessions[key]?.record.seriesUntil.map({ $0 > now }) ?? false {
             requestedSeries.insert(key)
-        } else if let summary = machine.knownSummary(key) {
+        } else if retention.stands(key), let summary = machine.knownSummary(key) {
             messages.append(summary)
         }
     }
@@ -66,7 +82,7 @@ struct AggregatorLoop {
 
     private mutating func receive(_ received: [MQTTMessage], _ now: Timestamp) async throws {
         let parsed = received.map { ($0, topic($0.topic)) }
-        try await load(parsed.compactMap(\.1), now)
+        try await load(parsed.compactMap { message, topic in message.payload.isEmpty ? nil : topic }, now)
         for (message, topic) in parsed {
             guard case .session(let key, let kind)? = topic, epochs[key.session.shard] != nil else {
                 if topic == nil { reject(message, "bad_topic", now) }
@@ -86,9 +102,10 @@ struct AggregatorLoop {
         switch kind {
         case .samples(let device): try receive(message, from: device, of: key, now)
         case .state where !message.payload.isEmpty:
-            let state = try JSONCoding.decode(SessionState.self, from: message.payload)
+            let state = try SessionState(message.payload)
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
             machine.receive(state, now: now)
+            unknown.remove(key)
             for waiting in waitingRoom.take(key) {
                 guard case .session(_, .samples(let device))? = topic(waiting.topic) else { continue }
                 do throws(PayloadError) {
@@ -98,8 +115,12 @@ struct AggregatorLoop {
                 }
             }
         case .summaryMetrics where !message.payload.isEmpty:
-            let report = try JSONCoding.decode(MetricsReport.self, from: message.payload)
-            if machine.seeSummary(report.revision, of: key, now: now), let summary = machine.knownSummary(key) {
+            let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
+            guard machine.sessions[key] != nil else { break }
+            if !retention.stands(key) {
+                // It was cleared, and something has brought it back.
+                messages.append(Topic.session(key, .summaryMetrics).message([]))
+            } else if machine.seeSummary(seen.revision, of: key, now: now), let summary = machine.knownSummary(key) {
                 messages.append(summary)
             }
         case .request: requestedSeries.insert(key)
@@ -117,10 +138,14 @@ struct AggregatorLoop {
         case .taken, .repeated, .gap: break
         case .full: throw .tooLarge("the stream is full")
         case .reused: messages.append(Topic.session(key, .samplesAck(device)).message(Ack.streamReused.payload))
+        case .dropped:
+            let next = Ack.next(batch.first + batch.items.count)
+            messages.append(Topic.session(key, .samplesAck(device)).message(next.payload))
         }
     }
 
     private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
+        metrics.rejected(reason)
         let told = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
         if let told { messages.append(told) }
     }
@@ -140,7 +165,7 @@ struct AggregatorLoop {
         do throws(MQTTError) {
             try await context.bus.send(messages)
         } catch {
-            context.logger.debug("not published", metadata: ["error": "\(error)"])
+            context.logger.debug("not published", metadata: [LogKey.error: "\(error)"])
         }
         messages = []
     }

@@ -17,12 +17,12 @@ extension AggregatorMachine {
     /// - Parameter floor: a revision that earlier ones may have reached.
     mutating func metrics(_ key: SessionKey, now: Timestamp, floor: Int64) -> MQTTMessage? {
         withNews.remove(key)
-        guard var session = sessions[key], session.hasMetrics else { return nil }
+        // Of one that has just come from the store nothing is known yet; news come with the fold.
+        guard let session = sessions[key], session.hasMetrics, let live = session.live else { return nil }
         session.isSilent = session.isSilent || session.becomesSilent(now)
         session.metricsAt = now
         session.metricsRevision = max(session.metricsRevision + 1, now.milliseconds, floor)
-        sessions[key] = session
-        let snapshot = session.live.snapshot(
+        let snapshot = live.snapshot(
             session.state, revision: session.metricsRevision, count: session.count, isSilent: session.isSilent)
         return Topic.session(key, .metrics).message(snapshot.payload)
     }

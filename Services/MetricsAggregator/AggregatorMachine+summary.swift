@@ -20,7 +20,7 @@ extension AggregatorMachine {
     /// The revision moves only when the content does; when only the state differs, the summary alone goes out again.
     mutating func summarize(_ key: SessionKey, _ streams: [Device: [Sample]], now: Timestamp) -> Summary? {
         awaitingSummary.remove(key)
-        guard var session = sessions[key] else { return nil }
+        guard let session = sessions[key] else { return nil }
         session.summaryDue = nil
         session.summarizedAt = now
         let items = CountedItems(streams: streams, segments: session.state.segments)
@@ -29,7 +29,8 @@ extension AggregatorMachine {
         var report = MetricsReport(
             revision: old?.revision ?? 0, state: session.state.revision, next: session.next,
             chunks: SeriesChunk.count(rows: series.times.count),
-            totals: items.summary(laps: session.state.laps, units: session.state.units))
+            totals: items.summary(
+                laps: session.state.laps, units: session.state.units, physiology: Physiology(session.state)))
         var chunks: [MQTTMessage] = []
         if !report.hasSameContent(as: old) || report.revision < session.summaryFloor {
             report.revision = max(report.revision + 1, now.milliseconds, session.summaryFloor)
@@ -39,7 +40,6 @@ extension AggregatorMachine {
         }
         session.record.report = report
         session.record.needsSummary = false
-        sessions[key] = session
         return Summary(
             record: session.record,
             messages: chunks + [summaryMessage(key, report)]
@@ -105,7 +105,12 @@ extension AggregatorMachine {
         }
     }
 
-    private static func cleared(_ key: SessionKey, from: Int, to: Int) -> [MQTTMessage] {
+    /// The clearing of what stands retained of a session besides its chunks.
+    static func cleared(_ key: SessionKey) -> [MQTTMessage] {
+        [.metrics, .summaryMetrics].map { Topic.session(key, $0).message([]) }
+    }
+
+    static func cleared(_ key: SessionKey, from: Int, to: Int) -> [MQTTMessage] {
         (from..<max(from, to)).map { Topic.session(key, .series($0)).message([]) }
     }
 }

@@ -11,12 +11,27 @@ enum AggregatorStore {
     /// `ceiling` → the revision, in decimal digits, that no published `metrics` of the shard exceeds.
     static let revisions = StoreCollection("revisions")
     static let ceiling = "ceiling"
+    /// `user/session` → when its retained topics were published last, in decimal digits; absent when they are cleared.
+    static let retained = StoreCollection("retained")
 
-    static let schema = StoreSchema(service: "metrics-aggregator", steps: [[sessions, chunks, revisions]])
+    static let schema = StoreSchema(
+        service: "metrics-aggregator", steps: [[sessions, chunks, revisions], [retained]])
 
-    static func chunkKey(_ key: SessionKey, _ device: Device, _ number: Int) -> String {
+    /// The session of a key.
+    static func session(_ key: String) -> SessionKey? {
+        let parts = key.split(separator: "/")
+        guard parts.count == 2, let user = User(String(parts[0])), let session = SessionID(String(parts[1])) else {
+            return nil
+        }
+        return SessionKey(user, session)
+    }
+
+    static func chunkPrefix(_ key: SessionKey, _ device: Device) -> String { "\(key)/\(device)/" }
+
+    /// The key of a chunk; those of a stream are in the order of their numbers.
+    static func chunkKey(_ prefix: String, _ number: Int) -> String {
         let digits = String(number)
-        return "\(key)/\(device)/\(String(repeating: "0", count: max(0, 8 - digits.count)))\(digits)"
+        return prefix + String(repeating: "0", count: max(0, 8 - digits.count)) + digits
     }
 
     /// The device and number in a chunk's key.
@@ -39,4 +54,19 @@ struct SessionRecord: Codable, Equatable {
     var seriesUntil: Timestamp?
     /// The most chunks that may stand retained, of this revision or an earlier one.
     var mostChunks = 0
+}
+
+extension SessionRecord {
+    /// What stays of a deleted session, so that nothing brings it back: its revision, and nothing personal.
+    init(deleted state: SessionState, mostChunks: Int) {
+        var state = state
+        state.name = ""
+        state.segments = []
+        state.laps = []
+        state.profile = nil
+        state.timeZone = nil
+        state.place = nil
+        state.streams = [:]
+        self.init(state: state, mostChunks: mostChunks)
+    }
 }

@@ -1,12 +1,36 @@
 import Bus
+import MQTT
 import Workouts
 
 /// A session in memory: its newest state, its streams, its live metrics and what is due for it.
-struct LiveSession {
+///
+/// An object, for it is looked up for each message and too large to be copied; the machine that holds it never is.
+final class LiveSession {
+    /// One device's stream, with the names that each of its commits needs.
+    struct NamedStream {
+        let device: Device
+        let ackTopic: String
+        /// What the keys of its chunks begin with.
+        let chunkPrefix: String
+        var stream: SampleStream
+        /// Whether its number goes out with the next commit.
+        var owesAck = false
+    }
+
     var record: SessionRecord
-    /// The streams by device; `nil` until they are read from the store.
-    var streams: [Device: SampleStream]?
-    var live = LiveMetrics()
+    /// The streams by device, as far as they were read from the store.
+    private(set) var streams: [NamedStream] = []
+    /// Whether something of it belongs to the next commit.
+    var isTouched = false
+    /// Whether these are all that are stored.
+    var hasAllStreams: Bool
+    /// The live fold; `nil` until it is made from the stored items.
+    var live: LiveMetrics?
+    /// When the fold is to be made anew from the stored items, and when that was done last.
+    var foldDue: Timestamp?
+    var foldedAt: Timestamp?
+    /// The kilometres or miles that were announced, or are too old for it.
+    var announcedSplits = 0
     /// The revision of the `metrics` published last.
     var metricsRevision: Int64 = 0
     var metricsAt: Timestamp?
@@ -23,22 +47,31 @@ struct LiveSession {
     /// The first revision of the summary published since the connection began.
     var summaryEcho: Int64?
 
-    init(record: SessionRecord, streams: [Device: SampleStream]?, heardAt: Timestamp) {
+    /// One from the store, whose items are read when they are needed.
+    init(stored record: SessionRecord, heardAt: Timestamp) {
         self.record = record
-        self.streams = streams
+        hasAllStreams = false
+        self.heardAt = heardAt
+    }
+
+    /// One that nothing is stored of.
+    init(new state: SessionState, heardAt: Timestamp) {
+        record = SessionRecord(state: state)
+        hasAllStreams = true
+        live = LiveMetrics(physiology: Physiology(state), units: state.units)
         self.heardAt = heardAt
     }
 
     var state: SessionState { record.state }
 
     /// Items on disk.
-    var count: Int { streams?.values.reduce(0) { $0 + $1.next } ?? 0 }
+    var count: Int { streams.reduce(0) { $0 + $1.stream.next } }
 
     /// Items on disk, by stream.
     var next: [StreamName: Int] {
         var next: [StreamName: Int] = [:]
-        for (device, stream) in streams ?? [:] where stream.next > 0 {
-            next[StreamName(.samples, device)] = stream.next
+        for named in streams where named.stream.next > 0 {
+            next[StreamName(.samples, named.device)] = named.stream.next
         }
         return next
     }
@@ -54,20 +87,111 @@ struct LiveSession {
     /// Whether live metrics are published: also of a session that is over, for items may come after its end.
     var hasMetrics: Bool {
         switch state.status {
-        case .preparing, .active, .paused, .suspended, .saving, .completed: true
-        case .canceled, .deleted: false
+        case .preparing, .active, .paused, .suspended, .saving, .completed, .canceled: true
+        case .deleted: false
         }
     }
 
     /// Whether the session goes on.
-    private var isUnfinished: Bool { hasMetrics && !isOver }
+    private var isUnfinished: Bool {
+        switch state.status {
+        case .preparing, .active, .paused, .suspended: true
+        case .saving, .completed, .canceled, .deleted: false
+        }
+    }
 
-    /// The pending items of a device are on disk: they count.
-    mutating func commit(_ device: Device) {
-        guard let pending = streams?[device]?.pending else { return }
-        let segments = state.segments
-        for sample in pending { live.add(sample, from: device, segments: segments) }
-        streams?[device]?.committed()
+    // MARK: Streams
+
+    func index(of device: Device) -> Int? { streams.firstIndex { $0.device == device } }
+
+    /// Takes a batch; `full` when there are more devices than a session may have.
+    func receive(_ batch: SampleBatch, from device: Device, now: Timestamp) -> SampleStream.Outcome {
+        guard let index = index(of: device) ?? add(SampleStream(), from: device) else { return .full }
+        let outcome = streams[index].stream.receive(batch)
+        switch outcome {
+        case .taken, .repeated: streams[index].owesAck = true
+        case .gap: streams[index].owesAck = streams[index].stream.answersGap(now) || streams[index].owesAck
+        case .reused, .full, .dropped: break
+        }
+        return outcome
+    }
+
+    /// Adds a device's stream and returns its place.
+    private func add(_ stream: SampleStream, from device: Device) -> Int? {
+        guard streams.count < SessionAction.streamLimit else { return nil }
+        streams.append(
+            NamedStream(
+                device: device, ackTopic: Topic.session(state.key, .samplesAck(device)).name,
+                chunkPrefix: AggregatorStore.chunkPrefix(state.key, device), stream: stream))
+        return streams.count - 1
+    }
+
+    /// Takes over a stream from the store. What is known already stays, unless less of it can be read.
+    func load(_ stream: SampleStream, from device: Device) {
+        if let index = index(of: device) {
+            if streams[index].stream.next > stream.next { streams[index].stream = stream }
+        } else {
+            _ = add(stream, from: device)
+        }
+    }
+
+    /// The chunks that make the pending items durable.
+    func stage() -> [AggregatorMachine.Chunk] {
+        var chunks: [AggregatorMachine.Chunk] = []
+        for index in streams.indices where !streams[index].stream.pending.isEmpty {
+            let prefix = streams[index].chunkPrefix
+            for (number, bytes) in streams[index].stream.stage() {
+                chunks.append(
+                    AggregatorMachine.Chunk(
+                        shard: state.session.shard, key: AggregatorStore.chunkKey(prefix, number), bytes: bytes))
+            }
+        }
+        return chunks
+    }
+
+    /// How many items await their commit.
+    var pendingItems: Int { streams.reduce(0) { $0 + $1.stream.pending.count } }
+
+    /// The pending items are on disk: they count.
+    func committed(_ now: Timestamp) {
+        for index in streams.indices where !streams[index].stream.pending.isEmpty {
+            live?.add(
+                streams[index].stream.pending, from: streams[index].device, segments: record.state.segments, now: now)
+            streams[index].stream.committed()
+        }
+    }
+
+    /// The commit failed: what was taken is expected again, and nothing is acknowledged.
+    func discardPending() {
+        for index in streams.indices {
+            streams[index].stream.discardPending()
+            streams[index].owesAck = false
+        }
+    }
+
+    /// The acknowledgements that are due, one for each stream.
+    func takeAcks() -> [MQTTMessage] {
+        var acks: [MQTTMessage] = []
+        for index in streams.indices where streams[index].owesAck {
+            streams[index].owesAck = false
+            let kind = SessionTopic.samplesAck(streams[index].device)
+            acks.append(
+                MQTTMessage(
+                    topic: streams[index].ackTopic, payload: Ack.next(streams[index].stream.next).payload,
+                    qos: kind.qos,
+                    retain: kind.isRetained))
+        }
+        return acks
+    }
+
+    // MARK: What is due
+
+    /// The kilometre or mile that has just been done, if it has not been announced; an old one never is.
+    func takeFinishedSplit(_ now: Timestamp) -> (number: Int, at: Timestamp)? {
+        guard let splits = live?.splits, splits.count > announcedSplits else { return nil }
+        announcedSplits = splits.count
+        guard let at = splits.at, abs(at.seconds(since: now)) <= AggregatorMachine.newsLimit else { return nil }
+        return (splits.count, at)
     }
 
     /// Whether its live values have just grown too old to be shown.

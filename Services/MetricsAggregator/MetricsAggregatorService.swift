@@ -11,7 +11,9 @@ struct MetricsAggregatorService: Service {
     let store: any Store
 
     func run() async throws {
-        var loop = AggregatorLoop(context: context, store: store)
+        let isWriting = WritingState()
+        context.readiness.add("store") { isWriting.isWriting }
+        var loop = AggregatorLoop(context: context, store: store, isWriting: isWriting)
         try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
             try await loop.handle(event)
         }

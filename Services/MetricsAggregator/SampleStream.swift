@@ -16,6 +16,8 @@ struct SampleStream {
         case reused
         /// More items than a stream may have.
         case full
+        /// Its session was deleted: acknowledged, and nothing else.
+        case dropped
     }
 
     /// The number expected next; everything below is on disk.
@@ -28,7 +30,7 @@ struct SampleStream {
     private var chunk = SampleChunk()
     private var staged = SampleChunk()
     /// When a gap was last answered.
-    var answeredGapAt: Timestamp?
+    private var answeredGapAt: Timestamp?
 
     mutating func receive(_ batch: SampleBatch) -> Outcome {
         let expected = next + pending.count
@@ -40,6 +42,15 @@ struct SampleStream {
         if expected == 0 { firstTime = new.first?.time }
         pending += new
         return .taken
+    }
+
+    /// Whether a gap is answered now: not every one is.
+    mutating func answersGap(_ now: Timestamp) -> Bool {
+        guard answeredGapAt.map({ now.seconds(since: $0) >= AggregatorMachine.gapInterval }) ?? true else {
+            return false
+        }
+        answeredGapAt = now
+        return true
     }
 
     /// The chunks that change when the pending items are written, with their numbers.
@@ -76,11 +87,12 @@ struct SampleStream {
 extension SampleStream {
     /// Goes on with a stream from the store.
     ///
-    /// - Parameter chunks: all its chunks in the order of their numbers.
-    init(stored chunks: [[UInt8]]) throws(SampleChunk.Corrupt) {
-        guard let last = chunks.last, let first = chunks.first else { return }
+    /// - Parameters:
+    ///   - first: its first chunk.
+    ///   - last: its last chunk, which has this number.
+    init(first: [UInt8], last: [UInt8], number: Int) throws(SampleChunk.Corrupt) {
         let tail = try SampleChunk(stored: last)
-        next = (chunks.count - 1) * SampleChunk.capacity + tail.count
+        next = number * SampleChunk.capacity + tail.count
         firstTime = try SampleChunk.samples(first).first?.time
         chunk = tail.isFull ? SampleChunk() : tail
     }

@@ -5,20 +5,24 @@ import Workouts
 ///
 /// Memory is bounded: what does not fit is dropped and counted, and what waited a minute leaves. Devices send it again.
 struct WaitingRoom {
-    /// Payload bytes of all that waits.
+    /// The memory of all that waits.
     static let byteLimit = 16 * 1_024 * 1_024
+    /// What a message takes besides its payload.
+    static let overhead = 256
     static let patience = 60.0
+    private static let interval = 1.0
 
     private var messages: [SessionKey: (since: Timestamp, messages: [MQTTMessage])] = [:]
-    private var bytes = 0
+    private(set) var bytes = 0
     private(set) var dropped = 0
+    private var expiredAt: Timestamp?
 
     mutating func add(_ message: MQTTMessage, for key: SessionKey, now: Timestamp) {
-        guard bytes + message.payload.count <= Self.byteLimit else {
+        guard bytes + size(message) <= Self.byteLimit else {
             dropped += 1
             return
         }
-        bytes += message.payload.count
+        bytes += size(message)
         // A copy, for a slice would keep the bytes of its whole batch.
         var own = message
         own.payload = ArraySlice(Array(message.payload))
@@ -27,14 +31,19 @@ struct WaitingRoom {
 
     mutating func take(_ key: SessionKey) -> [MQTTMessage] {
         guard let waiting = messages.removeValue(forKey: key)?.messages else { return [] }
-        bytes -= waiting.reduce(0) { $0 + $1.payload.count }
+        bytes -= waiting.reduce(0) { $0 + size($1) }
         return waiting
     }
 
+    /// Lets go of what waited long enough; looks once a second.
     mutating func expire(now: Timestamp) {
+        guard expiredAt.map({ now.seconds(since: $0) >= Self.interval || now < $0 }) ?? true else { return }
+        expiredAt = now
         for (key, waiting) in messages where waiting.since + Self.patience <= now {
             dropped += waiting.messages.count
             _ = take(key)
         }
     }
+
+    private func size(_ message: MQTTMessage) -> Int { message.payload.count + Self.overhead }
 }

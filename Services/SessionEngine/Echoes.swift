@@ -5,3 +5,9 @@ struct Echoes: Equatable {
     /// The first revision of `workout` since then.
     var workout: Int64?
 }
+
+/// The same of a user's topics.
+struct UserEchoes: Equatable {
+    var current: Int64?
+    var profile: Int64?
+}

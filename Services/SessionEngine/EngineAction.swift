@@ -6,9 +6,35 @@ import Workouts
 enum EngineAction: Hashable {
     case save(SessionKey)
     case saveReply(SessionKey, Reply)
+    case saveUser(User)
+    /// Out of history, for something happened to it.
+    case unarchive(SessionKey)
+    /// Out of memory and into history, its replies forgotten.
+    case archive(SessionKey)
+    /// Out of the store altogether.
+    case erase(SessionKey)
     case publishState(SessionKey)
     case publishWorkout(SessionKey)
     case publishCurrent(User)
+    case publishProfile(User)
+    /// Takes `state` and `workout` off the broker.
+    case clear(SessionKey)
     case announce(SessionKey, Announcement)
     case reply(User, Client, Reply)
+    /// A page of the user's history is to be read for this request.
+    case listWorkouts(User, UserRequest.Page)
+}
+
+extension EngineAction {
+    /// Whose it is.
+    var user: User {
+        switch self {
+        case .save(let key), .saveReply(let key, _), .unarchive(let key), .archive(let key), .erase(let key),
+            .publishState(let key), .publishWorkout(let key), .clear(let key), .announce(let key, _):
+            key.user
+        case .saveUser(let user), .publishCurrent(let user), .publishProfile(let user), .reply(let user, _, _),
+            .listWorkouts(let user, _):
+            user
+        }
+    }
 }

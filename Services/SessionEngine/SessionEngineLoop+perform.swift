@@ -19,69 +19,105 @@ extension SessionEngineLoop {
             keepForLater()
             return acknowledge()
         }
-        do throws(StoreError) {
-            let writes = writes()
-            if !writes.isEmpty {
-                let report = try await store.commit(writes)
-                drop(report.lostShards)
+        let writes = writes()
+        if !writes.isEmpty {
+            do throws(StoreError) {
+                let began = ContinuousClock.now
+                drop(try await store.commit(writes).lostShards)
+                metrics.committed(writes.count, took: ContinuousClock.now - began)
+                health.note(true)
+                retryAt = nil
+            } catch {
+                context.logger.error("sessions not saved, going on in memory", metadata: [LogKey.error: "\(error)"])
+                retryAt = now + Self.retryInterval
+                let warnings = health.note(false) ? warnings(now) : []
+                keepForLater()
+                acknowledge()
+                return await send(warnings)
             }
-            retryAt = nil
-        } catch {
-            context.logger.error("sessions not saved, going on in memory", metadata: ["error": "\(error)"])
-            let warnings = retryAt == nil ? warnings(now) : []
-            retryAt = now + Self.retryInterval
-            keepForLater()
-            acknowledge()
-            return await send(warnings)
         }
         acknowledge()
         var sent: Set<EngineAction> = []
-        let messages = actions.compactMap { action in
-            sent.insert(action).inserted ? machine.message(for: action) : nil
+        var messages: [MQTTMessage] = []
+        for action in actions where sent.insert(action).inserted && isOwned(action) {
+            messages += machine.messages(for: action)
+            switch action {
+            case .reply(_, _, let reply): metrics.answered(reply.error)
+            case .archive(let key), .erase(let key): machine.forget(key)
+            case .listWorkouts(let user, let page): messages.append(try await reply(user, page, now))
+            default: break
+            }
         }
         actions = []
         await send(messages + rejected)
         rejected = []
     }
 
+    /// Answers a request for history from memory and from the store.
+    private func reply(_ user: User, _ page: UserRequest.Page, _ now: Timestamp) async throws -> MQTTMessage {
+        var archived: [SessionRecord] = []
+        for record in try await history(of: [user]) {
+            guard let session: SessionRecord = await read(record, from: SessionRecord.history),
+                machine.entries[session.session.key] == nil
+            else { continue }
+            archived.append(session)
+        }
+        let reply = machine.page(page, of: user, archived: archived, now: now)
+        return Topic.user(user, .replies(page.envelope.client)).message(JSONCoding.encode(reply))
+    }
+
+    /// What was asked of a shard that is lost by now is its new owner's to answer.
+    private func isOwned(_ action: EngineAction) -> Bool { epochs[action.user.shard] != nil }
+
     private func isWaitingForDisk(_ now: Timestamp) -> Bool { retryAt.map { now < $0 } ?? false }
 
     private func writes() -> [StoreWrite] {
         var seen: Set<EngineAction> = []
-        return actions.compactMap { action in
-            guard seen.insert(action).inserted else { return nil }
-            switch action {
-            case .save(let key):
-                guard let record = machine.entries[key]?.record else { return nil }
-                return write(key, SessionRecord.sessions, "\(key)", JSONCoding.encode(record))
-            case .saveReply(let key, let reply):
-                return write(key, SessionRecord.replies, "\(key)/\(reply.id)", JSONCoding.encode(reply))
-            default: return nil
-            }
-        }
+        return actions.flatMap { action in seen.insert(action).inserted ? writes(action) : [] }
     }
 
-    private func write(
-        _ key: SessionKey, _ collection: StoreCollection, _ name: String, _ value: [UInt8]
-    ) -> StoreWrite? {
-        guard let epoch = epochs[key.user.shard] else { return nil }
-        return StoreWrite(
-            shard: key.user.shard, epoch: epoch, collection: collection, change: .put(key: name, value: value))
+    private func writes(_ action: EngineAction) -> [StoreWrite] {
+        let shard = action.user.shard
+        guard let epoch = epochs[shard] else { return [] }
+        func put(_ collection: StoreCollection, _ key: String, _ value: some Encodable) -> StoreWrite {
+            StoreWrite(
+                shard: shard, epoch: epoch, collection: collection,
+                change: .put(key: key, value: JSONCoding.encode(value)))
+        }
+        func delete(_ collection: StoreCollection, _ key: String) -> StoreWrite {
+            StoreWrite(shard: shard, epoch: epoch, collection: collection, change: .delete(key: key))
+        }
+        switch action {
+        case .save(let key):
+            return machine.entries[key].map { [put(SessionRecord.sessions, "\(key)", $0.record)] } ?? []
+        case .saveReply(let key, let reply): return [put(SessionRecord.replies, "\(key)/\(reply.id)", reply)]
+        case .saveUser(let user): return machine.users[user].map { [put(SessionRecord.users, "\(user)", $0)] } ?? []
+        case .unarchive(let key):
+            guard let record = machine.entries[key]?.record else { return [] }
+            return [put(SessionRecord.sessions, "\(key)", record), delete(SessionRecord.history, "\(key)")]
+        case .archive(let key):
+            guard let entry = machine.entries[key] else { return [] }
+            return [put(SessionRecord.history, "\(key)", entry.record), delete(SessionRecord.sessions, "\(key)")]
+                + entry.replies.keys.map { delete(SessionRecord.replies, "\(key)/\($0)") }
+        case .erase(let key): return [delete(SessionRecord.sessions, "\(key)")]
+        case .publishState, .publishWorkout, .publishCurrent, .publishProfile, .clear, .announce, .reply, .listWorkouts:
+            return []
+        }
     }
 
     /// Another process owns these shards now: it has the truth.
     private mutating func drop(_ shards: Set<Shard>) {
         guard !shards.isEmpty else { return }
-        context.logger.warning("shards lost", metadata: ["shards": "\(shards.sorted())"])
+        context.logger.warning("shards lost", metadata: [LogKey.shards: "\(shards.sorted())"])
         for shard in shards { epochs[shard] = nil }
-        machine.drop { shards.contains($0.user.shard) }
+        machine.drop { shards.contains($0.shard) }
     }
 
     private mutating func keepForLater() {
         var seen: Set<EngineAction> = []
         actions = actions.filter { action in
             switch action {
-            case .reply, .announce: false
+            case .reply, .announce, .listWorkouts: false
             default: seen.insert(action).inserted
             }
         }
@@ -103,7 +139,7 @@ extension SessionEngineLoop {
         do throws(MQTTError) {
             try await context.bus.send(messages)
         } catch {
-            context.logger.debug("not published", metadata: ["error": "\(error)"])
+            context.logger.debug("not published", metadata: [LogKey.error: "\(error)"])
         }
     }
 }

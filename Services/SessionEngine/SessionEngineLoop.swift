@@ -16,12 +16,16 @@ struct SessionEngineLoop {
     var actions: [EngineAction] = []
     /// Refused payloads that operators are to be told of.
     var rejected: [MQTTMessage] = []
+    let metrics: EngineMetrics
+    let health: StoreHealth
     /// When to try the disk again after it refused.
     var retryAt: Timestamp?
 
-    init(context: ServiceContext, store: any Store) {
+    init(context: ServiceContext, store: any Store, health: StoreHealth = StoreHealth()) {
         self.context = context
         self.store = store
+        self.health = health
+        metrics = EngineMetrics(context.metrics)
     }
 
     mutating func handle(_ event: ServiceEvent) async throws {
@@ -32,16 +36,20 @@ struct SessionEngineLoop {
             try await load(shards, now)
         case .ownership(.lost(let shards)):
             for shard in shards { epochs[shard] = nil }
-            machine.drop { shards.contains($0.user.shard) }
+            machine.drop { shards.contains($0.shard) }
         case .connected:
-            actions += machine.connected()
+            actions += machine.connected(now: now)
             try await perform()
         case .disconnected: break
         case .batch(let batch):
-            for message in batch.messages { receive(message, now) }
+            metrics.received(batch.messages.count)
+            let parsed = batch.messages.map { ($0, Topic($0.topic)) }
+            try await unarchive(parsed, now)
+            for (message, topic) in parsed { receive(message, topic, now) }
             try await perform { batch.acknowledge() }
         case .tick:
             actions += machine.advance(to: now)
+            metrics.show(machine.statusCounts)
             try await perform()
         }
     }
@@ -49,28 +57,66 @@ struct SessionEngineLoop {
     private mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {
         var replies: [String: [CommandID: Reply]] = [:]
         for record in try await store.records(in: SessionRecord.replies, shards: shards) {
+            guard let reply: Reply = await read(record, from: SessionRecord.replies) else { continue }
             let session = record.key.split(separator: "/").dropLast().joined(separator: "/")
-            guard let reply = try? JSONCoding.decode(Reply.self, from: record.value) else {
-                await setAside(record, from: SessionRecord.replies)
-                continue
-            }
             replies[session, default: [:]][reply.id] = reply
         }
         for record in try await store.records(in: SessionRecord.sessions, shards: shards) {
-            do {
-                machine.load(
-                    try JSONCoding.decode(SessionRecord.self, from: record.value), replies: replies[record.key] ?? [:],
-                    now: now)
-            } catch {
-                await setAside(record, from: SessionRecord.sessions)
+            guard let session: SessionRecord = await read(record, from: SessionRecord.sessions) else { continue }
+            machine.load(session, replies: replies[record.key] ?? [:], now: now)
+        }
+        for record in try await store.records(in: SessionRecord.users, shards: shards) {
+            guard let user = User(record.key), let stored: UserRecord = await read(record, from: SessionRecord.users)
+            else { continue }
+            machine.users[user] = stored
+        }
+        context.logger.info("sessions loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
+    }
+
+    /// Brings back what the messages speak of and is only in history.
+    private mutating func unarchive(_ parsed: [(MQTTMessage, Topic?)], _ now: Timestamp) async throws {
+        var keys: Set<StoreKey> = []
+        var users: Set<User> = []
+        for (message, topic) in parsed {
+            switch topic {
+            case .session(let key, .command), .session(let key, .summaryMetrics), .session(let key, .state),
+                .session(let key, .workout):
+                if machine.entries[key] == nil, !message.payload.isEmpty {
+                    keys.insert(StoreKey(shard: key.user.shard, key: "\(key)"))
+                }
+            case .user(let user, .request): users.insert(user)
+            default: break
             }
         }
-        context.logger.info("sessions loaded", metadata: ["count": "\(machine.entries.count)"])
+        var records: [StoreRecord] = []
+        if !keys.isEmpty { records += try await store.records(in: SessionRecord.history, at: keys.sorted()) }
+        if !users.isEmpty { records += try await history(of: users) }
+        for record in records {
+            guard let session: SessionRecord = await read(record, from: SessionRecord.history) else { continue }
+            machine.load(session, replies: [:], now: now)
+            actions.append(.unarchive(session.session.key))
+        }
+    }
+
+    /// What is in history of some users.
+    func history(of users: Set<User>) async throws(StoreError) -> [StoreRecord] {
+        let folders = users.sorted().map { StoreFolder(shard: $0.shard, path: "\($0)") }
+        return try await store.records(in: SessionRecord.history, below: folders)
+    }
+
+    /// The record's value; one that cannot be read is set aside.
+    func read<Value: Decodable>(_ record: StoreRecord, from collection: StoreCollection) async -> Value? {
+        do throws(PayloadError) {
+            return try JSONCoding.decode(Value.self, from: record.value)
+        } catch {
+            await setAside(record, from: collection)
+            return nil
+        }
     }
 
     /// Keeps what cannot be read out of the way, for somebody to look at.
     private func setAside(_ record: StoreRecord, from collection: StoreCollection) async {
-        context.logger.error("corrupt record set aside", metadata: ["record": "\(collection.name)/\(record.key)"])
+        context.logger.error("corrupt record set aside", metadata: [LogKey.record: "\(collection.name)/\(record.key)"])
         guard let epoch = epochs[record.shard] else { return }
         let writes = [
             StoreWrite(
@@ -82,33 +128,58 @@ struct SessionEngineLoop {
         do {
             _ = try await store.commit(writes)
         } catch {
-            context.logger.error("cannot set a corrupt record aside", metadata: ["error": "\(error)"])
+            context.logger.error("cannot set a corrupt record aside", metadata: [LogKey.error: "\(error)"])
         }
     }
 
-    private mutating func receive(_ message: MQTTMessage, _ now: Timestamp) {
-        guard let topic = Topic(message.topic) else { return reject(message, "bad_topic", now) }
+    private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ now: Timestamp) {
+        guard let topic else { return reject(message, "bad_topic", now) }
         do throws(PayloadError) {
             switch topic {
             case .session(let key, _) where epochs[key.user.shard] == nil: break
+            case .user(let user, _) where epochs[user.shard] == nil: break
             case .session(let key, .command): receive(command: message, key, now)
-            case .session(let key, .summaryMetrics) where !message.payload.isEmpty:
+            case .user(let user, .request): receive(request: message, user, now)
+            case _ where message.payload.isEmpty: break
+            case .session(let key, .summaryMetrics):
                 let report = try JSONCoding.decode(MetricsReport.self, from: message.payload)
                 actions += machine.receive(report, for: key, now: now)
-            case .session(let key, .state) where !message.payload.isEmpty:
-                let seen = try JSONCoding.decode(Revision.self, from: message.payload)
-                actions += machine.seeState(seen.revision, of: key, now: now)
-            case .session(let key, .workout) where !message.payload.isEmpty:
-                let seen = try JSONCoding.decode(Revision.self, from: message.payload)
-                actions += machine.seeWorkout(seen.revision, of: key, now: now)
-            case .user(let user, .current) where !message.payload.isEmpty:
-                let seen = try JSONCoding.decode(Revision.self, from: message.payload)
-                actions += machine.seeCurrent(seen.revision, of: user, now: now)
+            case .session(let key, .metrics):
+                actions += machine.hear(try MetricsProgress(message.payload), of: key, now: now)
+            case .session(let key, .state):
+                actions += machine.seeState(try revision(message), of: key, now: now)
+            case .session(let key, .workout):
+                actions += machine.seeWorkout(try revision(message), of: key, now: now)
+            case .user(let user, .current):
+                actions += machine.seeCurrent(try revision(message), of: user, now: now)
+            case .user(let user, .profile):
+                actions += machine.seeProfile(try revision(message), of: user, now: now)
             default: break
             }
         } catch {
             reject(message, error.reason, now)
         }
+    }
+
+    private func revision(_ message: MQTTMessage) throws(PayloadError) -> Int64 {
+        try JSONCoding.decode(SeenRevision.self, from: message.payload).revision
+    }
+
+    private mutating func receive(request message: MQTTMessage, _ user: User, _ now: Timestamp) {
+        do throws(PayloadError) {
+            let request = try JSONCoding.decode(UserRequest.self, from: message.payload)
+            actions += machine.receive(request, of: user, now: now)
+        } catch {
+            reject(message, error.reason, now)
+            guard case .malformed(let text) = error, let envelope = envelope(message) else { return }
+            let reply = Reply(id: envelope.id, revision: nil, now: now, error: .invalidCommand(text))
+            actions.append(.reply(user, envelope.client, reply))
+        }
+    }
+
+    /// Whom to answer, when at least that much can be read.
+    private func envelope(_ message: MQTTMessage) -> Command.Envelope? {
+        try? JSONCoding.decode(Command.Envelope.self, from: message.payload)
     }
 
     private mutating func receive(command message: MQTTMessage, _ key: SessionKey, _ now: Timestamp) {
@@ -118,20 +189,14 @@ struct SessionEngineLoop {
         } catch {
             reject(message, error.reason, now)
             // Whoever can be answered learns what was wrong.
-            guard case .malformed(let text) = error,
-                let envelope = try? JSONCoding.decode(Command.Envelope.self, from: message.payload)
-            else { return }
+            guard case .malformed(let text) = error, let envelope = envelope(message) else { return }
             actions.append(machine.refuse(envelope, for: key, .invalidCommand(text), now: now))
         }
     }
 
     private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
+        metrics.rejected(reason)
         let told = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
         if let told { rejected.append(told) }
     }
-}
-
-/// What an owner reads of its own retained payloads.
-private struct Revision: Decodable {
-    let revision: Int64
 }

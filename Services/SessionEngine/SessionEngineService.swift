@@ -12,7 +12,9 @@ struct SessionEngineService: Service {
     let store: any Store
 
     func run() async throws {
-        var loop = SessionEngineLoop(context: context, store: store)
+        let health = StoreHealth()
+        context.readiness.add("store") { health.isWriting }
+        var loop = SessionEngineLoop(context: context, store: store, health: health)
         try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
             try await loop.handle(event)
         }
@@ -21,8 +23,9 @@ struct SessionEngineService: Service {
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         // Ownership goes by user, and a user's sessions lie in every shard.
         let all = Set(Shard.all)
-        return [TopicFilter.Sessions.command, .summaryMetrics, .state, .workout].flatMap {
+        let sessions = [TopicFilter.Sessions.command, .summaryMetrics, .metrics, .state, .workout].flatMap {
             TopicFilter.sessions($0, shards: all)
-        } + [TopicFilter.current]
+        }
+        return sessions + [TopicFilter.userRequest, TopicFilter.current, TopicFilter.profile]
     }
 }

@@ -20,7 +20,7 @@ package enum Ack: Equatable, Sendable {
     package init(_ payload: some Sequence<UInt8>) throws(PayloadError) {
         let body = try JSONCoding.decode(Body.self, from: payload)
         if let error = body.error {
-            guard error == "stream_reused" else { throw .malformed("unknown error \(error)") }
+            guard error == "stream_reused" else { throw .malformed("error: unknown") }
             self = .streamReused
         } else {
             guard let number = body.n, number >= 0 else { throw .malformed("n: missing") }

@@ -19,7 +19,7 @@ package struct Command: Equatable, Sendable {
     }
 
     /// The part of a command that a reply needs, read even when the rest is unreadable.
-    package struct Envelope: Codable, Equatable, Sendable {
+    package struct Envelope: Codable, Hashable, Sendable {
         package var id: CommandID
         package var client: Client
     }
@@ -30,20 +30,24 @@ package struct Command: Equatable, Sendable {
 extension Command: Codable {
     private enum Key: String, CodingKey {
         case id, client, at, type, streams
-        case activity, environment, name, mode, countdown, startAt, units, timeZone
+        case activity, environment, name, mode, countdown, startAt, endAt, units, timeZone, permissions, place, replace
+        case definition, device
     }
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         id = try container.decode(CommandID.self, forKey: .id)
         client = try container.decode(Client.self, forKey: .client)
-        at = try container.decodeIfPresent(Timestamp.self, forKey: .at)
+        at = try container.number(Timestamp.self, forKey: .at)
         switch try container.decode(String.self, forKey: .type) {
         case "start": action = .start(try Self.start(container))
+        case "deviceReady": action = .deviceReady(try container.decode(Device.self, forKey: .device))
         case "pause": action = .pause
         case "resume": action = .resume
         case "lap": action = .lap
+        case "suspend": action = .suspend
         case "discard": action = .discard
+        case "recover": action = .recover
         case "end": action = .end(streams: try Self.streams(container))
         case let type:
             throw DecodingError.dataCorruptedError(
@@ -52,15 +56,26 @@ extension Command: Codable {
     }
 
     private static func start(_ container: KeyedDecodingContainer<Key>) throws -> SessionStart {
-        SessionStart(
-            activity: try container.decodeIfPresent(Activity.self, forKey: .activity) ?? .other,
+        var start = SessionStart(
+            activity: try activity(container),
             environment: try container.decodeIfPresent(Environment.self, forKey: .environment),
-            name: try checked(container, .name) { (name: String) in (1...100).contains(name.count) },
+            name: try checked(container, .name) { (name: String) in (1...200).contains(name.utf8.count) },
             mode: try container.decodeIfPresent(Mode.self, forKey: .mode),
             countdown: try checked(container, .countdown) { (0...600).contains($0) },
-            startAt: try container.decodeIfPresent(Timestamp.self, forKey: .startAt),
+            startAt: try container.number(Timestamp.self, forKey: .startAt),
             units: try container.decodeIfPresent(Units.self, forKey: .units),
             timeZone: try checked(container, .timeZone) { TimeZone(identifier: $0) != nil })
+        start.endAt = try container.number(Timestamp.self, forKey: .endAt)
+        start.permissions = try container.decodeIfPresent(Permissions.self, forKey: .permissions)
+        start.place = try checked(container, .place) { (place: Place) in place.isOnEarth }
+        start.replace = try container.decodeIfPresent(Bool.self, forKey: .replace) ?? false
+        return start
+    }
+
+    /// The activity as it is named, else as the planned workout suggests it.
+    private static func activity(_ container: KeyedDecodingContainer<Key>) throws -> Activity {
+        if let activity = try container.decodeIfPresent(Activity.self, forKey: .activity) { return activity }
+        return try container.decodeIfPresent(WorkoutFocus.self, forKey: .definition)?.activity ?? .other
     }
 
     private static func streams(_ container: KeyedDecodingContainer<Key>) throws -> [StreamName: Int] {
@@ -73,7 +88,7 @@ extension Command: Codable {
     private static func checked<Value: Decodable>(
         _ container: KeyedDecodingContainer<Key>, _ key: Key, _ isAllowed: (Value) -> Bool
     ) throws -> Value? {
-        guard let value = try container.decodeIfPresent(Value.self, forKey: key) else { return nil }
+        guard let value = try container.number(Value.self, forKey: key) else { return nil }
         guard isAllowed(value) else {
             throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "out of range")
         }
@@ -96,27 +111,13 @@ extension Command: Codable {
             try container.encodeIfPresent(start.startAt, forKey: .startAt)
             try container.encodeIfPresent(start.units, forKey: .units)
             try container.encodeIfPresent(start.timeZone, forKey: .timeZone)
+            try container.encodeIfPresent(start.endAt, forKey: .endAt)
+            try container.encodeIfPresent(start.permissions, forKey: .permissions)
+            try container.encodeIfPresent(start.place, forKey: .place)
+            if start.replace { try container.encode(true, forKey: .replace) }
+        case .deviceReady(let device): try container.encode(device, forKey: .device)
         case .end(let streams): try container.encode(streams, forKey: .streams)
-        case .pause, .resume, .lap, .discard: break
+        case .pause, .resume, .lap, .suspend, .discard, .recover: break
         }
-    }
-}
-
-/// The answer to a command, on `replies/{client}`: sent only after the change is on disk.
-package struct Reply: Codable, Hashable, Sendable {
-    package var id: CommandID
-    package var ok: Bool
-    /// The revision of the session's `state` after the command.
-    package var revision: Int64?
-    /// The engine's clock, so that a device whose clock is off can correct its own.
-    package var now: Timestamp
-    package var error: Refusal?
-
-    package init(id: CommandID, revision: Int64?, now: Timestamp, error: Refusal? = nil) {
-        self.id = id
-        ok = error == nil
-        self.revision = revision
-        self.now = now
-        self.error = error
     }
 }

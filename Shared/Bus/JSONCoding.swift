@@ -20,10 +20,15 @@ package enum JSONCoding {
         do {
             return try JSONDecoder().decode(type, from: Data(payload))
         } catch let error as DecodingError {
-            throw .malformed(Self.explain(error))
+            throw .malformed(brief(explain(error)))
         } catch {
-            throw .malformed("\(error)")
+            throw .malformed(brief("\(error)"))
         }
+    }
+
+    /// What was wrong goes back to the sender and quotes keys of any length: cut, so that the answer fits a payload.
+    private static func brief(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(200), as: UTF8.self)
     }
 
     private static func explain(_ error: DecodingError) -> String {

@@ -26,6 +26,7 @@ extension MetricsSnapshot {
             $0.field("u", plain: user.description)
             $0.field("v", speed)
             $0.field("w", power)
+            if let zones { $0.array("z", zones) { json, seconds in json.write(seconds) } }
         }
         return json.bytes
     }
@@ -37,7 +38,7 @@ extension MetricsSnapshot {
 
 extension MetricsSnapshot: Decodable {
     private enum Key: String, CodingKey {
-        case b, c, cd, d, dp, dv, h, ha, hx, k, ks, lp, n, p, pa, s, t, u, v, w
+        case b, c, cd, d, dp, dv, h, ha, hx, k, ks, lp, n, p, pa, s, t, u, v, w, z
     }
 
     package init(from decoder: any Decoder) throws {
@@ -57,6 +58,7 @@ extension MetricsSnapshot: Decodable {
         speed = try number(.v)
         cadence = try number(.cd)
         power = try number(.w)
+        zones = try container.decodeIfPresent([Double].self, forKey: .z)
         isPaused = try container.decode(Bool.self, forKey: .pa)
         lap = try container.decode(Int.self, forKey: .lp)
         displayPace = try number(.dp)

@@ -21,3 +21,24 @@ package enum RetainedRevision: Equatable, Sendable {
         }
     }
 }
+
+/// What an owner reads of a revision on its own retained topics.
+package struct SeenRevision: Decodable, Equatable, Sendable {
+    /// Revisions are Unix milliseconds or a little above; whatever is far beyond was never ours, and nothing could go on
+    /// above it.
+    package static let range: ClosedRange<Int64> = 0...1 << 53
+
+    package let revision: Int64
+
+    private enum Key: String, CodingKey {
+        case revision
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        revision = try container.decode(Int64.self, forKey: .revision)
+        guard Self.range.contains(revision) else {
+            throw DecodingError.dataCorruptedError(forKey: .revision, in: container, debugDescription: "out of range")
+        }
+    }
+}

@@ -39,6 +39,12 @@ package enum TopicFilter {
     /// `current` of every user.
     package static let current = MQTTSubscription(filter: "\(Topic.root)/u/+/current", qos: .atLeastOnce)
 
+    /// `profile` of every user.
+    package static let profile = MQTTSubscription(filter: "\(Topic.root)/u/+/profile", qos: .atLeastOnce)
+
+    /// `request` of every user.
+    package static let userRequest = MQTTSubscription(filter: "\(Topic.root)/u/+/request", qos: .atLeastOnce)
+
     /// One topic by its name.
     package static func topic(_ topic: Topic) -> MQTTSubscription {
         MQTTSubscription(filter: topic.name, qos: topic.qos)

@@ -13,6 +13,8 @@ struct BatchCollector {
     private var topics = TopicTable()
     private var bytes: [UInt8] = []
     private var entries: [Entry] = []
+    /// Bytes of topics that are too long to be shared.
+    private var topicBytes = 0
     /// Whether there is a subscriber to collect for.
     var isOpen = false
     private(set) var needsAcknowledgement = false
@@ -29,7 +31,8 @@ struct BatchCollector {
     }
 
     var total: BatchGate.Collected {
-        BatchGate.Collected(messages: entries.count, bytes: bytes.count, needsAcknowledgement: needsAcknowledgement)
+        BatchGate.Collected(
+            messages: entries.count, bytes: bytes.count + topicBytes, needsAcknowledgement: needsAcknowledgement)
     }
 
     mutating func append(_ message: mosquitto_message) {
@@ -45,9 +48,11 @@ struct BatchCollector {
         let start = bytes.count
         bytes.append(contentsOf: UnsafeRawBufferPointer(start: message.payload, count: length))
         if message.qos > 0 { needsAcknowledgement = true }
+        let topic = topics.string(message.topic)
+        if topic.utf8.count > TopicTable.lengthLimit { topicBytes += topic.utf8.count }
         entries.append(
             Entry(
-                topic: topics.string(message.topic), payload: start..<bytes.count,
+                topic: topic, payload: start..<bytes.count,
                 qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain))
     }
 
@@ -59,6 +64,7 @@ struct BatchCollector {
         let size = bytes.count
         bytes = []
         bytes.reserveCapacity(min(size, 1_024 * 1_024))
+        topicBytes = 0
         entries.removeAll(keepingCapacity: true)
         needsAcknowledgement = false
         return messages

@@ -1,7 +1,8 @@
 /// Decides when the network loop may read, when it may write, and when what it read is delivered.
 ///
 /// libmosquitto queues a PUBACK before it hands a message over, so holding back everything that is written until the
-/// consumer has acknowledged its batch holds back the PUBACKs.
+/// consumer has acknowledged its batch holds back the PUBACKs. Only ``isFull`` is a limit; the rest is what to do as long
+/// as nobody waits to publish.
 struct BatchGate {
     typealias Instant = ContinuousClock.Instant
 

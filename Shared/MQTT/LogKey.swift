@@ -7,6 +7,8 @@ enum LogKey: String {
     case delay
     case error
     case filter
+    case size
+    case topic
 }
 
 extension Logger {

@@ -1,8 +1,10 @@
 /// Messages in the order in which they were read.
 ///
 /// The consumer commits what the messages ask for, calls ``acknowledge()`` and only then publishes: until the batch is
-/// acknowledged its PUBACKs are held back, with everything that is published after them, and no further batch is
-/// delivered. So awaiting a publish before acknowledging never returns. A consumer that cannot commit leaves its event loop
+/// acknowledged no further batch is delivered, and its PUBACKs are held back with everything that is sent after them. Who
+/// waits goes first: a send that exceeds the window and an awaited publish take the PUBACKs along, which with clean starts
+/// only slow the broker down. A publish should still not be awaited before acknowledging: when as much as a batch holds has
+/// been read meanwhile, nothing more is, not even its confirmation. A consumer that cannot commit leaves its event loop
 /// without acknowledging; the client then closes the connection, PUBACKs unwritten, and connects again.
 package struct MQTTBatch: Sendable {
     package let messages: [MQTTMessage]

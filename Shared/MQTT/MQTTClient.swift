@@ -84,9 +84,6 @@ package final class MQTTClient: MessageBus, Service {
     }
 
     private func submit(_ messages: [MQTTMessage], goal: PublishWindow.Goal) async throws(MQTTError) {
-        if let large = messages.first(where: { $0.payload.count > configuration.payloadLimit }) {
-            throw .invalid("a payload of \(large.payload.count) bytes is above the limit")
-        }
         let id = mailbox.withLock { $0.nextID() }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in

@@ -19,7 +19,11 @@ package protocol MessageBus: Sendable {
 
     /// Hands all messages to the connection in order, waiting only for room in the window of unconfirmed messages.
     ///
-    /// What fails later is counted and logged. When it throws, some of the messages may have been sent.
+    /// It never waits for the subscriber to take or acknowledge a batch: when the client can read nothing more until then,
+    /// the messages stay with it, and this returns. When more than 64 MiB wait like that, the connection is given up.
+    ///
+    /// A message that can never be sent is left out, counted and logged, and the others go on. What fails later is counted
+    /// and logged too. When it throws, some of the messages may have been sent.
     func send(_ messages: [MQTTMessage]) async throws(MQTTError)
 
     /// Begins the drain: takes no more messages, delivers those that were read, then ends the event stream.

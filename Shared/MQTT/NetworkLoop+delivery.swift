@@ -51,7 +51,17 @@ extension NetworkLoop {
         stuck = event
     }
 
-    /// Failed publishes are counted; the first of each kind is worth an operator's attention.
+    /// A message that can never be sent is a mistake of ours, each time.
+    func reportUnsendable(_ message: MQTTMessage, _ error: MQTTError) {
+        metrics.publishFailures.increment()
+        logger.error(
+            "Message left out",
+            metadata: metadata([
+                .topic: message.topic, .size: "\(message.payload.count)", .error: "\(error)",
+            ]))
+    }
+
+    /// Refused publishes are counted; the first of each kind is worth an operator's attention.
     func reportFailure(_ error: MQTTError) {
         metrics.publishFailures.increment()
         let isNews = reportedFailures.insert(error).inserted

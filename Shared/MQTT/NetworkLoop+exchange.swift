@@ -9,17 +9,22 @@ extension NetworkLoop {
     }
 
     var mayRead: Bool {
-        guard connection != nil, gate.mayRead, !outbox.holdsMessages else { return false }
-        // In the drain nothing but confirmations is of interest.
-        return !isDraining || !machine.isAccepted || mailbox.withLock { $0.window.awaitsConfirmation }
+        guard connection != nil, !outbox.holdsMessages else { return false }
+        // In the drain nothing is collected, and nothing but confirmations is of interest.
+        if isDraining, machine.isAccepted { return mailbox.withLock { $0.window.awaitsConfirmation } }
+        return isPressed ? !gate.isFull : gate.mayRead
     }
+
+    /// A batch holds PUBACKs back only as long as nobody waits: it may be the consumer who waits for room in the window or
+    /// for a confirmation, and then the batch waits for the consumer.
+    private var mayWrite: Bool { gate.mayWrite || isPressed }
 
     /// Waits for the socket, as far as reading and writing are allowed, and for the mailbox.
     func poll(timeout: Duration) -> Readiness {
         var events: Int16 = 0
         if let connection {
             if mayRead { events |= Int16(POLLIN) }
-            if gate.mayWrite, connection.wantsToWrite, !connection.isShakingHands { events |= Int16(POLLOUT) }
+            if mayWrite, connection.wantsToWrite, !connection.isShakingHands { events |= Int16(POLLOUT) }
         }
         // A socket that nobody waits for is left out: its hang-up would be reported again and again.
         var descriptors = [
@@ -65,7 +70,7 @@ extension NetworkLoop {
     }
 
     func write(now: Instant) {
-        guard gate.mayWrite, let connection, connection.wantsToWrite else { return }
+        guard mayWrite, let connection, connection.wantsToWrite else { return }
         do {
             try connection.write()
             handleEvents(of: connection, now: now)
@@ -88,21 +93,42 @@ extension NetworkLoop {
     /// Moves waiting messages into the connection as far as the window has room. A packet id is known to the window before
     /// anything is read or written again.
     func publishWaiting() {
+        isPressed = false
         guard machine.isAccepted, let connection else { return }
-        let completions = mailbox.withLock { mailbox in
+        let (completions, unsendable, isPressed) = mailbox.withLock { mailbox in
             var completions: [PublishWindow.Completion] = []
+            var unsendable: [(MQTTMessage, MQTTError)] = []
             while let next = mailbox.window.next() {
                 do throws(MQTTError) {
-                    let packet = try connection.publish(next.message)
+                    let packet = try publish(next.message, on: connection)
                     if let completion = mailbox.window.handedOver(next, as: packet) { completions.append(completion) }
                 } catch {
-                    completions.append(mailbox.window.failed(next, error))
+                    unsendable.append((next.message, error))
+                    if let completion = mailbox.window.failed(next, error) { completions.append(completion) }
                 }
             }
-            return completions
+            return (completions, unsendable, mailbox.window.isPressed)
         }
-        for case .failure(let error) in completions.map(\.result) { reportFailure(error) }
+        self.isPressed = isPressed
+        for (message, error) in unsendable { reportUnsendable(message, error) }
         mailbox.complete(completions)
+    }
+
+    private func publish(_ message: MQTTMessage, on connection: Connection) throws(MQTTError) -> Int32 {
+        guard message.payload.count <= configuration.payloadLimit else {
+            throw .invalid("a payload of \(message.payload.count) bytes is above the limit")
+        }
+        return try connection.publish(message)
+    }
+
+    /// Nothing more can be read until the subscriber takes a batch, so that no confirmation makes room either: senders do
+    /// not wait for it.
+    func releaseSenders(now: Instant) {
+        guard isPressed, machine.isAccepted, !mayRead else { return }
+        switch mailbox.withLock({ $0.window.release() }) {
+        case .complete(let completions): mailbox.complete(completions)
+        case .overflow: lose(.connectionLost("too much waits to be sent"), now: now)
+        }
     }
 
     private func handleEvents(of connection: Connection, now: Instant) {

@@ -24,6 +24,8 @@ final class NetworkLoop {
     var hasEndedStream = false
     /// Reading ended before the socket was drained.
     var hasUnread = false
+    /// See ``PublishWindow/isPressed``.
+    var isPressed = false
 
     private var random = SystemRandomNumberGenerator()
     /// Reported once until the next success.
@@ -64,6 +66,7 @@ final class NetworkLoop {
             publishWaiting()
             reportReadiness()
             deliver(now: now)
+            releaseSenders(now: now)
             if connection?.hasWritten == true { write(now: now) }
             if let stopDeadline, isFlushed || now >= stopDeadline { break }
             let ready = poll(timeout: timeout(now: now))

@@ -23,12 +23,15 @@ struct PublishWindow {
         var id: ID
         fileprivate var goal: Goal
         fileprivate var isLast: Bool
+        fileprivate var isReleased: Bool
     }
 
     private struct Submission {
         var id: ID
         var messages: ArraySlice<MQTTMessage>
         var goal: Goal
+        /// Its caller was told of success before all was handed over.
+        var isReleased = false
     }
 
     /// How many messages may be unconfirmed; `nil` without a connection.
@@ -36,8 +39,19 @@ struct PublishWindow {
     private var waiting: Deque<Submission> = []
     /// By packet id; `nil` when nobody waits for the confirmation.
     private var unconfirmed: [Int32: ID?] = [:]
+    /// How many of them somebody waits for, or did.
+    private var awaited = 0
+    /// Bytes of the messages that wait although their callers do not.
+    private var backlog = 0
+    private let backlogLimit: Int
+
+    init(backlogLimit: Int = 64 * 1_024 * 1_024) {
+        self.backlogLimit = backlogLimit
+    }
 
     var isConnected: Bool { capacity != nil }
+    /// After the last ``next()``: messages wait for room, or somebody for a confirmation.
+    var isPressed: Bool { !waiting.isEmpty || awaited > 0 }
     var isIdle: Bool { waiting.isEmpty && unconfirmed.isEmpty }
     var awaitsConfirmation: Bool { !unconfirmed.isEmpty }
 
@@ -61,7 +75,9 @@ struct PublishWindow {
         guard let capacity, unconfirmed.count < capacity, var first = waiting.popFirst() else { return nil }
         let message = first.messages.removeFirst()
         let isLast = first.messages.isEmpty
-        let next = Next(message: message, id: first.id, goal: first.goal, isLast: isLast)
+        let next = Next(
+            message: message, id: first.id, goal: first.goal, isLast: isLast, isReleased: first.isReleased)
+        if first.isReleased { backlog -= Self.size(of: message) }
         if !isLast { waiting.prepend(first) }
         return next
     }
@@ -70,17 +86,50 @@ struct PublishWindow {
         switch next.goal {
         case .confirmation:
             unconfirmed[packet] = .some(next.id)
+            awaited += 1
             return nil
         case .handover:
             unconfirmed[packet] = .some(nil)
-            return next.isLast ? Completion(id: next.id, result: .success(())) : nil
+            return handover(of: next)
         }
     }
 
-    /// The connection did not take the message. The rest of its submission is dropped.
-    mutating func failed(_ next: Next, _ error: MQTTError) -> Completion {
-        if !next.isLast { waiting.removeAll { $0.id == next.id } }
-        return Completion(id: next.id, result: .failure(error))
+    /// The connection did not take the message. The rest of its submission goes on without it.
+    func failed(_ next: Next, _ error: MQTTError) -> Completion? {
+        switch next.goal {
+        case .confirmation: Completion(id: next.id, result: .failure(error))
+        case .handover: handover(of: next)
+        }
+    }
+
+    private func handover(of next: Next) -> Completion? {
+        next.isLast && !next.isReleased ? Completion(id: next.id, result: .success(())) : nil
+    }
+
+    enum ReleaseAction {
+        case complete([Completion])
+        /// More waits than memory allows: end the connection.
+        case overflow
+    }
+
+    /// Confirmations are not read until the consumer acts, and the consumer may be the one who waits to hand over: nobody
+    /// waits for that any more.
+    ///
+    /// A submission counts against the limit for those after it, so that one of any size has its turn.
+    mutating func release() -> ReleaseAction {
+        var completions: [Completion] = []
+        for index in waiting.indices where waiting[index].goal == .handover && !waiting[index].isReleased {
+            guard backlog < backlogLimit else { return .overflow }
+            backlog += waiting[index].messages.reduce(0) { $0 + Self.size(of: $1) }
+            waiting[index].isReleased = true
+            completions.append(Completion(id: waiting[index].id, result: .success(())))
+        }
+        return .complete(completions)
+    }
+
+    /// About what a waiting message takes in memory.
+    private static func size(of message: MQTTMessage) -> Int {
+        message.payload.count + message.topic.utf8.count + 128
     }
 
     enum ConfirmAction {
@@ -94,12 +143,15 @@ struct PublishWindow {
     /// PUBACK, or a QoS 0 message was written.
     mutating func confirmed(_ packet: Int32) -> ConfirmAction {
         guard let id = unconfirmed.removeValue(forKey: packet) else { return .none }
-        return id.map { .complete($0) } ?? .unobserved
+        guard let id else { return .unobserved }
+        awaited -= 1
+        return .complete(id)
     }
 
     /// Its wait is over. What was not handed over yet is dropped; what was, keeps its place until it is confirmed.
     mutating func cancelled(_ id: ID) {
-        waiting.removeAll { $0.id == id }
+        // The caller of a released submission was told of success already.
+        waiting.removeAll { $0.id == id && !$0.isReleased }
     }
 
     /// All that is on its way fails: with an unknown outcome when it was handed over.
@@ -109,6 +161,8 @@ struct PublishWindow {
             Completion(id: $0.id, result: .failure($0.messages.startIndex == 0 ? .notConnected : error))
         }
         capacity = nil
+        awaited = 0
+        backlog = 0
         waiting.removeAll()
         unconfirmed.removeAll()
         return completions

@@ -2,6 +2,9 @@ import Glibc
 
 /// Turns the topics of received messages into strings, one string for each topic however often it comes.
 struct TopicTable {
+    /// Longer topics, which may have 64 KiB, are not kept: none of them is one of ours.
+    static let lengthLimit = 256
+
     private var topics: [UInt64: String] = [:]
     private var latest = ""
     private let limit: Int
@@ -12,6 +15,7 @@ struct TopicTable {
 
     mutating func string(_ topic: UnsafePointer<CChar>) -> String {
         let bytes = UnsafeRawBufferPointer(start: topic, count: strlen(topic))
+        guard bytes.count <= Self.lengthLimit else { return String(decoding: bytes, as: UTF8.self) }
         if matches(latest, bytes) { return latest }
         latest = lookUp(bytes)
         return latest

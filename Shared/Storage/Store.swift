@@ -63,13 +63,17 @@ package struct StoreRecord: Equatable, Sendable {
 }
 
 /// Where one record lies.
-package struct StoreKey: Hashable, Sendable {
+package struct StoreKey: Hashable, Comparable, Sendable {
     package let shard: Shard
     package let key: String
 
     package init(shard: Shard, key: String) {
         self.shard = shard
         self.key = key
+    }
+
+    package static func < (left: StoreKey, right: StoreKey) -> Bool {
+        (left.shard, left.key) < (right.shard, right.key)
     }
 }
 

@@ -4,7 +4,7 @@ import Synchronization
 /// A message broker in this process, with retained messages and wildcards: what ``MQTTClient`` and mosquitto show to a
 /// service, without their time.
 ///
-/// Nothing is delivered late or twice by itself; a test cuts connections and lets the broker forget.
+/// Its batches have no limit, so that it never stops reading. Nothing is delivered late or twice by itself; a test cuts connections and lets the broker forget.
 package final class InMemoryBroker: Sendable {
     private let state = Mutex(InMemoryBrokerState())
 
@@ -59,7 +59,6 @@ package final class InMemoryBroker: Sendable {
             switch effect {
             case .yield(let event, let stream): stream.yield(event(self))
             case .finish(let stream): stream.finish()
-            case .resume(let waiter, let outcome): waiter.resume(returning: outcome)
             }
         }
         return result

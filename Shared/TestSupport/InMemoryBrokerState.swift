@@ -2,13 +2,11 @@ import MQTT
 
 /// What an ``InMemoryBroker`` knows, behind its lock. Changes collect effects, performed when the lock is open again.
 struct InMemoryBrokerState {
-    typealias Waiter = CheckedContinuation<Result<Void, MQTTError>, Never>
     typealias Stream = AsyncStream<MQTTEvent>.Continuation
 
     enum Effect {
         case yield(@Sendable (InMemoryBroker) -> MQTTEvent, Stream)
         case finish(Stream)
-        case resume(Waiter, Result<Void, MQTTError>)
     }
 
     private enum Queued {
@@ -23,8 +21,9 @@ struct InMemoryBrokerState {
         var stream: Stream?
         var queue: [Queued] = []
         var outstanding: (batch: Int, needsAcknowledgement: Bool)?
-        /// Publishes held back like those of the real client while QoS 1 messages are unacknowledged.
-        var held: [(messages: [MQTTMessage], waiter: Waiter?)] = []
+        /// Held back like by the real client while QoS 1 messages are unacknowledged, until more wait than its window holds
+        /// or somebody waits for a confirmation.
+        var held: [MQTTMessage] = []
         var isDraining = false
     }
 
@@ -61,11 +60,6 @@ struct InMemoryBrokerState {
         guard clients[id].isOnline else { return }
         clients[id].isOnline = false
         clients[id].outstanding?.needsAcknowledgement = false
-        for held in clients[id].held {
-            if let waiter = held.waiter {
-                effects.append(.resume(waiter, .failure(.connectionLost("cut by the test"))))
-            }
-        }
         clients[id].held.removeAll()
         guard clients[id].stream != nil else { return }
         clients[id].queue.append(.disconnected)
@@ -122,17 +116,29 @@ struct InMemoryBrokerState {
 
     // MARK: Messages
 
-    mutating func submit(_ messages: [MQTTMessage], from id: Int, waiter: Waiter?) -> Result<Void, MQTTError>? {
+    mutating func send(_ messages: [MQTTMessage], from id: Int) -> Result<Void, MQTTError> {
         guard clients[id].isOnline else { return .failure(.notConnected) }
-        for message in messages where message.topic.isEmpty || message.topic.contains(where: { "+#".contains($0) }) {
-            return .failure(.invalid("topic \(message.topic)"))
-        }
-        guard clients[id].outstanding?.needsAcknowledgement != true else {
-            clients[id].held.append((messages, waiter))
-            return waiter == nil ? .success(()) : nil
-        }
-        for message in messages { publish(message) }
+        clients[id].held += messages.filter { isSendable($0) }
+        if clients[id].outstanding?.needsAcknowledgement != true || clients[id].held.count > 1_000 { publishHeld(id) }
         return .success(())
+    }
+
+    mutating func publish(_ message: MQTTMessage, from id: Int) -> Result<Void, MQTTError> {
+        guard clients[id].isOnline else { return .failure(.notConnected) }
+        guard isSendable(message) else { return .failure(.invalid(message.topic)) }
+        clients[id].held.append(message)
+        publishHeld(id)
+        return .success(())
+    }
+
+    private func isSendable(_ message: MQTTMessage) -> Bool {
+        !message.topic.isEmpty && !message.topic.contains { "+#".contains($0) } && message.payload.count <= 256 * 1_024
+    }
+
+    private mutating func publishHeld(_ id: Int) {
+        let held = clients[id].held
+        clients[id].held.removeAll()
+        for message in held { publish(message) }
     }
 
     private mutating func publish(_ message: MQTTMessage) {
@@ -192,12 +198,7 @@ struct InMemoryBrokerState {
     private mutating func acknowledge(_ batch: Int, of id: Int) {
         guard clients[id].outstanding?.batch == batch else { return }
         clients[id].outstanding = nil
-        let held = clients[id].held
-        clients[id].held.removeAll()
-        for (messages, waiter) in held {
-            for message in messages { publish(message) }
-            if let waiter { effects.append(.resume(waiter, .success(()))) }
-        }
+        publishHeld(id)
         deliver(to: id)
     }
 }

@@ -33,16 +33,11 @@ package final class InMemoryBus: MessageBus {
     }
 
     package func publish(_ message: MQTTMessage) async throws(MQTTError) {
-        let result = await withCheckedContinuation { waiter in
-            let result = broker.change { $0.submit([message], from: id, waiter: waiter) }
-            if let result { waiter.resume(returning: result) }
-        }
-        try result.get()
+        try broker.change { $0.publish(message, from: id) }.get()
     }
 
     package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
-        let result = broker.change { $0.submit(messages, from: id, waiter: nil) }
-        try result?.get()
+        try broker.change { $0.send(messages, from: id) }.get()
     }
 
     package func stopReading() {

@@ -48,6 +48,10 @@ package final class ManualClock: WallClock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
+    package func wait(for duration: Duration) async throws {
+        try await sleep(until: now.advanced(by: duration), tolerance: nil)
+    }
+
     package func sleep(until deadline: Timestamp, tolerance: Duration?) async throws {
         let number = nextNumber()
         try await withTaskCancellationHandler {

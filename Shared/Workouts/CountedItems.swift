@@ -35,7 +35,8 @@ package struct CountedItems {
                 if let place {
                     sources[quantity.rawValue][item.device].append(
                         Reading(
-                            row: times.count, time: item.time, position: place.position, segmentEnd: place.segmentEnd,
+                            row: times.count, source: item.device, time: item.time, position: place.position,
+                            segmentEnd: place.segmentEnd,
                             previous: previous[quantity.rawValue][item.device], value: value))
                 }
                 previous[quantity.rawValue][item.device] = item.time
@@ -63,7 +64,10 @@ package struct CountedItems {
         return readings.isEmpty ? nil : Cumulative(readings)
     }
 
-    package func summary(laps: [Timestamp], units: Units) -> MetricsSummary {
-        MetricsSummary(self, laps: laps, units: units)
+    /// - Parameter physiology: what zones and an estimate of energy are made from.
+    package func summary(
+        laps: [Timestamp], units: Units, physiology: Physiology = Physiology()
+    ) -> MetricsSummary {
+        MetricsSummary(self, laps: laps, units: units, physiology: physiology)
     }
 }

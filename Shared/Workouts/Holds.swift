@@ -6,7 +6,7 @@ struct Holds {
         let value: Double
     }
 
-    private let holds: [Hold]
+    let holds: [Hold]
 
     /// Each reading holds until the next, 15 s at most, and never over a pause.
     init(_ readings: [Reading]) {
@@ -17,6 +17,8 @@ struct Holds {
             return Hold(from: reading.position, until: max(reading.position, until), value: reading.value)
         }
     }
+
+    var isEmpty: Bool { holds.isEmpty }
 
     /// The average over a stretch of active time, weighted by time; of readings that hold for no time at all, their
     /// plain average; `nil` without readings.
@@ -39,5 +41,23 @@ struct Holds {
     /// The largest value that holds in a stretch of active time; one that ends as the stretch begins does not.
     func maximum(from start: Int64 = 0, to end: Int64 = .max) -> Double? {
         holds.lazy.filter { $0.from <= end && ($0.from >= start || $0.until > start) }.map(\.value).max()
+    }
+
+    /// Seconds in each zone.
+    func seconds(in zones: HeartRateZones) -> [Double] {
+        var seconds = [Double](repeating: 0, count: HeartRateZones.count)
+        for hold in holds { seconds[zones.zone(of: hold.value)] += Double(hold.until - hold.from) / 1e6 }
+        return seconds
+    }
+
+    /// What the heart rates of a stretch of active time say of its energy.
+    func portion(_ energy: EnergyEstimate, from start: Int64 = 0, to end: Int64 = .max) -> EnergyEstimate.Portion {
+        var portion = EnergyEstimate.Portion()
+        for hold in holds where hold.from <= end && hold.until >= start {
+            let seconds = Double(max(0, min(hold.until, end) - max(hold.from, start))) / 1e6
+            portion.kcal += (energy.rate(heartRate: hold.value) ?? 0) * seconds
+            portion.seconds += seconds
+        }
+        return portion
     }
 }

@@ -1,164 +1,268 @@
 /// What dashboards show of a session while it goes on: a running fold over its items.
 ///
-/// Items are taken as they come, each in the order of its stream. Totals that count are those of the summary.
+/// Items are taken as they come, each in the order of its stream. As long as ``isExact`` holds, the totals are those that
+/// a summary of the same items would have. Items that came late or a change of source end that: then the fold is to be made
+/// anew from all items, as the summary is.
 package struct LiveMetrics: Sendable {
-    /// Since when the displayed pace and speed have stood: they change every 5 s.
-    private static let displayInterval = 5.0
-    private static let paceLimit = 1_800.0
-    private static let paceDistance = 50.0
+    /// How far before or after the newest item a device's time may lie for its value to be shown, and for others to wait.
+    static let freshness = Int64(SourceOrder.freshness * 1e6)
+    /// Devices whose items are further ahead of the service's clock than this are not what "now" means to the others.
+    package static let clockTolerance = 60.0
 
-    private struct Source: Sendable {
-        var device: Device
-        var time: Timestamp
-        var value: Double
-        /// The quantity's sum when this source last had a reading: what others add from here on is not added again.
-        var sum: Double
-    }
-
-    private struct Track: Sendable {
-        /// The latest reading of each device.
-        var sources: [Source] = []
-        /// The source whose reading was taken last.
-        var current: Source?
+    /// What one device said last of one quantity.
+    struct Source: Sendable {
+        var time = Int64.min
+        var value = 0.0
+        /// The quantity's sum at that time: what others add from here on is not added again.
         var sum = 0.0
-        /// Weighted sum and weight for the average of the values taken.
-        var weighted = 0.0
-        var weight = 0.0
-        var maximum: Double?
+        /// The last time of a reading that lies in a segment.
+        var inside = Int64.min
     }
 
-    private var tracks = [8 of Track](repeating: Track())
-    /// The newest item that counted.
-    package private(set) var newest: Timestamp?
-    private var display: (at: Timestamp, speed: Double?, pace: Double?)?
+    struct Row: Sendable {
+        let device: Device
+        var newest = Int64.min
+        var sources = [8 of Source](repeating: Source())
+        /// How many devices are preferred to it.
+        var rank = 0
+        var heartRateRank = 0
 
-    package init() {}
+        func rank(_ quantity: Quantity) -> Int { quantity == .heartRate ? heartRateRank : rank }
+    }
 
-    /// Takes one item of a device; one outside the segments moves nothing but what its next delta reaches back to.
-    package mutating func add(_ sample: Sample, from device: Device, segments: [Segment]) {
-        guard let time = sample.time else { return }
-        let segment = segments.segment(containing: time)
+    struct Track: Sendable {
+        /// The row whose reading was counted last, and that reading.
+        var current = -1
+        var time = Int64.min
+        var value = 0.0
+        /// The end of the reading's segment.
+        var until = Int64.max
+        /// Since when the current source has had no gap: what others say from there on does not count.
+        var solidFrom = Int64.min
+        var sum = 0.0
+        /// Value times microseconds of all readings but the last, which still holds.
+        var weighted = 0.0
+        var weight: Int64 = 0
+        var maximum = -Double.infinity
+    }
+
+    let physiology: Physiology
+    let splitLength: Double
+    var rows: [Row] = []
+    var tracks = [8 of Track](repeating: Track())
+    /// Seconds in heart rate zones, and what heart rates say of energy, likewise without the last reading's.
+    var zones = [5 of Double](repeating: 0)
+    var portion = EnergyEstimate.Portion()
+    /// Whether the totals are those of a summary of the items that were added.
+    package internal(set) var isExact = true
+    /// How many kilometres or miles are done, and when the last of them was.
+    package internal(set) var splits: (count: Int, at: Timestamp?) = (0, nil)
+    var newestTime = Int64.min
+    var display: (at: Int64, speed: Double?, pace: Double?)?
+
+    package init(physiology: Physiology = Physiology(), units: Units = .metric) {
+        self.physiology = physiology
+        splitLength = units.splitLength
+    }
+
+    /// The time of the newest item, those of a clock that is ahead left out.
+    package var newest: Timestamp? { newestTime == .min ? nil : Timestamp(microseconds: newestTime) }
+
+    /// Takes one item of a device; one outside the segments moves no total.
+    ///
+    /// - Parameter now: the service's clock, against which a device's clock is found to be ahead.
+    package mutating func add(
+        _ sample: Sample, from device: Device, segments: [Segment],
+        now: Timestamp = Timestamp(microseconds: .max / 2)
+    ) {
+        add(CollectionOfOne(sample), from: device, segments: segments, now: now)
+    }
+
+    /// Takes consecutive items of a device.
+    package mutating func add(
+        _ samples: some Collection<Sample>, from device: Device, segments: [Segment], now: Timestamp
+    ) {
+        let row = row(of: device)
+        let horizon = (now + Self.clockTolerance).microseconds
+        for sample in samples {
+            guard let time = sample.time else { continue }
+            add(sample, time, row, segments, horizon)
+        }
+        if rows.count > 1 { noticeSilence(segments) }
+    }
+
+    private mutating func add(
+        _ sample: Sample, _ moment: Timestamp, _ row: Int, _ segments: [Segment], _ horizon: Int64
+    ) {
+        let time = moment.microseconds
+        rows[row].newest = max(rows[row].newest, time)
+        var isAhead = false
+        if time > horizon, rows.count > 1 {
+            isAhead = rows.contains { $0.newest <= horizon && $0.newest > .min }
+        } else if newestTime > horizon, time <= horizon {
+            // Another device was alone until now, and its clock is ahead.
+            newestTime = .min
+            isExact = false
+        }
+        let segment = segments.segment(containing: moment)
         for quantity in Quantity.allCases {
             guard let value = sample[quantity] else { continue }
-            take(value, quantity, time, device, segments)
-        }
-        guard segment != nil, newest.map({ time > $0 }) ?? true else { return }
-        newest = time
-        refreshDisplay(time, segments)
-    }
-
-    private mutating func take(
-        _ value: Double, _ quantity: Quantity, _ time: Timestamp, _ device: Device, _ segments: [Segment]
-    ) {
-        let index = tracks[quantity.rawValue].sources.firstIndex { $0.device == device }
-        let previous = index.map { tracks[quantity.rawValue].sources[$0] }
-        let isChosen =
-            segments.segment(containing: time) != nil
-            && !tracks[quantity.rawValue].sources.contains { other in
-                SourceOrder.prefers(other.device, to: device, for: quantity)
-                    && abs(time.seconds(since: other.time)) <= SourceOrder.freshness
-            }
-        if isChosen {
-            if quantity.isDelta {
-                let meanwhile = tracks[quantity.rawValue].sum - (previous?.sum ?? 0)
-                tracks[quantity.rawValue].sum += max(0, value - meanwhile)
+            if let segment, !isAhead {
+                take(value, quantity, time, row, segment, segments)
             } else {
-                weigh(quantity, until: time, segments)
+                keep(value, quantity, time, row)
             }
-            tracks[quantity.rawValue].maximum = max(value, tracks[quantity.rawValue].maximum ?? value)
         }
-        let source = Source(device: device, time: time, value: value, sum: tracks[quantity.rawValue].sum)
-        if let index {
-            tracks[quantity.rawValue].sources[index] = source
-        } else {
-            tracks[quantity.rawValue].sources.append(source)
-        }
-        if isChosen { tracks[quantity.rawValue].current = source }
+        if isAhead { isExact = false }
+        guard !isAhead, time > newestTime else { return }
+        newestTime = time
+        if segment != nil { refreshDisplay(segments) }
     }
 
-    /// The value before held until this one, 15 s at most, and never over a pause.
-    /// Weighs the value taken last: it held until now, 15 s at most, and not beyond the end of its segment.
-    private mutating func weigh(_ quantity: Quantity, until time: Timestamp, _ segments: [Segment]) {
-        guard let last = tracks[quantity.rawValue].current, let segment = segments.segment(containing: last.time) else {
-            return
-        }
-        let end = min(time, segment.end ?? time)
-        let seconds = min(max(0, end.seconds(since: last.time)), SourceOrder.freshness)
-        tracks[quantity.rawValue].weighted += last.value * seconds
-        tracks[quantity.rawValue].weight += seconds
+    private mutating func row(of device: Device) -> Int {
+        if let known = rows.firstIndex(where: { $0.device == device }) { return known }
+        rows.append(Row(device: device))
+        rankRows()
+        return rows.count - 1
     }
 
-    private mutating func refreshDisplay(_ time: Timestamp, _ segments: [Segment]) {
-        if let display, time.seconds(since: display.at) < Self.displayInterval { return }
-        let speed = speed(at: time, segments)
-        display = (time, speed, pace(speed: speed, segments, at: time))
+    mutating func rankRows() {
+        for index in rows.indices {
+            let device = rows[index].device
+            rows[index].rank = rows.count { SourceOrder.prefers($0.device, to: device, for: .distance) }
+            rows[index].heartRateRank = rows.count { SourceOrder.prefers($0.device, to: device, for: .heartRate) }
+        }
     }
 }
 
 extension LiveMetrics {
-    /// The latest value of a quantity; `nil` when it is 15 s older than the session's newest item.
-    package func latest(_ quantity: Quantity) -> Double? {
-        guard let current = tracks[quantity.rawValue].current, let newest,
-            newest.seconds(since: current.time) <= SourceOrder.freshness
-        else { return nil }
-        return current.value
+    /// Takes a reading that lies in a segment.
+    private mutating func take(
+        _ value: Double, _ quantity: Quantity, _ time: Int64, _ row: Int, _ segment: Segment, _ segments: [Segment]
+    ) {
+        let index = quantity.rawValue
+        let source = rows[row].sources[index]
+        rows[row].sources[index].inside = max(source.inside, time)
+        guard time >= source.time else {
+            isExact = false
+            return
+        }
+        guard isChosen(quantity, time, row, segments) else { return keep(value, quantity, time, row) }
+        if quantity.isDelta {
+            // Only what exceeds that which other sources added since this one's last reading.
+            let meanwhile = tracks[index].sum - source.sum
+            let added = max(0, value - meanwhile)
+            tracks[index].sum += added
+            if quantity == .distance, added > 0 { noticeSplit(time) }
+        } else {
+            weigh(quantity, until: time)
+        }
+        tracks[index].current = row
+        tracks[index].time = time
+        tracks[index].value = value
+        tracks[index].until = segment.end?.microseconds ?? .max
+        tracks[index].maximum = max(tracks[index].maximum, value)
+        keep(value, quantity, time, row)
     }
 
-    /// The sum of a delta quantity; `nil` when no device measures it.
-    package func total(_ quantity: Quantity) -> Double? {
-        tracks[quantity.rawValue].current == nil ? nil : tracks[quantity.rawValue].sum
+    /// Remembers what a device said last.
+    private mutating func keep(_ value: Double, _ quantity: Quantity, _ time: Int64, _ row: Int) {
+        let index = quantity.rawValue
+        guard time >= rows[row].sources[index].time else {
+            isExact = false
+            return
+        }
+        rows[row].sources[index].time = time
+        rows[row].sources[index].value = value
+        rows[row].sources[index].sum = tracks[index].sum
     }
 
-    package func average(_ quantity: Quantity) -> Double? {
-        let track = tracks[quantity.rawValue]
-        guard let current = track.current else { return nil }
-        return track.weight > 0 ? track.weighted / track.weight : current.value
+    /// Whether a reading counts, as far as can be said when it comes; notices when only a fold over all items can say.
+    private mutating func isChosen(
+        _ quantity: Quantity, _ time: Int64, _ row: Int, _ segments: [Segment]
+    ) -> Bool {
+        let index = quantity.rawValue
+        let track = tracks[index]
+        let isGap = time - (track.current < 0 ? .min / 2 : track.time) > Self.freshness
+        if track.current < 0 {
+            let position = segments.activeMicroseconds(from: .min, to: time)
+            tracks[index].solidFrom = position > Self.freshness ? time : .min
+            return true
+        }
+        if track.current == row {
+            if isGap, segments.activeMicroseconds(from: track.time, to: time) > Self.freshness {
+                if rows.contains(where: { $0.sources[index].inside > track.time && $0.device != rows[row].device }) {
+                    isExact = false
+                }
+                tracks[index].solidFrom = time
+            }
+            return true
+        }
+        if rows[row].rank(quantity) < rows[track.current].rank(quantity) {
+            // The preferred source comes back.
+            isExact = false
+            guard time > track.time else { return false }
+            tracks[index].solidFrom = time
+            return true
+        }
+        if isGap, segments.activeMicroseconds(from: track.time, to: time) > Self.freshness {
+            // The preferred source has gone, and what this one said in the meantime counts as well.
+            isExact = false
+            tracks[index].solidFrom = time
+            return true
+        }
+        if time < track.solidFrom { isExact = false }
+        return false
     }
 
-    package func maximum(_ quantity: Quantity) -> Double? { tracks[quantity.rawValue].maximum }
-
-    private func speed(at time: Timestamp, _ segments: [Segment]) -> Double? {
-        if let measured = latest(.speed) { return measured }
-        let seconds = segments.activeDuration(at: time)
-        guard let distance = total(.distance), seconds > 0 else { return nil }
-        return distance / seconds
+    /// The value counted last held until now, 15 s at most, and not beyond the end of its segment.
+    private mutating func weigh(_ quantity: Quantity, until time: Int64) {
+        let index = quantity.rawValue
+        guard tracks[index].current >= 0 else { return }
+        let held = held(tracks[index], until: time)
+        tracks[index].weighted += tracks[index].value * Double(held)
+        tracks[index].weight += held
+        guard quantity == .heartRate else { return }
+        let seconds = Double(held) / 1e6
+        if let limits = physiology.zones { zones[limits.zone(of: tracks[index].value)] += seconds }
+        portion.kcal += (physiology.energy?.rate(heartRate: tracks[index].value) ?? 0) * seconds
+        portion.seconds += seconds
     }
 
-    /// Seconds per kilometre, from the speed when it is known; none below 50 m or slower than 30 minutes.
-    private func pace(speed: Double?, _ segments: [Segment], at time: Timestamp) -> Double? {
-        guard let distance = total(.distance), distance >= Self.paceDistance, let speed, speed > 0 else { return nil }
-        let pace = 1000 / speed
-        return pace <= Self.paceLimit ? pace : nil
+    /// For how many microseconds the reading counted last has held.
+    func held(_ track: Track, until time: Int64) -> Int64 {
+        max(0, min(time, track.until, track.time + Self.freshness) - track.time)
     }
 
-    /// What is published, as of the newest item.
-    ///
-    /// - Parameters:
-    ///   - isSilent: nothing came for 15 s, so that every live value is unknown.
-    ///   - count: items stored.
-    package func snapshot(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> MetricsSnapshot {
-        var snapshot = MetricsSnapshot(user: state.user, revision: revision)
-        snapshot.newest = newest
-        snapshot.isPaused = state.status != .active
-        snapshot.count = count
-        snapshot.lap = state.laps.count + 1
-        snapshot.distance = total(.distance).map(thousandths)
-        snapshot.activeEnergy = total(.activeEnergy).map(thousandths)
-        snapshot.averageHeartRate = average(.heartRate).map(thousandths)
-        snapshot.maximumHeartRate = maximum(.heartRate)
-        if snapshot.activeEnergy != nil { snapshot.energySource = "device" }
-        guard let newest else { return snapshot }
-        snapshot.activeSeconds = state.segments.activeDuration(at: newest)
-        guard !isSilent else { return snapshot }
-        let speed = speed(at: newest, state.segments)
-        snapshot.speed = speed.map(thousandths)
-        snapshot.pace = pace(speed: speed, state.segments, at: newest).map(thousandths)
-        snapshot.displaySpeed = display?.speed.map(thousandths)
-        snapshot.displayPace = display?.pace.map(thousandths)
-        snapshot.heartRate = latest(.heartRate)
-        snapshot.cadence = latest(.cadence)
-        snapshot.power = latest(.power)
-        snapshot.battery = latest(.battery)
-        return snapshot
+    /// A source that fell silent leaves the end of the session to the next.
+    private mutating func noticeSilence(_ segments: [Segment]) {
+        guard isExact else { return }
+        let end = max(newestTime, segments.last?.end?.microseconds ?? .min)
+        for index in tracks.indices where tracks[index].current >= 0 && end - tracks[index].time > Self.freshness {
+            let time = tracks[index].time
+            if rows.contains(where: { $0.sources[index].inside > time }),
+                segments.activeMicroseconds(from: time, to: end) > Self.freshness
+            {
+                isExact = false
+            }
+        }
+    }
+
+    private mutating func noticeSplit(_ time: Int64) {
+        let sum = tracks[Quantity.distance.rawValue].sum
+        guard sum >= Double(splits.count + 1) * splitLength else { return }
+        let whole = Int(sum / splitLength)
+        splits = (Double(whole) * splitLength > sum ? whole - 1 : whole, Timestamp(microseconds: time))
+    }
+}
+
+extension [Segment] {
+    /// Active microseconds between two moments; an open segment goes on.
+    func activeMicroseconds(from start: Int64, to end: Int64) -> Int64 {
+        reduce(0) { total, segment in
+            let from = Swift.max(start, segment.start.microseconds)
+            let to = Swift.min(end, segment.end?.microseconds ?? end)
+            return total + Swift.max(0, to - from)
+        }
     }
 }

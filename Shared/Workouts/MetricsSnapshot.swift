@@ -2,7 +2,7 @@
 package struct MetricsSnapshot: Equatable, Sendable {
     package var user: User
     package var revision: Int64
-    /// The time of the newest item that counted.
+    /// The time of the newest item.
     package var newest: Timestamp?
     /// Active seconds as of `newest`; readers tick on from `segments`.
     package var activeSeconds: Double?
@@ -14,6 +14,8 @@ package struct MetricsSnapshot: Equatable, Sendable {
     package var heartRate: Double?
     package var averageHeartRate: Double?
     package var maximumHeartRate: Double?
+    /// Seconds in each heart rate zone.
+    package var zones: [Double]?
     /// Kilocalories.
     package var activeEnergy: Double?
     /// `device` or `estimate`.

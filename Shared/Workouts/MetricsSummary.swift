@@ -26,7 +26,7 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
 
     package var distance: Double?
     package var activeEnergy: Double?
-    /// `device` when a device measured the energy.
+    /// `device` when a device measured the energy, else `estimate`.
     package var energySource: String?
     package var averageHeartRate: Double?
     package var maximumHeartRate: Double?
@@ -36,6 +36,8 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
     package var averagePower: Double?
     package var maximumPower: Double?
     package var steps: Double?
+    /// Seconds in each of five heart rate zones; `nil` when no maximum heart rate is known.
+    package var zones: [Double]?
     package var splits: [Split] = []
     package var laps: [Lap] = []
 
@@ -43,7 +45,7 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
 }
 
 extension MetricsSummary {
-    init(_ items: CountedItems, laps marks: [Timestamp], units: Units) {
+    init(_ items: CountedItems, laps marks: [Timestamp], units: Units, physiology: Physiology) {
         let total = items.timeline.total
         let heartRate = Holds(items.readings(.heartRate))
         let speed = Holds(items.readings(.speed))
@@ -58,11 +60,28 @@ extension MetricsSummary {
         let energy = items.cumulative(.activeEnergy)
         distance = meters.map { thousandths($0.total) }
         if let meters, total > 0 { averageSpeed = thousandths(meters.total / (Double(total) / 1e6)) }
-        activeEnergy = energy.map { thousandths($0.total) }
-        energySource = energy == nil ? nil : "device"
+        let average = averageSpeed ?? speed.average()
+        let kcal = { (from: Int64, to: Int64) -> Double? in
+            if let energy { return energy.value(at: to) - energy.value(at: from) }
+            return physiology.energy.map { estimate in
+                estimate.energy(
+                    heartRate: heartRate.portion(estimate, from: from, to: to), active: Double(to - from) / 1e6,
+                    speed: average)
+            }
+        }
+        if let energy {
+            activeEnergy = thousandths(energy.total)
+            energySource = "device"
+        } else if total > 0, let estimated = kcal(0, total) {
+            activeEnergy = thousandths(estimated)
+            energySource = "estimate"
+        }
+        if let limits = physiology.zones, !heartRate.isEmpty {
+            zones = heartRate.seconds(in: limits).map(thousandths)
+        }
         steps = items.cumulative(.steps).map { thousandths($0.total) }
         splits = Self.splits(meters, length: units.splitLength, total: total, heartRate: heartRate)
-        laps = Self.laps(marks, items: items, distance: meters, energy: energy, heartRate: heartRate)
+        laps = Self.laps(marks, items: items, distance: meters, energy: kcal, heartRate: heartRate)
     }
 
     private static func splits(
@@ -90,7 +109,8 @@ extension MetricsSummary {
     }
 
     private static func laps(
-        _ marks: [Timestamp], items: CountedItems, distance: Cumulative?, energy: Cumulative?, heartRate: Holds
+        _ marks: [Timestamp], items: CountedItems, distance: Cumulative?, energy: (Int64, Int64) -> Double?,
+        heartRate: Holds
     ) -> [Lap] {
         guard !marks.isEmpty, let start = items.segments.first?.start, let end = items.segments.last?.end else {
             return []
@@ -102,7 +122,7 @@ extension MetricsSummary {
             return Lap(
                 startedAt: bounds[index], endedAt: bounds[index + 1], duration: thousandths(Double(to - from) / 1e6),
                 distance: distance.map { thousandths($0.value(at: to) - $0.value(at: from)) },
-                activeEnergy: energy.map { thousandths($0.value(at: to) - $0.value(at: from)) },
+                activeEnergy: energy(from, to).map(thousandths),
                 averageHeartRate: heartRate.average(from: from, to: to).map(thousandths),
                 maximumHeartRate: heartRate.maximum(from: from, to: to).map(thousandths))
         }

@@ -84,10 +84,14 @@ package struct Identifier<Kind>: TopicLevel {
     }
 
     package init?(_ text: String) {
-        // Foundation stops reading at a NUL.
-        guard text.utf8.count == 36, text.utf8.allSatisfy({ !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }),
-            let uuid = UUID(uuidString: text)
-        else { return nil }
+        // Foundation stops reading at a NUL and takes a sign for a digit.
+        let isWritten = text.utf8.enumerated().allSatisfy { index, byte in
+            switch index {
+            case 8, 13, 18, 23: byte == UInt8(ascii: "-")
+            default: Shard.hexDigit(byte) != nil
+            }
+        }
+        guard text.utf8.count == 36, isWritten, let uuid = UUID(uuidString: text) else { return nil }
         self.uuid = uuid
     }
 
@@ -136,7 +140,7 @@ package struct Shard: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     package static func < (left: Shard, right: Shard) -> Bool { left.value < right.value }
 
-    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+    fileprivate static func hexDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10

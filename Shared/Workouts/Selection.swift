@@ -2,6 +2,8 @@
 struct Reading: Equatable {
     /// Its place among all items of the session in the order (`c`, device, number).
     let row: Int
+    /// The place of its device among those of the session, by name.
+    let source: Int
     let time: Timestamp
     /// Active microseconds before it.
     let position: Int64

@@ -1,167 +1,176 @@
 /// One workout of one person: its status, its active segments and what was said of it.
 ///
-/// A value: commands and times go in, the next state comes out. What it is follows from the times of events alone.
+/// A value: commands and times go in, the next state comes out. What it is follows from the times of events alone; what
+/// it waits for goes by the service's clock.
 package struct Session: Codable, Equatable, Sendable {
     package enum Status: Codable, Equatable, Sendable {
-        /// Counting down. To `active` when the countdown ends, to `canceled` by `discard`.
-        case preparing(until: Timestamp)
-        /// The clock runs. To `paused`, `saving`, `canceled`.
-        case active(since: Timestamp)
-        /// The clock stands. To `active`, `saving`, `canceled`.
-        case paused
+        /// Goes on: to another unfinished state, to `saving` by `end`, to `canceled`.
+        case unfinished(Unfinished)
         /// Ended; the summaries are awaited. To `completed`.
         case saving(endedAt: Timestamp)
         /// The finished record is out. Final; later items revise the record.
         case completed(endedAt: Timestamp)
-        /// Given up.
-        case canceled(CancelReason)
+        /// Given up. To what it was when it is heard of again, to `saving` by `recover`, to `deleted`.
+        case canceled(CancelReason, was: Unfinished)
+        /// Gone with all its data; only that it was remains.
+        case deleted
+    }
+
+    package enum Unfinished: Codable, Equatable, Sendable {
+        /// Counting down. To `active` when the countdown ends.
+        case preparing(until: Timestamp)
+        /// The clock runs. To `paused`, `suspended`.
+        case active(since: Timestamp)
+        /// The clock stands. To `active`, `suspended`.
+        case paused
+        /// Left, with the clock standing. To `active`.
+        case suspended
     }
 
     package enum CancelReason: String, Codable, Sendable {
+        /// The user gave it up.
         case discarded
+        /// Nothing was heard of it for hours.
+        case expired
     }
 
     /// So that `state` and `workout` stay within the size of a payload.
     package static let lapLimit = 500
+    package static let segmentLimit = 1_000
+    /// How long after it was last heard of an unfinished session is given up, in seconds of the service's clock.
+    package static let expiry = 6 * 3_600.0
+    /// How long watch mode waits for a watch, in seconds of the service's clock.
+    package static let watchPatience = 10.0
 
     package let key: SessionKey
     package let activity: Activity
     package let environment: Environment
     package let name: String
-    package let mode: Mode
     package let units: Units
     package let timeZone: String?
-    package private(set) var status: Status
+    package let profile: Profile?
+    package let permissions: Permissions?
+    package let place: Place?
+    /// When it was over already as it was begun: a session recorded without a connection.
+    package let endAt: Timestamp?
+    package internal(set) var mode: Mode
+    package internal(set) var banner: Banner?
+    /// Until when a watch may report ready; `nil` when none is awaited.
+    package internal(set) var watchAwaitedUntil: Timestamp?
+    /// Whether any device has delivered an item.
+    package internal(set) var hasItems = false
+    package internal(set) var status: Status
     /// The closed segments, by time.
-    package private(set) var closedSegments: [Segment] = []
+    package internal(set) var closedSegments: [Segment] = []
     /// The moments at which a lap ended and the next began.
-    package private(set) var laps: [Timestamp] = []
+    package internal(set) var laps: [Timestamp] = []
     /// How many items each stream holds, as devices announced it on `end`.
-    package private(set) var streams: [StreamName: Int] = [:]
+    package internal(set) var streams: [StreamName: Int] = [:]
     /// When the status last changed; no later command counts as earlier.
-    private var lastTransition: Timestamp
+    var lastTransition: Timestamp
 
     /// Begins a session.
     ///
-    /// The countdown is waited for only when `at` is within a minute of the clock: a recording is active at once, from
-    /// the moment the countdown had ended.
-    package init(key: SessionKey, start: SessionStart, at: Timestamp, now: Timestamp) {
+    /// The countdown and the watch are waited for only when `at` is within a minute of the clock: a recording is active
+    /// at once, from the moment the countdown had ended.
+    package init(key: SessionKey, start: SessionStart, profile: Profile? = nil, at: Timestamp, now: Timestamp) {
         self.key = key
         activity = start.activity
         environment = start.environment ?? start.activity.defaultEnvironment
         name = start.name ?? start.activity.defaultName(environment)
-        mode = start.mode ?? .watch
-        units = start.units ?? .metric
-        timeZone = start.timeZone
+        units = start.units ?? profile?.units ?? .metric
+        timeZone = start.timeZone ?? profile?.timeZone
+        self.profile = profile
+        permissions = start.permissions
+        place = start.place
+        endAt = start.endAt
         let countdownEnd = start.startAt ?? at + (start.countdown ?? SessionStart.defaultCountdown)
         let isLive = abs(at.seconds(since: now)) <= 60
-        status = isLive && countdownEnd > now ? .preparing(until: countdownEnd) : .active(since: countdownEnd)
+        mode = start.mode ?? .phone
+        status = .unfinished(
+            isLive && countdownEnd > now ? .preparing(until: countdownEnd) : .active(since: countdownEnd))
         lastTransition = countdownEnd
+        guard isLive, mode == .watch else { return }
+        if start.permissions?.isEnoughForWatch ?? true {
+            watchAwaitedUntil = now + Self.watchPatience
+        } else {
+            fallBackToPhone()
+        }
     }
 
-    /// The next moment at which time alone changes something.
+    /// The next moment of the service's clock at which time alone changes something.
     package var deadline: Timestamp? {
-        guard case .preparing(let until) = status else { return nil }
-        return until
+        guard case .unfinished(let unfinished) = status else { return nil }
+        guard case .preparing(let until) = unfinished else { return watchAwaitedUntil }
+        return min(until, watchAwaitedUntil ?? until)
     }
 
-    /// Lets time pass: the countdown ends. Says whether anything changed.
+    /// Lets the service's clock pass: the countdown ends, the patience for a watch ends. Says whether anything changed.
     package mutating func advance(to now: Timestamp) -> Bool {
-        guard case .preparing(let until) = status, until <= now else { return false }
-        status = .active(since: until)
-        return true
+        guard case .unfinished = status else { return false }
+        let before = self
+        endCountdown(by: now)
+        if let until = watchAwaitedUntil, until <= now { fallBackToPhone() }
+        return self != before
     }
 
-    /// Applies a command that happened at `at`; a moment before the last transition counts as that transition's.
-    ///
-    /// A refusal changes nothing.
-    package mutating func apply(_ action: SessionAction, at: Timestamp) throws(Refusal) {
-        var next = self
-        try next.transition(action, at: at)
-        self = next
+    mutating func endCountdown(by moment: Timestamp) {
+        guard case .unfinished(.preparing(let until)) = status, until <= moment else { return }
+        status = .unfinished(.active(since: until))
     }
 
-    private mutating func transition(_ action: SessionAction, at moment: Timestamp) throws(Refusal) {
-        _ = advance(to: moment)
-        let at = max(moment, lastTransition)
-        switch (action, status) {
-        case (.pause, .active(let since)):
-            close(since, at)
-            status = .paused
-        case (.resume, .paused):
-            status = .active(since: at)
-        case (.lap, .active):
-            guard laps.count < Self.lapLimit else { throw .invalidState("a session has at most \(Self.lapLimit) laps") }
-            laps.append(at)
-        case (.end(let announced), .active(let since)):
-            close(since, at)
-            try add(announced)
-            status = .saving(endedAt: at)
-        case (.end(let announced), .paused):
-            try add(announced)
-            status = .saving(endedAt: at)
-        case (.end(let announced), .saving), (.end(let announced), .completed):
-            // A second device's `end`, or the first one's again.
-            try add(announced)
-            return
-        case (.discard, .preparing), (.discard, .active), (.discard, .paused):
-            status = .canceled(.discarded)
-        default:
-            throw .invalidState("\(action.name) is not possible while the session is \(statusName.rawValue)")
-        }
-        lastTransition = at
-    }
-
-    /// The summaries hold all that was announced, or enough was waited: the record is out.
-    package mutating func complete() {
-        guard case .saving(let endedAt) = status else { return }
-        status = .completed(endedAt: endedAt)
-    }
-
-    private mutating func close(_ start: Timestamp, _ end: Timestamp) {
-        closedSegments.append(Segment(start: start, end: end))
-    }
-
-    private mutating func add(_ announced: [StreamName: Int]) throws(Refusal) {
-        streams.merge(announced, uniquingKeysWith: max)
-        guard streams.count <= SessionAction.streamLimit else {
-            throw .invalidCommand("a session has at most \(SessionAction.streamLimit) streams")
-        }
+    mutating func fallBackToPhone() {
+        watchAwaitedUntil = nil
+        mode = .phone
+        banner = hasItems ? nil : .liveMetricsUnavailable
     }
 }
 
 extension Session {
     package var statusName: SessionStatus {
         switch status {
-        case .preparing: .preparing
-        case .active: .active
-        case .paused: .paused
+        case .unfinished(.preparing): .preparing
+        case .unfinished(.active): .active
+        case .unfinished(.paused): .paused
+        case .unfinished(.suspended): .suspended
         case .saving: .saving
         case .completed: .completed
         case .canceled: .canceled
+        case .deleted: .deleted
         }
     }
 
-    /// Whether it is the user's one session that goes on and can be resumed; one being saved is not.
+    /// Whether it goes on and can be resumed; one being saved does not.
     package var isUnfinished: Bool {
-        switch status {
-        case .preparing, .active, .paused: true
-        case .saving, .completed, .canceled: false
-        }
+        guard case .unfinished = status else { return false }
+        return true
     }
 
-    /// Closed segments and the open one, if the clock runs.
+    /// Closed segments and the open one: while the clock runs, and of a session that was given up while it ran.
     package var segments: [Segment] {
-        guard case .active(let since) = status else { return closedSegments }
+        guard let since = openSince else { return closedSegments }
         return closedSegments + [Segment(start: since, end: nil)]
+    }
+
+    var openSince: Timestamp? {
+        switch status {
+        case .unfinished(.active(let since)), .canceled(_, was: .active(let since)): since
+        case .unfinished, .canceled, .saving, .completed, .deleted: nil
+        }
     }
 
     package var startedAt: Timestamp? { segments.first?.start }
 
+    /// Whether it lies in the same time as another session; one that goes on lies in all time to come.
+    package func overlaps(from start: Timestamp, to end: Timestamp?) -> Bool {
+        let begin = startedAt ?? lastTransition
+        return (endAt.map { $0 > start } ?? true) && (end.map { $0 > begin } ?? true)
+    }
+
     package var endedAt: Timestamp? {
         switch status {
         case .saving(let endedAt), .completed(let endedAt): endedAt
-        case .preparing, .active, .paused, .canceled: nil
+        case .unfinished, .canceled, .deleted: nil
         }
     }
 }

@@ -1,23 +1,32 @@
 /// What a client asks of a session.
 package enum SessionAction: Equatable, Sendable {
     case start(SessionStart)
+    /// A watch took the session over and measures.
+    case deviceReady(Device)
     case pause
     case resume
     case lap
+    /// The user leaves the workout for now; the clock stands.
+    case suspend
     /// Ends the session and announces how many items each stream of a device holds.
     case end(streams: [StreamName: Int])
     case discard
+    /// Saves a session that was given up.
+    case recover
 
     package static let streamLimit = 64
 
     package var name: String {
         switch self {
         case .start: "start"
+        case .deviceReady: "deviceReady"
         case .pause: "pause"
         case .resume: "resume"
         case .lap: "lap"
+        case .suspend: "suspend"
         case .end: "end"
         case .discard: "discard"
+        case .recover: "recover"
         }
     }
 }
@@ -36,8 +45,15 @@ package struct SessionStart: Equatable, Sendable {
     /// When the countdown ends; wins over `countdown`.
     package var startAt: Timestamp?
     package var units: Units?
+    /// When it was over: a session recorded without a connection.
+    package var endAt: Timestamp?
     /// An IANA time zone.
     package var timeZone: String?
+    package var permissions: Permissions?
+    /// Where it is, before the first position.
+    package var place: Place?
+    /// Discards the user's unfinished session.
+    package var replace = false
 
     package init(
         activity: Activity, environment: Environment? = nil, name: String? = nil, mode: Mode? = nil,
@@ -52,6 +68,41 @@ package struct SessionStart: Equatable, Sendable {
         self.units = units
         self.timeZone = timeZone
     }
+}
+
+/// What the user allowed on the device.
+package struct Permissions: Codable, Hashable, Sendable {
+    /// Reading heart rate.
+    package var heartRate: Bool
+    /// Writing workouts.
+    package var workouts: Bool
+
+    package init(heartRate: Bool, workouts: Bool) {
+        self.heartRate = heartRate
+        self.workouts = workouts
+    }
+
+    /// Watch mode needs both.
+    var isEnoughForWatch: Bool { heartRate && workouts }
+}
+
+/// A position, in degrees of WGS 84.
+package struct Place: Codable, Hashable, Sendable {
+    package var la: Double
+    package var lo: Double
+
+    package init(la: Double, lo: Double) {
+        self.la = la
+        self.lo = lo
+    }
+
+    package var isOnEarth: Bool { -90...90 ~= la && -180...180 ~= lo }
+}
+
+/// A notice that stands over a session.
+package enum Banner: String, Codable, Sendable {
+    /// No watch measures: the phone goes on alone.
+    case liveMetricsUnavailable
 }
 
 /// Why a command or request was not carried out; nothing has changed.

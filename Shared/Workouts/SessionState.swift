@@ -15,6 +15,7 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var symbol: String
     package var healthKitActivityType: Int
     package var mode: Mode
+    package var banner: Banner?
     package var startedAt: Timestamp?
     package var endedAt: Timestamp?
     /// Why the session is over: `ended`, or the reason it was canceled for.
@@ -26,6 +27,12 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var timeZone: String?
     /// The user's profile as it was when the session began.
     package var profile: Profile?
+    package var permissions: Permissions?
+    package var place: Place?
+    /// When the engine last heard of an unfinished session, by its own clock.
+    package var lastActiveAt: Timestamp?
+    /// When an unfinished session will be given up unless something is heard of it.
+    package var expiresAt: Timestamp?
     /// Announced counts of items.
     package var streams: [StreamName: Int]
 
@@ -34,20 +41,24 @@ package struct SessionState: Codable, Equatable, Sendable {
 
 extension Session {
     /// What is published of the session under a revision.
-    package func state(revision: Int64) -> SessionState {
+    ///
+    /// - Parameter lastActiveAt: when something was last heard of it.
+    package func state(revision: Int64, lastActiveAt: Timestamp? = nil) -> SessionState {
         var endReason: String?
         var countdownEndsAt: Timestamp?
         switch status {
         case .saving, .completed: endReason = "ended"
-        case .canceled(let reason): endReason = reason.rawValue
-        case .preparing(let until): countdownEndsAt = until
-        case .active, .paused: break
+        case .canceled(let reason, _): endReason = reason.rawValue
+        case .unfinished(.preparing(let until)): countdownEndsAt = until
+        case .unfinished, .deleted: break
         }
+        let heard = isUnfinished ? lastActiveAt : nil
         return SessionState(
             session: key.session, user: key.user, revision: revision, status: statusName, activity: activity,
             environment: environment, name: name, symbol: activity.symbol(environment),
-            healthKitActivityType: activity.healthKitActivityType, mode: mode, startedAt: startedAt, endedAt: endedAt,
-            endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps, units: units,
-            timeZone: timeZone, profile: nil, streams: streams)
+            healthKitActivityType: activity.healthKitActivityType, mode: mode, banner: banner, startedAt: startedAt,
+            endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,
+            units: units, timeZone: timeZone, profile: profile, permissions: permissions, place: place,
+            lastActiveAt: heard, expiresAt: heard.map { $0 + Self.expiry }, streams: streams)
     }
 }

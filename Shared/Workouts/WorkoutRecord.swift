@@ -28,6 +28,8 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var averagePower: Double?
     package var maximumPower: Double?
     package var steps: Double?
+    /// Seconds in each heart rate zone.
+    package var zones: [Double]?
     package var splits: [MetricsSummary.Split]
     package var laps: [MetricsSummary.Lap]
     /// For each stream the number of items that are stored: a device may forget what lies below.
@@ -72,6 +74,7 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         averagePower = totals.averagePower
         maximumPower = totals.maximumPower
         steps = totals.steps
+        zones = totals.zones
         splits = totals.splits
         laps = totals.laps
     }
@@ -125,8 +128,11 @@ extension Session {
     /// Whether a report holds every sample that was announced, and was made from the session as it ended.
     package func isCovered(by report: MetricsReport?, endRevision: Int64) -> Bool {
         guard let report, report.state >= endRevision else { return false }
-        return streams.allSatisfy { stream, count in
-            stream.kind != .samples || report.next[stream, default: 0] >= count
-        }
+        return holdsAnnounced(report.next)
+    }
+
+    /// Whether counts of items hold every sample that was announced.
+    package func holdsAnnounced(_ next: [StreamName: Int]) -> Bool {
+        streams.allSatisfy { stream, count in stream.kind != .samples || next[stream, default: 0] >= count }
     }
 }

@@ -32,6 +32,8 @@ struct AsyncAPIDocument: Decodable {
     let document: [String]?
     /// What is wrong with each of the payloads.
     let payloads: [[String]]
+    /// The keys of each of the payloads that the document does not know.
+    let undescribed: [[String]]
     let channels: [Channel]
 
     private static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"

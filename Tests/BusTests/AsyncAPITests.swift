@@ -62,9 +62,10 @@ struct AsyncAPITests {
     @Test func `what the code writes is what the document says`() throws {
         var random = SeededRandom()
         var payloads: [AsyncAPIDocument.Payload] = []
-        for _ in 0..<5 { payloads += random.payloads() }
+        for _ in 0..<5 { payloads += try random.payloads() }
         let document = try AsyncAPIDocument.read(checking: payloads)
         #expect(document.payloads.flatMap(\.self) == [])
+        #expect(Set(document.undescribed.flatMap(\.self)) == [])
         let written = Set(payloads.map(\.channel)).union(["locations", "locationsAck", "presence", "rejected"])
         #expect(written == Set(document.channels.filter(\.described).map(\.name)))
     }
@@ -74,10 +75,10 @@ struct AsyncAPITests {
         let required = [
             "command": "id", "state": "segments", "samples": "s", "samplesAck": "n", "metrics": "pa",
             "announcements": "text", "summaryMetrics": "next", "series": "columns", "workout": "activeDuration",
-            "current": "session", "replies": "now",
+            "current": "session", "profile": "revision", "replies": "now", "userRequest": "type",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []
-        for payload in random.payloads() {
+        for payload in try random.payloads() {
             let key = try #require(required[payload.channel])
             let object = try JSONSerialization.jsonObject(with: Data(payload.bytes)) as? [String: Any]
             var fields = try #require(object)
@@ -94,5 +95,13 @@ struct AsyncAPITests {
         for (payload, problems) in zip(spoiled, problems) {
             #expect(!problems.isEmpty, "\(payload.channel): \(String(decoding: payload.bytes, as: UTF8.self))")
         }
+    }
+
+    @Test func `what is refused of a command or request is not what the document says`() throws {
+        let refused = RefusedPayload.all.filter(\.isTold)
+        let payloads = refused.map { AsyncAPIDocument.Payload(channel: $0.channel, bytes: Array($0.text.utf8)) }
+        let problems = try AsyncAPIDocument.read(checking: payloads).payloads
+        #expect(problems.count == payloads.count)
+        for (payload, problems) in zip(refused, problems) { #expect(!problems.isEmpty, "\(payload.text)") }
     }
 }

@@ -1,6 +1,6 @@
 import Bus
-import Foundation
 import TestSupport
+import Testing
 import Workouts
 
 extension SeededRandom {
@@ -21,45 +21,49 @@ extension SeededRandom {
         return streams
     }
 
-    mutating func start() -> SessionStart {
-        SessionStart(
-            activity: Activity.allCases.randomElement(using: &self)!,
-            environment: maybe(Environment.allCases.randomElement(using: &self)!),
-            name: maybe("Morgenlauf \"um\" \\ / \u{1F3C3}"), mode: maybe(Mode.allCases.randomElement(using: &self)!),
-            countdown: maybe(.random(in: 0...600, using: &self)), startAt: maybe(time()),
-            units: maybe(Units.allCases.randomElement(using: &self)!), timeZone: maybe("Europe/Berlin"))
-    }
-
     mutating func commands() -> [Command] {
         let actions: [SessionAction] = [
-            .start(start()), .pause, .resume, .lap, .end(streams: streams()), .discard,
+            .start(start()), .deviceReady(name()), .pause, .resume, .lap, .suspend, .end(streams: streams()), .discard,
+            .recover,
         ]
         return actions.map { Command(id: identifier(), client: name(), at: maybe(time()), action: $0) }
     }
 
-    mutating func replies() -> [Reply] {
-        let refusals = [nil, Refusal.sessionNotFound, .sessionInProgress(identifier()), .invalidState("no")]
-        return refusals.map { Reply(id: identifier(), revision: maybe(revision()), now: time(), error: $0) }
+    mutating func requests() -> [UserRequest] {
+        let limit = Int.random(in: 1...UserRequest.pageLimit, using: &self)
+        let actions: [UserRequest.Action] = [
+            .setProfile(profile()), .setProfile(Profile()), .workouts(before: maybe(time()), limit: limit),
+            .deleteWorkout(identifier()), .deleteEverything,
+        ]
+        return actions.map { UserRequest(id: identifier(), client: name(), action: $0) }
     }
 
-    /// A session in each of its statuses.
-    mutating func sessions() -> [Session] {
-        let begin = time()
-        var session = Session(
-            key: SessionKey(user(), identifier()), start: start(), at: begin, now: begin)
-        var sessions = [session]
-        var moment = begin + 700
-        _ = session.advance(to: max(moment, session.deadline ?? moment))
-        sessions.append(session)
-        var discarded = session
-        try? discarded.apply(.discard, at: moment)
-        for action in [.lap, .pause, .resume, .pause, .end(streams: streams())] as [SessionAction] {
-            moment = moment + .random(in: 0...100, using: &self)
-            try? session.apply(action, at: moment)
-            sessions.append(session)
+    /// Replies of every kind, with pages of history up to the longest.
+    mutating func replies(listing workouts: [WorkoutRecord]) -> [Reply] {
+        let refusals = [nil, Refusal.sessionNotFound, .sessionInProgress(identifier()), .invalidState("no")]
+        let plain = refusals.map { Reply(id: identifier(), revision: maybe(revision()), now: time(), error: $0) }
+        let pages = [0, 1, UserRequest.pageLimit].map { count in
+            var page = Reply(id: identifier(), revision: nil, now: time())
+            page.workouts = (0..<count).map { WorkoutOverview(workouts[$0 % workouts.count]) }
+            page.next = maybe(time())
+            return page
         }
-        session.complete()
-        return sessions + [session, discarded]
+        return plain + pages
+    }
+
+    /// A `start` that leaves the activity to its planned workout, as a client writes it, and that workout.
+    mutating func plannedStart() -> (bytes: [UInt8], focus: WorkoutFocus) {
+        func words(_ random: inout SeededRandom) -> [String] {
+            let words = ["running", "Rower", "bike", "pool", "conditioning", "barbell", ""]
+            return Array(words.shuffled(using: &random).prefix(.random(in: 0...3, using: &random)))
+        }
+        let timer = ["stopwatch", "interval", "EMOM", "amrap", "forTime"].randomElement(using: &self)!
+        let focus = WorkoutFocus(
+            focus: maybe(words(&self)), equipment: maybe(words(&self)), timer: maybe(timer))
+        let definition = String(decoding: JSONCoding.encode(focus), as: UTF8.self)
+        let (id, client): (CommandID, Client) = (identifier(), name())
+        let text = #"{"client":"\#(client)","definition":\#(definition),"id":"\#(id)","type":"start"}"#
+        return (Array(text.utf8), focus)
     }
 
     mutating func sample(at time: Timestamp) -> Sample {
@@ -85,7 +89,15 @@ extension SeededRandom {
     mutating func report(of session: Session, _ items: CountedItems) -> MetricsReport {
         MetricsReport(
             revision: revision(), state: revision(), next: streams(), chunks: 3,
-            totals: items.summary(laps: session.laps, units: session.units))
+            totals: items.summary(
+                laps: session.laps, units: session.units, physiology: Physiology(session.state(revision: 1))))
+    }
+
+    /// Finished records of a session, without metrics and with them.
+    mutating func records(of session: Session, _ report: MetricsReport) -> [WorkoutRecord] {
+        [report, nil].map {
+            WorkoutRecord(session, metrics: $0, isComplete: .random(using: &self), revision: revision())
+        }
     }
 
     mutating func snapshot() -> MetricsSnapshot {
@@ -97,6 +109,7 @@ extension SeededRandom {
         snapshot.heartRate = maybe(.random(in: 20...300, using: &self))
         snapshot.averageHeartRate = maybe(120.5)
         snapshot.maximumHeartRate = maybe(181)
+        snapshot.zones = maybe((0..<5).map { _ in .random(in: 0...10_000, using: &self) })
         snapshot.activeEnergy = maybe(.random(in: 0...5_000, using: &self))
         snapshot.energySource = maybe("device")
         snapshot.speed = maybe(.random(in: 0...60, using: &self))
@@ -118,25 +131,28 @@ extension SeededRandom {
     }
 
     /// What the code writes on each channel.
-    mutating func payloads() -> [AsyncAPIDocument.Payload] {
+    mutating func payloads() throws -> [AsyncAPIDocument.Payload] {
         var payloads: [AsyncAPIDocument.Payload] = []
         func add(_ channel: String, _ bytes: [UInt8]) { payloads.append(.init(channel: channel, bytes: bytes)) }
         for command in commands() { add("command", JSONCoding.encode(command)) }
-        for reply in replies() { add("replies", JSONCoding.encode(reply)) }
-        let sessions = sessions()
+        add("command", plannedStart().bytes)
+        for request in requests() { add("userRequest", JSONCoding.encode(request)) }
+        for profile in [profile(), Profile()] {
+            add("profile", JSONCoding.encode(UserProfile(revision: revision(), profile: profile)))
+        }
+        let sessions = try sessions()
         for session in sessions {
-            let state = session.state(revision: revision())
+            let state = session.state(revision: revision(), lastActiveAt: maybe(time()))
             add("state", JSONCoding.encode(state))
             add("current", JSONCoding.encode(CurrentSession(revision: revision(), state: maybe(state))))
         }
-        let last = sessions[sessions.count - 2]
+        let last = try #require(sessions.last { $0.statusName == .completed })
         let items = items(of: last)
         let report = report(of: last, items)
         add("summaryMetrics", JSONCoding.encode(report))
-        for metrics in [report, nil] {
-            let record = WorkoutRecord(last, metrics: metrics, isComplete: .random(using: &self), revision: revision())
-            add("workout", JSONCoding.encode(record))
-        }
+        let records = records(of: last, report)
+        for record in records { add("workout", JSONCoding.encode(record)) }
+        for reply in replies(listing: records) { add("replies", JSONCoding.encode(reply)) }
         let series = Series(items)
         for number in 0..<SeriesChunk.count(rows: series.times.count) {
             add("series", SeriesChunk.payload(series, number: number, revision: revision()))

@@ -5,6 +5,7 @@ usage: asyncapi_check.py asyncapi.yaml < samples
 Each line of standard input is {"channel": name, "payload": …}. Prints one JSON object:
   document  what is wrong with the document, or null when SCHEMAS_DIR (with asyncapi-3.0.0.json) is not set
   payloads  for each line what is wrong with its payload
+  undescribed  for each line the keys of its payload that the document does not know
   channels  [{"name", "address", "qos": [allowed], "retain", "patterns": {parameter: regular expression}, "described"}]
 """
 
@@ -70,14 +71,48 @@ def payload_problems(document, line):
     return [f"{sample['channel']} {problem} in {line[:500]}" for problem in found]
 
 
+def parts(document, schema):
+    """A schema and all that it is put together from."""
+    schema = resolve(document, schema)
+    yield schema
+    for key in ["allOf", "anyOf", "oneOf"]:
+        for part in schema.get(key, []):
+            yield from parts(document, part)
+
+
+def undescribed(document, schema, instance, place=""):
+    """The keys in an instance that no part of its schema names, from the outermost."""
+    schemas = list(parts(document, schema))
+    if isinstance(instance, dict):
+        others = [part["additionalProperties"] for part in schemas if "additionalProperties" in part]
+        for key, value in instance.items():
+            known = [part["properties"][key] for part in schemas if key in part.get("properties", {})] or others
+            if known:
+                yield from undescribed(document, {"allOf": known}, value, f"{place}/{key}")
+            else:
+                yield f"{place}/{key}"
+    elif isinstance(instance, list):
+        items = [part["items"] for part in schemas if isinstance(part.get("items"), dict)]
+        for value in instance:
+            yield from undescribed(document, {"allOf": items}, value, f"{place}/*")
+
+
+def undescribed_keys(document, line):
+    sample = json.loads(line)
+    schema = payload_schema(document, sample["channel"])
+    return sorted({sample["channel"] + place for place in undescribed(document, schema, sample["payload"])})
+
+
 def main():
     with open(sys.argv[1]) as file:
         document = yaml.safe_load(file)
+    lines = list(sys.stdin)
     print(
         json.dumps(
             {
                 "document": document_problems(document),
-                "payloads": [payload_problems(document, line) for line in sys.stdin],
+                "payloads": [payload_problems(document, line) for line in lines],
+                "undescribed": [undescribed_keys(document, line) for line in lines],
                 "channels": [channel(document, name) for name in document["channels"]],
             }
         )

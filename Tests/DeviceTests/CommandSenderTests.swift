@@ -76,4 +76,50 @@ import Workouts
         _ = sender.take(now)
         #expect(sender.receive(reply(pause, refusal), now) == .refused(pause, refusal))
     }
+
+    private var start: Command {
+        command(.start(SessionStart(activity: .running)))
+    }
+
+    private func simulating(_ start: Command) -> CommandSender {
+        var sender = CommandSender(client: client, waiting: [start], leavesStartToEngine: true)
+        sender.connected()
+        return sender
+    }
+
+    private func reply(_ command: Command, at: Timestamp) -> Reply {
+        Reply(id: command.id, revision: 1, now: at)
+    }
+
+    @Test func `a start that has just happened is the engine's to time, and the reply tells how far the clock is off`()
+    {
+        let start = start
+        var sender = simulating(start)
+        #expect(sender.take(now + 0.05)?.at == nil)
+        _ = sender.receive(reply(start, at: now + 600.25), now + 0.4)
+        #expect(sender.clockOffset == 600.25)
+    }
+
+    @Test func `a start that is repeated stays the engine's, and the reply's arrival counts`() {
+        let start = start
+        var sender = simulating(start)
+        _ = sender.take(now)
+        #expect(sender.take(now + 5)?.at == nil)
+        _ = sender.receive(reply(start, at: now + 606), now + 6)
+        #expect(sender.clockOffset == 600)
+    }
+
+    @Test func `a start that waited for a connection keeps its time, and the clock its own`() {
+        let start = start
+        var sender = simulating(start)
+        #expect(sender.take(now + 1.1)?.at == now)
+        #expect(sender.take(now + 6.1)?.at == now)
+        _ = sender.receive(reply(start, at: now + 606), now + 6.2)
+        #expect(sender.clockOffset == 0)
+    }
+
+    @Test func `a recording's start keeps its time`() {
+        var sender = connected([start])
+        #expect(sender.take(now)?.at == now)
+    }
 }

@@ -36,6 +36,7 @@ import Workouts
         options.device = device
         options.queueFolder = folder.file("queues")
         options.speedUp = speed
+        options.join = false
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: bus, clock: clock
         )
@@ -166,7 +167,7 @@ import Workouts
 
     @Test func `a second process on the same queue is refused`() async throws {
         let queue = try Script.recording(file)
-            .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now)
+            .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now, joins: false)
         let service = service(.recording(file), broker.client(), Output())
         await #expect(throws: QueueError.inUse(path: queue.path)) { try await service.run() }
     }
@@ -174,7 +175,7 @@ import Workouts
     @Test func `another recording in the same queue is refused`() async throws {
         do {
             _ = try Script.simulation(seed: 1, duration: nil)
-                .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now)
+                .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now, joins: false)
         }
         let service = service(.recording(file), broker.client(), Output())
         await #expect(throws: QueueError.self) { try await service.run() }
@@ -200,7 +201,7 @@ import Workouts
         #expect(drawn.kind == "watch")
         #expect(drawn.description.count == "watch-3f9a".count)
         let queue = try Script.recording(file)
-            .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now)
+            .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now, joins: false)
         #expect(options.build(context, .recording(file)).device == device)
         withExtendedLifetime(queue) {}
     }

@@ -183,7 +183,7 @@ import Workouts
         try started(&playback)
         let pause = try #require(try commands(playback.takeOutgoing(now)).first)
         _ = playback.receive(try state { try $0.apply(.end(streams: [:]), at: start + 2) }, now)
-        #expect(playback.receive(reply(pause, .invalidState("over")), now) == .note(.replied(pause.id)))
+        #expect(playback.receive(reply(pause, .invalidState("over")), now) == .note([.replied(pause.id)]))
         #expect(try commands(playback.takeOutgoing(now)).map(\.action.name) == ["resume"])
     }
 
@@ -236,5 +236,36 @@ import Workouts
             return
         }
         #expect(playback.receive(message(.state, []), now) == .nothing)
+    }
+
+    @Test func `once the reply to start tells that the clock is off, later times are the engine's, also after a crash`()
+        throws
+    {
+        let steps = Recording(
+            start: now, end: now + 9, segments: [now...now + 4, now + 6...now + 9], activity: .running,
+            environment: nil, samples: (0...9).map { Sample(time: now + Double($0)) }
+        ).steps
+        func playback(_ contents: QueueContents) -> Playback {
+            Playback(
+                header: header, contents: contents, steps: steps.makeIterator(),
+                pace: Pace(beganAt: now, origin: now, speed: 1), client: client, newID: { CommandID(UUID()) })
+        }
+        var first = playback(QueueContents())
+        var contents = QueueContents()
+        for entry in first.takeDue(now) { try contents.add(entry) }
+        first.connected()
+        let sent = try #require(try commands(first.takeOutgoing(now)).first)
+        #expect(sent.at == nil)
+        let reply = Reply(id: sent.id, revision: 1, now: now + 600)
+        let reaction = first.receive(
+            Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now)
+        #expect(reaction == .note([.replied(sent.id), .clock(600)]))
+        guard case .note(let entries) = reaction else { return }
+        for entry in entries { try contents.add(entry) }
+        for entry in first.takeDue(now + 2) { try contents.add(entry) }
+        var second = playback(contents)
+        for entry in second.takeDue(now + 9) { try contents.add(entry) }
+        #expect(contents.items.map(\.time) == [now] + (1...9).map { now + 600 + Double($0) })
+        #expect(contents.commands.map(\.at) == [now] + [4, 6, 9].map { now + 600 + $0 })
     }
 }

@@ -21,7 +21,7 @@ import Workouts
 
     private func open(_ source: QueueHeader.Source? = nil) throws -> QueueFile {
         let source = source ?? self.source
-        return try queues.open(key, device, now: now, source: source) { $0 == source }
+        return try queues.open(key, device, now: now, source: source, joins: false) { $0 == source }
     }
 
     private var path: String { folder.file("data/device/\(key.user).\(key.session).\(device).jsonl") }
@@ -121,7 +121,7 @@ import Workouts
 
     @Test func `the devices of a session are those with a queue`() throws {
         _ = try open()
-        _ = try queues.open(key, Device("pod-1")!, now: now, source: source) { _ in true }
+        _ = try queues.open(key, Device("pod-1")!, now: now, source: source, joins: false) { _ in true }
         let other = SessionKey(key.user, SessionID(UUID()))
         #expect(queues.devices(of: key) == [Device("pod-1")!, device])
         #expect(queues.devices(of: other).isEmpty)

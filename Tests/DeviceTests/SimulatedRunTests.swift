@@ -54,4 +54,20 @@ import Workouts
         let read = try SampleBatch(batch.payload[...], accepting: AcceptedTimes(now: start))
         #expect(read == batch)
     }
+
+    @Test(arguments: [0.5, 4.0])
+    func `at another rate the same is run`(rate: Double) {
+        func total(_ rate: Double) -> (items: Int, distance: Double, last: Timestamp?) {
+            var run = SimulatedRun(seed: 1, start: start, duration: 3_600, rate: rate)
+            var samples: [Sample] = []
+            while let step = run.next() {
+                if case .sample(let sample) = step.kind { samples.append(sample) }
+            }
+            return (samples.count, samples.compactMap { $0[.distance] }.reduce(0, +), samples.last?.time)
+        }
+        let (reference, other) = (total(1), total(rate))
+        #expect(other.items == Int(3_600 * rate) + 1)
+        #expect(other.last == reference.last)
+        #expect(abs(other.distance - reference.distance) < reference.distance / 10)
+    }
 }

@@ -11,10 +11,14 @@ final class Installation {
 
     let broker: Mosquitto
     let folder: TemporaryFolder
+    private let stores: String
+    private var isDayLater = false
     private var processes: [Service: ChildProcess] = [:]
 
-    init() async throws {
+    /// - Parameter stores: where the stores lie; in the installation's own folder unless a test says otherwise.
+    init(stores: String? = nil) async throws {
         folder = try TemporaryFolder()
+        self.stores = stores ?? folder.path
         broker = try await Mosquitto()
         for service in Service.allCases { try start(service) }
     }
@@ -24,12 +28,13 @@ final class Installation {
         broker.stop()
     }
 
-    func start(_ service: Service) throws {
+    private func start(_ service: Service) throws {
+        let later = isDayLater ? ["faketime", "-f", "+1d"] : []
         processes[service] = try Self.run(
-            service.rawValue,
+            service.rawValue, prefix: later,
             [
                 "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
-                "sqlite:\(folder.file(service.rawValue)).sqlite",
+                "sqlite:\(stores)/\(service.rawValue).sqlite",
             ], log: log(service))
     }
 
@@ -39,19 +44,33 @@ final class Installation {
         try start(service)
     }
 
+    /// Ends the services in order and starts them with a clock that is a day ahead, as if they had slept that long.
+    func sleepForADay() throws {
+        isDayLater = true
+        for service in Service.allCases {
+            processes[service]?.end(SIGTERM)
+            try start(service)
+        }
+    }
+
     /// What a process printed.
     func log(_ service: Service) -> String { folder.file("\(service.rawValue).log") }
 
     /// Starts one of the package's executables.
-    static func run(_ name: String, _ arguments: [String], log: String) throws -> ChildProcess {
+    ///
+    /// - Parameter prefix: a command that starts it.
+    static func run(
+        _ name: String, prefix: [String] = [], _ arguments: [String], log: String
+    ) throws -> ChildProcess {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let executable = URL(filePath: tests).deletingLastPathComponent().appending(path: name).path
-        return try ChildProcess([executable] + arguments, log: log)
+        return try ChildProcess(prefix + [executable] + arguments, log: log)
     }
 
     /// A device that plays a recording into a session, through the given port of the broker or of a link to it.
     func replay(
-        _ recording: String, _ key: SessionKey, device: String = "watch-1", port: UInt16? = nil, speedUp: Double = 0
+        _ recording: String, _ key: SessionKey, device: String = "watch-1", port: UInt16? = nil, speedUp: Double = 0,
+        joins: Bool = false
     ) throws -> ChildProcess {
         try Self.run(
             "device",
@@ -59,7 +78,7 @@ final class Installation {
                 "replay", recording, "--user", "\(key.user)", "--session", "\(key.session)", "--device", device,
                 "--speed-up", "\(speedUp)", "--queue-folder", folder.file("queue"), "--mqtt-url",
                 "mqtt://127.0.0.1:\(port ?? broker.port)",
-            ], log: folder.file("device.log"))
+            ] + (joins ? ["--join"] : []), log: folder.file("device.log"))
     }
 
     var deviceLog: String { (try? String(contentsOfFile: folder.file("device.log"), encoding: .utf8)) ?? "" }

@@ -13,14 +13,23 @@ struct Results {
 
     /// Waits until both are there with at least the given number of items of the device.
     init(_ key: SessionKey, device: String, items: Int, from observer: BusObserver) async throws {
-        let stream = try #require(StreamName("samples/\(device)"))
+        try await self.init(key, items: [device: items], from: observer)
+    }
+
+    /// Waits until both are there with at least the given numbers of items of each device.
+    init(_ key: SessionKey, items: [String: Int], from observer: BusObserver) async throws {
+        func holdsAll(_ next: [StreamName: Int]) -> Bool {
+            items.allSatisfy { device, count in
+                StreamName("samples/\(device)").map { next[$0, default: 0] >= count } ?? false
+            }
+        }
         let workout = try await observer.wait(for: Topic.session(key, .workout).name) { payload in
             guard let record = try? JSONCoding.decode(WorkoutRecord.self, from: payload) else { return false }
-            return record.incomplete != true && record.next[stream, default: 0] >= items
+            return record.incomplete != true && holdsAll(record.next)
         }
         let summary = try await observer.wait(for: Topic.session(key, .summaryMetrics).name) { payload in
             guard let report = try? JSONCoding.decode(MetricsReport.self, from: payload) else { return false }
-            return report.next[stream, default: 0] >= items
+            return holdsAll(report.next)
         }
         self.workout = try JSONCoding.decode(WorkoutRecord.self, from: workout)
         self.summary = try JSONCoding.decode(MetricsReport.self, from: summary)

@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `an unacknowledged batch is followed by none and holds publishing back`(kind: Kind) async throws {
+    func `an unacknowledged batch is followed by none and holds back what is sent`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.other, ["b"]) { listener in
                 try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
@@ -201,6 +201,39 @@ import Testing
                     second.acknowledge()
                     #expect(order == ["1", "2"])
                 }
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a publish awaited before acknowledging returns, after what was sent before it`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.other, ["b"]) { listener in
+                try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
+                    var iterator = events.makeAsyncIterator()
+                    guard case .connected = await iterator.next() else { throw NotInTime() }
+                    try await buses.other.publish(MQTTMessage("a", "1"))
+                    guard case .batch(let batch) = await iterator.next() else { throw NotInTime() }
+                    try await buses.one.send([MQTTMessage("b", "sent")])
+                    try await buses.one.publish(MQTTMessage("b", "published"))
+                    try await expectEventually { listener.texts == ["sent", "published"] }
+                    batch.acknowledge()
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a message that can never be sent is left out of what is sent`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.other, ["#"]) { listener in
+                let large = MQTTMessage(
+                    topic: "large", payload: [UInt8](repeating: 1, count: 256 * 1_024 + 1), qos: .atLeastOnce)
+                let bad = [large, MQTTMessage("wild/+", "x"), MQTTMessage("", "x")]
+                try await buses.one.send([MQTTMessage("a", "1")] + bad + [MQTTMessage("a", "2")])
+                try await buses.one.send(bad)
+                try await buses.one.publish(MQTTMessage("a", "3"))
+                try await expectEventually { listener.texts == ["1", "2", "3"] }
             }
         }
     }

@@ -107,11 +107,92 @@ import Testing
         #expect(!window.isConnected && window.isIdle)
     }
 
-    @Test func `a message that the library does not take drops the rest of its submission`() throws {
+    @Test(arguments: 0..<3) func `a message that the connection does not take is left out alone`(bad: Int) throws {
         var window = window(10)
         _ = window.submit(messages(3), id: 1, goal: .handover)
-        let completion = window.failed(try take(&window), .invalid("test"))
-        #expect(completion.id == 1)
+        for number in 0..<3 {
+            let next = try take(&window)
+            #expect(next.message.topic == "t/\(number)")
+            let completion =
+                number == bad ? window.failed(next, .invalid("test")) : window.handedOver(next, as: Int32(number))
+            #expect(completion?.id == (number == 2 ? 1 : nil))
+            if number == 2 { #expect(throws: Never.self) { try completion?.result.get() } }
+        }
         #expect(isExhausted(&window))
+    }
+
+    @Test func `a publish that the connection does not take throws`() throws {
+        var window = window(10)
+        _ = window.submit(messages(1), id: 1, goal: .confirmation)
+        let completion = window.failed(try take(&window), .invalid("test"))
+        #expect(throws: MQTTError.invalid("test")) { try completion?.result.get() }
+        #expect(completion?.id == 1)
+        #expect(window.isIdle)
+    }
+
+    private func released(_ window: inout PublishWindow) -> [PublishWindow.ID]? {
+        guard case .complete(let completions) = window.release() else { return nil }
+        return completions.map(\.id)
+    }
+
+    @Test func `a released sender waits no more and its messages go out all the same`() throws {
+        var window = window(1)
+        _ = window.submit(messages(3), id: 1, goal: .handover)
+        _ = window.handedOver(try take(&window), as: 1)
+        #expect(released(&window) == [1])
+        #expect(released(&window) == [])
+        // Its task was cancelled after it was told of success.
+        window.cancelled(1)
+        for packet in 1...2 as ClosedRange<Int32> {
+            _ = window.confirmed(packet)
+            let next = try take(&window)
+            #expect(next.message.topic == "t/\(packet)")
+            let completion = window.handedOver(next, as: packet + 1)
+            #expect(completion == nil)
+        }
+        #expect(isExhausted(&window))
+    }
+
+    @Test func `who waits for a confirmation is not released`() throws {
+        var window = window(1)
+        _ = window.submit(messages(1), id: 1, goal: .confirmation)
+        _ = window.submit(messages(1), id: 2, goal: .confirmation)
+        _ = window.handedOver(try take(&window), as: 1)
+        #expect(released(&window) == [])
+    }
+
+    @Test func `one submission of any size is released, and the next only when there is room again`() throws {
+        var window = PublishWindow(backlogLimit: 1_000)
+        window.connected(capacity: 100)
+        _ = window.submit(messages(100), id: 1, goal: .handover)
+        #expect(released(&window) == [1])
+        _ = window.submit(messages(1), id: 2, goal: .handover)
+        #expect(released(&window) == nil)
+        for packet in 0..<95 as Range<Int32> { _ = window.handedOver(try take(&window), as: packet) }
+        #expect(released(&window) == [2])
+        _ = window.disconnected(.notConnected)
+        window.connected(capacity: 100)
+        _ = window.submit(messages(1), id: 3, goal: .handover)
+        #expect(released(&window) == [3])
+    }
+
+    @Test func `it is pressed while messages wait for room or somebody for a confirmation`() throws {
+        var window = window(1)
+        _ = window.submit(messages(2), id: 1, goal: .handover)
+        _ = window.handedOver(try take(&window), as: 1)
+        #expect(window.isPressed)
+        _ = window.confirmed(1)
+        _ = window.handedOver(try take(&window), as: 2)
+        #expect(!window.isPressed)
+        _ = window.confirmed(2)
+        _ = window.submit(messages(1), id: 2, goal: .confirmation)
+        _ = window.handedOver(try take(&window), as: 3)
+        #expect(window.isPressed)
+        _ = window.confirmed(3)
+        #expect(!window.isPressed)
+        _ = window.submit(messages(1), id: 3, goal: .confirmation)
+        _ = window.handedOver(try take(&window), as: 4)
+        _ = window.disconnected(.notConnected)
+        #expect(!window.isPressed)
     }
 }

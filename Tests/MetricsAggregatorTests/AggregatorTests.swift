@@ -43,7 +43,7 @@ struct AggregatorTests {
         #expect(try await aggregator.deliver([batch]).acks(script.key, "watch-1") == [])
         aggregator.store.refuse(false)
         #expect(try await aggregator.deliver([batch]).acks(script.key, "watch-1") == [.next(10)])
-        #expect(aggregator.loop.machine.sessions[script.key]?.live.total(.distance) == 30)
+        #expect(aggregator.loop.machine.sessions[script.key]?.live?.total(.distance) == 30)
     }
 
     @Test func `items of an unknown session wait for its state`() async throws {

@@ -72,8 +72,8 @@ struct SampleStreamTests {
                 let count = min(total - first, Int.random(in: 1...200, using: &random))
                 _ = stream.receive(batch(first, count))
                 for chunk in commit(&stream) { stored[chunk.number] = chunk.bytes }
-                if Bool.random(using: &random) {
-                    stream = try SampleStream(stored: stored.sorted { $0.key < $1.key }.map(\.value))
+                if Bool.random(using: &random), let last = stored.keys.max() {
+                    stream = try SampleStream(first: stored[0]!, last: stored[last]!, number: last)
                 }
             }
             let samples = try stored.sorted { $0.key < $1.key }.flatMap { try SampleChunk.samples($0.value) }

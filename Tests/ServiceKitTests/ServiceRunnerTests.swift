@@ -144,7 +144,7 @@ private struct Broken: Error, CustomStringConvertible {
         }
         #expect(
             Self.text(result.standardErrorContent).hasSuffix(
-                "Error: the services did not stop within 5 s and were cut off\n"))
+                "Error: the services did not stop in time and were cut off\n"))
     }
 }
 

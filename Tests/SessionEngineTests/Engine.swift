@@ -31,6 +31,7 @@ struct Engine {
             break
         }
         try await loop.handle(.connected)
+        _ = bus.take()
     }
 
     /// Delivers messages in one batch and returns what was sent.
@@ -43,6 +44,8 @@ struct Engine {
         try await loop.handle(.tick)
         return bus.take()
     }
+
+    func profile(_ user: User) -> Profile? { loop.machine.users[user]?.profile }
 
     func session(_ key: SessionKey) -> Session? { loop.machine.entries[key]?.record.session }
 }

@@ -16,8 +16,8 @@ struct RetainedTests {
             Command(
                 id: CommandID(UUID()), client: Client("c")!, at: Self.now,
                 action: .start(SessionStart(activity: .running, countdown: 0))), for: key, now: Self.now)
-        _ = machine.message(for: .publishState(key))
-        _ = machine.message(for: .publishCurrent(key.user))
+        _ = machine.messages(for: .publishState(key))
+        _ = machine.messages(for: .publishCurrent(key.user))
     }
 
     private var revision: Int64 { machine.entries[key]?.record.revision ?? 0 }
@@ -47,7 +47,7 @@ struct RetainedTests {
     }
 
     @Test mutating func `on a new connection everything is published again and nothing is an echo`() {
-        #expect(machine.connected() == [.publishState(key), .publishCurrent(key.user)])
+        #expect(machine.connected(now: Self.now) == [.publishState(key), .publishCurrent(key.user)])
         #expect(machine.seeState(revision - 1, of: key, now: Self.now) == [.publishState(key)])
     }
 

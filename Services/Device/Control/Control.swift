@@ -9,7 +9,7 @@ struct Control: AsyncParsableCommand {
         discussion: "Exits with 1 and the session engine's message when the engine refuses.")
 
     enum Action: String, CaseIterable, ExpressibleByArgument {
-        case start, pause, resume, lap, end, discard, status
+        case start, pause, resume, lap, suspend, end, discard, recover, status
     }
 
     @Argument(help: "What to do.")
@@ -39,8 +39,10 @@ struct Control: AsyncParsableCommand {
             case .pause: .command(.pause)
             case .resume: .command(.resume)
             case .lap: .command(.lap)
+            case .suspend: .command(.suspend)
             case .end: .command(.end(streams: [:]))
             case .discard: .command(.discard)
+            case .recover: .command(.recover)
             case .status: .status
             }
         return ControlService(

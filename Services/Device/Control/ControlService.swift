@@ -104,7 +104,7 @@ extension ControlService {
             case .disconnected: sender.disconnected()
             case .message(let message):
                 if case .session(_, .state) = Topic(message.topic) {
-                    state = try JSONCoding.decode(SessionState.self, from: message.payload)
+                    state = try SessionState(message.payload)
                 } else {
                     let reply = try JSONCoding.decode(Reply.self, from: message.payload)
                     switch sender.receive(reply, now) {
@@ -133,7 +133,7 @@ extension ControlService {
         let text = try await follow(topics, missing: .noSuchSession(key)) { event, isComplete -> String? in
             if case .message(let message) = event {
                 if case .session(_, .state) = Topic(message.topic) {
-                    state = try JSONCoding.decode(SessionState.self, from: message.payload)
+                    state = try SessionState(message.payload)
                 } else {
                     metrics = try MetricsSnapshot(message.payload)
                 }

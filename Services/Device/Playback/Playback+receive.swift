@@ -13,7 +13,7 @@ extension Playback {
     enum Reaction: Equatable {
         case nothing
         /// To be noted in the queue.
-        case note(QueueEntry)
+        case note([QueueEntry])
         /// To be said to whoever watches.
         case remark(String)
         case fail(Failure)
@@ -26,8 +26,9 @@ extension Playback {
             case .session(_, .samplesAck): return receive(try Ack(message.payload), now)
             case .user(_, .replies): return receive(try JSONCoding.decode(Reply.self, from: message.payload), now)
             case .session(_, .state):
-                let received = try JSONCoding.decode(SessionState.self, from: message.payload)
+                let received = try SessionState(message.payload)
                 if received.revision >= state?.revision ?? 0 { state = received }
+                if header.joins { isStarted = true }
             case .session(_, .workout):
                 let received = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
                 if received.revision >= workout?.revision ?? 0 { workout = received }
@@ -42,7 +43,7 @@ extension Playback {
     private mutating func receive(_ ack: Ack, _ now: Timestamp) -> Reaction {
         switch stream.receive(ack, now) {
         case .nothing: .nothing
-        case .moved(let number): .note(.acknowledged(number))
+        case .moved(let number): .note([.acknowledged(number)])
         case .failed(let failure): .fail(.stream(failure))
         }
     }
@@ -52,16 +53,20 @@ extension Playback {
         case .nothing: return .nothing
         case .accepted(let command):
             switch command.action {
-            case .start: isStarted = true
+            case .start:
+                isStarted = true
+                if commands.clockOffset != 0 {
+                    return .note([.replied(command.id), .clock(commands.clockOffset)])
+                }
             case .end, .discard: isClosed = true
-            case .pause, .resume, .lap: break
+            default: break
             }
-            return .note(.replied(command.id))
+            return .note([.replied(command.id)])
         case .postponed(let refusal):
             return .remark("\(refusal.message); trying again every \(Int(CommandSender.interval)) s")
         case .refused(let command, let refusal):
             // Another client's `end` came first.
-            if isOver, command.action.needsRunningSession { return .note(.replied(command.id)) }
+            if isOver, command.action.needsRunningSession { return .note([.replied(command.id)]) }
             return .fail(.refused(command.action, refusal))
         }
     }
@@ -90,8 +95,8 @@ extension Playback {
 extension SessionAction {
     fileprivate var needsRunningSession: Bool {
         switch self {
-        case .pause, .resume, .lap: true
-        case .start, .end, .discard: false
+        case .deviceReady, .pause, .resume, .lap, .suspend: true
+        case .start, .end, .discard, .recover: false
         }
     }
 }

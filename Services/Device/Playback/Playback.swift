@@ -7,7 +7,7 @@ import Workouts
 /// finished workout covers it.
 ///
 /// A value: it reads no clock and performs nothing. Whatever ``takeDue(_:)`` returns must be on disk before
-/// ``takeOutgoing(_:)`` is called.
+/// ``takeOutgoing(_:)`` is called, unless nothing of it is to outlive the process.
 struct Playback {
     /// How long to wait for the workout once everything is acknowledged, before `end` is sent again.
     static let workoutPatience = 15.0
@@ -34,7 +34,7 @@ struct Playback {
     var commands: CommandSender
     /// The time of the newest item.
     private var newestItem: Timestamp?
-    /// Whether the engine has replied to `start`.
+    /// Whether the engine has replied to `start`; of a session that was joined, whether it is there.
     var isStarted = false
     /// The command that closes the session, once it is in the queue.
     private(set) var closing: Command?
@@ -57,7 +57,8 @@ struct Playback {
         self.steps = steps
         stream = ItemStream(items: contents.items, acknowledged: contents.acknowledged)
         commands = CommandSender(
-            client: client, waiting: contents.commands.filter { !contents.replied.contains($0.id) })
+            client: client, waiting: contents.commands.filter { !contents.replied.contains($0.id) },
+            leavesStartToEngine: header.source.isLive, clockOffset: contents.clockOffset)
         newestItem = contents.items.last?.time
         for command in contents.commands { note(command, isReplied: contents.replied.contains(command.id)) }
         for _ in 0..<contents.items.count + contents.commands.count { _ = self.steps.next() }
@@ -66,6 +67,9 @@ struct Playback {
 
     /// Connections after the first.
     var reconnects: Int { max(0, connects - 1) }
+
+    /// Whether anybody else can know of it.
+    var hasBegun: Bool { isStarted || !commands.isEmpty }
 
     // MARK: Into the queue
 
@@ -79,24 +83,27 @@ struct Playback {
             guard let step = next, pace.isDue(step.at, now) else { break }
             next = steps.next()
             switch step.kind {
-            case .sample(let sample):
+            case .sample(var sample):
+                let time = step.at + commands.clockOffset
+                sample.time = time
                 samples.append(sample)
-                newestItem = step.at
+                newestItem = time
             case .command(let action):
                 entries += queue(samples)
                 samples = []
-                entries.append(.command(queue(action, at: step.at)))
+                entries.append(.command(queue(action, at: step.at + commands.clockOffset)))
             }
         }
         return entries + queue(samples)
     }
 
-    /// Ends the session now with what there is; before the first item, discards it.
+    /// Ends the session now with what there is; before the first item, discards it. A session that was joined and is
+    /// over is told what there is.
     mutating func stop(_ now: Timestamp) -> [QueueEntry] {
         guard closing == nil else { return [] }
         next = nil
-        let action: SessionAction = newestItem == nil ? .discard : .end(streams: [:])
-        return [.command(queue(action, at: newestItem ?? now))]
+        let action: SessionAction = newestItem == nil && !header.joins ? .discard : .end(streams: [:])
+        return [.command(queue(action, at: newestItem ?? now + commands.clockOffset))]
     }
 
     /// How many steps may be taken at once.
@@ -105,8 +112,11 @@ struct Playback {
         return max(0, min(Self.writeLimit, 2 * ItemStream.itemWindow - stream.unacknowledged))
     }
 
-    /// Another client has ended the session: there is nothing more to play.
-    private var isEndedElsewhere: Bool { isStarted && closing == nil && isOver }
+    /// Another client has ended the session: there is nothing more to play, unless the recording of a device that joined
+    /// is on its way yet.
+    private var isEndedElsewhere: Bool {
+        isStarted && closing == nil && isOver && (next == nil || !header.joins || header.source.isLive)
+    }
 
     private mutating func queue(_ samples: [Sample]) -> [QueueEntry] {
         guard !samples.isEmpty else { return [] }
@@ -130,7 +140,7 @@ struct Playback {
         case .end, .discard:
             closing = command
             isClosed = isReplied
-        case .pause, .resume, .lap: break
+        default: break
         }
     }
 

@@ -52,14 +52,14 @@ struct PlaybackLoop {
     private mutating func perform(_ reaction: Playback.Reaction) throws {
         switch reaction {
         case .nothing: break
-        case .note(let entry): try queue.note([entry])
+        case .note(let entries): try queue.note(entries)
         case .remark(let text): service.terminal.status(line.remark(text))
         case .fail(let failure): throw stopped("\(failure)")
         }
     }
 
     private mutating func stop(_ now: Timestamp) throws {
-        guard service.script.endsOnStop else { throw stopped("interrupted") }
+        guard queue.header.source.isLive, !queue.header.joins else { throw stopped("interrupted") }
         leaveBy = now + Self.stopPatience
         try queue.append(playback.stop(now))
         service.terminal.status(line.remark("ending the session"))
@@ -79,6 +79,7 @@ struct PlaybackLoop {
     }
 
     private var progress: String {
+        if queue.header.joins, !playback.isStarted { return "waiting for the session to begin" }
         let stream = playback.stream
         let total = max(service.script.total ?? 0, stream.count)
         return "\(stream.acknowledged) of \(total) items acknowledged, \(playback.reconnects) reconnects"

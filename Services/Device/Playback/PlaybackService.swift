@@ -14,6 +14,8 @@ struct PlaybackService: Service {
     let script: Script
     /// Times real time; 0 is as fast as the items are acknowledged.
     let speed: Double
+    /// Whether somebody else starts, pauses and ends the session.
+    let joins: Bool
 
     /// Returns when the queue is no longer needed.
     /// - Throws: `QueueError`, or ``PlaybackStopped`` when the queue is kept.
@@ -29,7 +31,7 @@ struct PlaybackService: Service {
 
     /// Opens the queue and takes up the playback where it stopped.
     func makeLoop() throws(QueueError) -> PlaybackLoop {
-        let queue = try script.openQueue(in: folder, key, device, now: context.clock.now)
+        let queue = try script.openQueue(in: folder, key, device, now: context.clock.now, joins: joins)
         let playback = Playback(
             header: queue.header, contents: queue.contents, steps: script.steps(queue.header),
             pace: script.pace(queue.header, speed: speed), client: context.client, newID: { CommandID(UUID()) })

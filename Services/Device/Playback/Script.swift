@@ -3,21 +3,22 @@ import Workouts
 /// What is played: where the steps come from and how they are paced.
 enum Script: Sendable {
     case recording(RecordingFile)
-    /// Without a seed, one is drawn when the queue is begun; without a duration, in whole seconds, the run goes on.
-    case simulation(seed: UInt64?, duration: Int?)
+    /// So many samples a second. Without a seed, one is drawn when the queue is begun; without a duration, in whole
+    /// seconds, the run goes on.
+    case simulation(seed: UInt64?, duration: Int?, rate: Double = 1)
 
     /// Opens the queue of this script, or begins it.
     func openQueue(
-        in folder: QueueFolder, _ key: SessionKey, _ device: Device, now: Timestamp
+        in folder: QueueFolder, _ key: SessionKey, _ device: Device, now: Timestamp, joins: Bool
     ) throws(QueueError) -> QueueFile {
         switch self {
         case .recording(let file):
             let source = QueueHeader.Source.recording(fingerprint: file.fingerprint)
-            return try folder.open(key, device, now: now, source: source) { $0 == source }
-        case .simulation(let seed, _):
-            let source = QueueHeader.Source.simulation(seed: seed ?? .random(in: 0 ... .max))
-            return try folder.open(key, device, now: now, source: source) { stored in
-                guard seed == nil, case .simulation = stored else { return stored == source }
+            return try folder.open(key, device, now: now, source: source, joins: joins) { $0 == source }
+        case .simulation(let seed, _, let rate):
+            let source = QueueHeader.Source.simulation(seed: seed ?? .random(in: 0 ... .max), rate: rate)
+            return try folder.open(key, device, now: now, source: source, joins: joins) { stored in
+                guard seed == nil, case .simulation(_, rate) = stored else { return stored == source }
                 return true
             }
         }
@@ -25,12 +26,14 @@ enum Script: Sendable {
 
     /// The steps from the first on: the same for each process that takes up the queue.
     func steps(_ header: QueueHeader) -> any IteratorProtocol<Step> {
-        switch (self, header.source) {
-        case (.recording(let file), _): file.recording.steps.makeIterator()
-        case (.simulation(_, let duration), .simulation(let seed)):
-            SimulatedRun(seed: seed, start: header.beganAt, duration: duration)
-        case (.simulation, .recording): preconditionFailure("the queue was opened for another script")
-        }
+        let steps: any IteratorProtocol<Step> =
+            switch (self, header.source) {
+            case (.recording(let file), _): file.recording.steps.makeIterator()
+            case (.simulation(_, let duration, _), .simulation(let seed, let rate)):
+                SimulatedRun(seed: seed, start: header.beganAt, duration: duration, rate: rate)
+            case (.simulation, .recording): preconditionFailure("the queue was opened for another script")
+            }
+        return header.joins ? SampleSteps(steps: steps) : steps
     }
 
     func pace(_ header: QueueHeader, speed: Double) -> Pace {
@@ -46,15 +49,19 @@ enum Script: Sendable {
     var total: Int? {
         switch self {
         case .recording(let file): file.recording.samples.count
-        case .simulation(_, let duration): duration.map { $0 + 1 }
+        case .simulation(_, let duration, let rate): duration.map { SimulatedRun.lastNumber($0, rate: rate) + 1 }
         }
     }
+}
 
-    /// Whether Ctrl-C ends the session; otherwise it only interrupts playing.
-    var endsOnStop: Bool {
-        switch self {
-        case .recording: false
-        case .simulation: true
+/// The samples among steps: what a device contributes to a session that is another's.
+private struct SampleSteps: IteratorProtocol {
+    var steps: any IteratorProtocol<Step>
+
+    mutating func next() -> Step? {
+        while let step = steps.next() {
+            if case .sample = step.kind { return step }
         }
+        return nil
     }
 }

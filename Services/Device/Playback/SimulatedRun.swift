@@ -1,7 +1,7 @@
 import Foundation
 import Workouts
 
-/// An invented outdoor run, a sample every second: the same seed and start give the same run.
+/// An invented outdoor run: the same seed, start and rate give the same run.
 struct SimulatedRun: IteratorProtocol {
     static let countdown = SessionStart.defaultCountdown
 
@@ -10,70 +10,85 @@ struct SimulatedRun: IteratorProtocol {
     }
 
     private let start: Timestamp
-    private let duration: Int?
+    private let last: Int?
+    /// Seconds from sample to sample.
+    private let interval: Double
+    private let replaces: Bool
     private var random: SplitMix64
     private var phase = Phase.start
-    /// Whole seconds since the countdown ended.
-    private var second = 0
+    private var number = 0
     private var heartRate = 92.0
     /// The runner's drift from the plan, in m/s.
     private var drift = 0.0
     /// The part of a step that is not finished.
     private var stepFraction = 0.0
 
-    /// - Parameter duration: seconds; without it the run goes on.
-    init(seed: UInt64, start: Timestamp, duration: Int?) {
+    /// - Parameters:
+    ///   - duration: seconds; without it the run goes on.
+    ///   - rate: samples a second.
+    ///   - replaces: whether a session that the user left unfinished is discarded.
+    init(seed: UInt64, start: Timestamp, duration: Int?, rate: Double = 1, replaces: Bool = false) {
         self.start = start
-        self.duration = duration
+        self.replaces = replaces
+        interval = 1 / rate
+        last = duration.map { Self.lastNumber($0, rate: rate) }
         random = SplitMix64(state: seed)
     }
+
+    /// The number of the last sample of a run that takes so many seconds.
+    static func lastNumber(_ duration: Int, rate: Double) -> Int { Int(Double(duration) * rate) }
+
+    private func time(_ number: Int) -> Timestamp { start + Self.countdown + Double(number) * interval }
 
     mutating func next() -> Step? {
         switch phase {
         case .start:
             phase = .samples
-            let action = SessionAction.start(
-                SessionStart(
-                    activity: .running, environment: .outdoor, countdown: Self.countdown,
-                    timeZone: TimeZone.current.identifier))
-            return Step(at: start, .command(action))
+            var session = SessionStart(
+                activity: .running, environment: .outdoor, countdown: Self.countdown,
+                timeZone: TimeZone.current.identifier)
+            session.replace = replaces
+            return Step(at: start, .command(.start(session)))
         case .samples:
-            let time = start + Self.countdown + Double(second)
+            let time = time(number)
             let sample = measure(time)
-            if second == duration { phase = .end }
-            second += 1
+            if number == last { phase = .end }
+            number += 1
             return Step(at: time, .sample(sample))
         case .end:
             phase = .over
-            return Step(at: start + Self.countdown + Double(second - 1), .command(.end(streams: [:])))
+            return Step(at: time(number - 1), .command(.end(streams: [:])))
         case .over: return nil
         }
     }
 
     private mutating func measure(_ time: Timestamp) -> Sample {
-        let seconds = Double(second)
-        drift = 0.98 * drift + Double.random(in: -0.05...0.05, using: &random)
+        let seconds = Double(number) * interval
+        drift = pow(0.98, interval) * drift + Double.random(in: -0.05...0.05, using: &random) * interval.squareRoot()
         // Ten seconds to get going, then about 5:45 for a kilometre, a little faster and slower over the hills.
         let plan = 2.9 * min(1, (seconds + 3) / 10) + 0.2 * sin(seconds / 95)
         let speed = max(0.8, plan + drift)
         // The heart follows effort within half a minute, and the same effort costs more as time passes.
         let effort = 92 + 20 * speed + min(12, seconds / 300)
-        heartRate += (effort - heartRate) / 30 + Double.random(in: -0.6...0.6, using: &random)
+        heartRate += (effort - heartRate) * min(1, interval / 30)
+        heartRate += Double.random(in: -0.6...0.6, using: &random) * interval.squareRoot()
         let cadence = 150 + 6 * speed + Double.random(in: -1.5...1.5, using: &random)
 
         var sample = Sample(time: time)
         sample[.heartRate] = heartRate.rounded()
         sample[.speed] = (speed * 100).rounded() / 100
         sample[.cadence] = cadence.rounded()
-        if second > 0 {
-            stepFraction += cadence / 60
-            sample[.distance] = (speed * 100).rounded() / 100
-            sample[.activeEnergy] = (speed * 72).rounded() / 1000
+        if number > 0 {
+            stepFraction += cadence / 60 * interval
+            sample[.distance] = (speed * interval * 100).rounded() / 100
+            sample[.activeEnergy] = (speed * interval * 72).rounded() / 1000
             sample[.steps] = stepFraction.rounded(.down)
             stepFraction -= stepFraction.rounded(.down)
         }
         // Nine hours from full to empty, told once a minute.
-        if second % 60 == 0 { sample[.battery] = (max(0, 0.93 - seconds / 32_400) * 1000).rounded() / 1000 }
+        if number == 0 || Int(seconds / 60) > Int((seconds - interval) / 60) {
+            sample[.battery] = (max(0, 0.93 - seconds / 32_400) * 1000).rounded() / 1000
+        }
         return sample
     }
 }

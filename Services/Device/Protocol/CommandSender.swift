@@ -15,15 +15,32 @@ struct CommandSender {
         case refused(Command, Refusal)
     }
 
+    /// How long ago a start may have happened that is left to the engine's clock.
+    private static let startAge = 1.0
+
     /// Where replies come to.
     let client: Client
+    /// Whether a start that has just happened goes without its time, so that the engine's clock counts and the reply
+    /// tells by how much the device's is off. One that waited for a connection carries its time all the same.
+    private let leavesStartToEngine: Bool
+    /// Seconds that the engine's clock is ahead of the device's, once a start was left to it.
+    private(set) var clockOffset: Double
     private var waiting: Deque<Command>
     /// When the first waiting command was sent on this connection.
     private var sentAt: Timestamp?
+    /// How often the first waiting command was sent.
+    private var tries = 0
+    /// Whether it is a start that was left to the engine's clock.
+    private var isTimeLeft = false
     private var isConnected = false
 
-    init(client: Client, waiting: some Sequence<Command> = []) {
+    init(
+        client: Client, waiting: some Sequence<Command> = [], leavesStartToEngine: Bool = false,
+        clockOffset: Double = 0
+    ) {
         self.client = client
+        self.leavesStartToEngine = leavesStartToEngine
+        self.clockOffset = clockOffset
         self.waiting = Deque(waiting)
     }
 
@@ -47,6 +64,11 @@ struct CommandSender {
         guard isConnected, var command = waiting.first else { return nil }
         if let sentAt, now.seconds(since: sentAt) < Self.interval { return nil }
         sentAt = now
+        tries += 1
+        if tries == 1, leavesStartToEngine, case .start = command.action, let at = command.at {
+            isTimeLeft = now.seconds(since: at) <= Self.startAge
+        }
+        if isTimeLeft { command.at = nil }
         // Its id may come from a process that is no more; the reply must come here.
         command.client = client
         return command
@@ -65,6 +87,10 @@ struct CommandSender {
             drop()
             return .refused(command, refusal)
         }
+        if isTimeLeft, let at = command.at {
+            // To the first try the engine answers with the moment that counts as the start.
+            clockOffset = reply.now.seconds(since: tries == 1 ? at : now)
+        }
         drop()
         return .accepted(command)
     }
@@ -72,6 +98,8 @@ struct CommandSender {
     private mutating func drop() {
         waiting.removeFirst()
         sentAt = nil
+        tries = 0
+        isTimeLeft = false
     }
 }
 

@@ -7,6 +7,8 @@ struct QueueContents: Equatable {
     var acknowledged = 0
     var commands: [Command] = []
     var replied: Set<CommandID> = []
+    /// Seconds that the engine's clock is ahead of the device's, as far as that is known.
+    var clockOffset = 0.0
 
     /// - Throws: `PayloadError` when the entry does not fit to those before it.
     mutating func add(_ entry: QueueEntry) throws(PayloadError) {
@@ -19,6 +21,7 @@ struct QueueContents: Equatable {
             guard number <= items.count else { throw .malformed("an acknowledgement of items that are not there") }
             acknowledged = max(acknowledged, number)
         case .replied(let id): replied.insert(id)
+        case .clock(let offset): clockOffset = offset
         }
     }
 }

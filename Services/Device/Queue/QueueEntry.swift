@@ -10,6 +10,8 @@ enum QueueEntry: Equatable {
     case acknowledged(Int)
     /// The engine has carried the command out.
     case replied(CommandID)
+    /// The engine's clock is this many seconds ahead of the device's; items from here on carry the engine's.
+    case clock(Double)
 }
 
 extension QueueEntry {
@@ -17,6 +19,7 @@ extension QueueEntry {
         var command: Command?
         var acknowledged: Int?
         var replied: CommandID?
+        var clock: Double?
     }
 
     /// The line without its end.
@@ -26,6 +29,7 @@ extension QueueEntry {
         case .command(let command): JSONCoding.encode(Line(command: command))
         case .acknowledged(let number): JSONCoding.encode(Line(acknowledged: number))
         case .replied(let id): JSONCoding.encode(Line(replied: id))
+        case .clock(let offset): JSONCoding.encode(Line(clock: offset))
         }
     }
 
@@ -41,6 +45,8 @@ extension QueueEntry {
             self = .acknowledged(number)
         } else if let id = entry.replied {
             self = .replied(id)
+        } else if let offset = entry.clock {
+            self = .clock(offset)
         } else {
             throw .malformed("unknown entry")
         }

@@ -9,7 +9,7 @@ struct QueueFolder {
 
     /// Opens a queue or begins it, and checks that it was begun by the same source.
     func open(
-        _ key: SessionKey, _ device: Device, now: Timestamp, source: QueueHeader.Source,
+        _ key: SessionKey, _ device: Device, now: Timestamp, source: QueueHeader.Source, joins: Bool,
         isSame: (QueueHeader.Source) -> Bool
     ) throws(QueueError) -> QueueFile {
         do {
@@ -19,7 +19,8 @@ struct QueueFolder {
             throw .failed(path: path, reason: "the folder cannot be made")
         }
         let header = QueueHeader(
-            user: key.user, session: key.session, device: device, beganAt: now, source: source)
+            user: key.user, session: key.session, device: device, beganAt: now, source: source,
+            joins: joins)
         let file = try QueueFile(path: file(key, device), header: header)
         guard file.header.key == key, file.header.device == device, isSame(file.header.source) else {
             throw .foreign(path: file.path)

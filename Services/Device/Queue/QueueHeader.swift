@@ -8,11 +8,22 @@ struct QueueHeader: Codable, Equatable {
     /// When playing began. Steps that come due while the process is dead come due at once when it is back.
     let beganAt: Timestamp
     let source: Source
+    /// Whether the device takes part in a session that others start, pause and end.
+    var joins = false
 
     enum Source: Codable, Equatable {
         /// A recording, by the fingerprint of its file.
         case recording(fingerprint: String)
-        case simulation(seed: UInt64)
+        /// So many samples a second.
+        case simulation(seed: UInt64, rate: Double = 1)
+
+        /// Whether it happens while it is played.
+        var isLive: Bool {
+            switch self {
+            case .recording: false
+            case .simulation: true
+            }
+        }
     }
 
     var key: SessionKey { SessionKey(user, session) }

@@ -12,7 +12,6 @@ extension Recording {
         let before = sorted.last { $0.time < session.start && $0.distance != nil }?.distance
         var deltas = DistanceDeltas(
             base: before ?? Self.base(records.compactMap(\.distance), session: session.distance))
-        let cadenceFactor = kind.countsSteps ? 2.0 : 1.0
 
         self.init(
             start: Timestamp(seconds: session.start), end: Timestamp(seconds: session.end),
@@ -23,7 +22,7 @@ extension Recording {
             sample.set(.heartRate, record.heartRate)
             sample.set(.speed, record.speed)
             sample.set(.power, record.power)
-            sample.set(.cadence, record.cadence.map { $0 * cadenceFactor })
+            sample.set(.cadence, record.cadence.map { $0 * kind.cadenceFactor })
             if let distance = record.distance, ranges.contains(where: { $0.contains(record.time) }) {
                 sample.set(.distance, deltas.delta(to: distance))
             }
@@ -32,7 +31,7 @@ extension Recording {
     }
 
     /// What the distance shows when the session begins: the device may have counted before, or an editor cut it.
-    private static func base(_ distances: [Double], session total: Double?) -> Double {
+    static func base(_ distances: [Double], session total: Double?) -> Double {
         guard let total, let first = distances.first, let last = distances.last else { return 0 }
         return min(max(0, last - total), first)
     }
@@ -61,18 +60,18 @@ extension Recording {
 }
 
 extension Activity {
-    /// FIT counts strides, which are two steps.
-    fileprivate var countsSteps: Bool {
+    /// What a recorded cadence is multiplied by: recordings count strides, which are two steps.
+    var cadenceFactor: Double {
         switch self {
-        case .running, .walking, .hiking: true
-        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: false
+        case .running, .walking, .hiking: 2
+        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: 1
         }
     }
 }
 
 extension Sample {
     /// Takes the value unless it lies outside what an item may carry.
-    fileprivate mutating func set(_ quantity: Quantity, _ value: Double?) {
+    mutating func set(_ quantity: Quantity, _ value: Double?) {
         guard let value, quantity.range.contains(value) else { return }
         self[quantity] = value
     }

@@ -7,23 +7,39 @@ struct RecordingFile {
         let description: String
     }
 
+    /// Bytes; a day of samples with all there is takes a tenth of it.
+    private static let sizeLimit = 256 * 1_024 * 1_024
+
     let recording: Recording
     /// Tells this file from another: FNV-1a over its bytes, in hexadecimal.
     let fingerprint: String
 
     init(path: String) throws(Problem) {
-        let bytes: [UInt8]
+        let data: Data
         do {
-            bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+            data = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
         } catch {
             throw Problem(description: "cannot read \(path): \(error.localizedDescription)")
         }
-        do throws(FITError) {
-            recording = Recording(try FITActivity(try FITFile(bytes)))
+        do {
+            guard data.count <= Self.sizeLimit else { throw Problem(description: "larger than any recording") }
+            recording = try Self.read(data)
         } catch {
             throw Problem(description: "\(path): \(error)")
         }
-        let hash = bytes.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        let hash = data.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         fingerprint = String(hash, radix: 16)
+    }
+
+    /// XML begins with `<`, after white space or a byte order mark; a FIT file never does.
+    private static func read(_ data: Data) throws -> Recording {
+        let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
+        guard data.first(where: { !blanks.contains($0) }) == UInt8(ascii: "<") else {
+            return Recording(try FITActivity(try FITFile([UInt8](data))))
+        }
+        guard let recording = Recording(try XMLRecording(data).track) else {
+            throw Problem(description: "no track with times: it tells a way and no workout")
+        }
+        return recording
     }
 }

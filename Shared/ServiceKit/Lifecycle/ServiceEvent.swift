@@ -14,7 +14,7 @@ package enum ServiceEvent: Sendable {
     case disconnected
     /// Commit, acknowledge, then publish.
     case batch(MQTTBatch)
-    /// Time has passed: ten times a second.
+    /// Time has passed: ten times a second, and less often when handling takes longer.
     case tick
 }
 
@@ -31,23 +31,18 @@ extension ServiceContext {
         store: any Store, subscriptions: (Set<Shard>) -> [MQTTSubscription],
         _ handle: (ServiceEvent) async throws -> Void
     ) async throws {
-        try await serve(store: store, clock: clock, subscriptions: subscriptions, handle)
-    }
-
-    private func serve(
-        store: any Store, clock: some WallClock, subscriptions: (Set<Shard>) -> [MQTTSubscription],
-        _ handle: (ServiceEvent) async throws -> Void
-    ) async throws {
         var changes = store.ownership.makeAsyncIterator()
         guard let first = await changes.next(), case .gained(let shards, _) = first else { return }
         try await handle(.ownership(first))
         try await withGracefulShutdownHandler {
             try await bus.withSubscriptions(subscriptions(shards)) { stream in
                 let ends = chain(stream.map(ServiceEvent?.some(event:)), [nil].async)
-                let ticks = AsyncTimerSequence(interval: Self.tickInterval, clock: clock).map { _ in
-                    ServiceEvent?.some(.tick)
+                // By the time that has passed: the time of day may be set back by an hour.
+                let ticks = AsyncStream<ServiceEvent?> {
+                    guard (try? await clock.wait(for: Self.tickInterval)) != nil else { return nil }
+                    return .some(.tick)
                 }
-                for try await event in merge(ends, ticks) {
+                for await event in merge(ends, ticks) {
                     guard let event else { return }
                     try await handle(event)
                 }

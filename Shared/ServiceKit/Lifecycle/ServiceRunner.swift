@@ -11,11 +11,11 @@ package enum ServiceRunner {
     ///
     /// Health port and broker come first and go last. An executable with a store is a service and announces itself on
     /// the bus; one without is somebody's client. When one of the built services returns or throws, the others drain. A
-    /// drain takes at most 5 s.
+    /// drain takes at most `drainLimit`.
     /// - Throws: what a service throws, a `SettingError` or a ``DrainError``. Thrown on by a command's `run`, it is
     ///   printed in one line and the process exits with 1.
     package static func run(
-        _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil,
+        _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, drainLimit: Duration = .seconds(5),
         build: (ServiceContext) async throws -> [any Service]
     ) async throws {
         let configuration = try ServiceConfiguration.resolve(
@@ -24,11 +24,11 @@ package enum ServiceRunner {
         let metrics = PrometheusMetrics()
         metrics.describe(MQTTMetricsHelp.texts)
         MetricsSystem.bootstrap(metrics)
-        try await run(configuration, announced: store != nil, metrics, build)
+        try await run(configuration, announced: store != nil, drainLimit, metrics, build)
     }
 
     private static func run(
-        _ configuration: ServiceConfiguration, announced: Bool, _ metrics: PrometheusMetrics,
+        _ configuration: ServiceConfiguration, announced: Bool, _ drainLimit: Duration, _ metrics: PrometheusMetrics,
         _ build: (ServiceContext) async throws -> [any Service]
     ) async throws {
         let clock = SystemClock()
@@ -50,14 +50,15 @@ package enum ServiceRunner {
             started[LogKey.store] = "\(configuration.store)"
             started[LogKey.shards] = "\(configuration.shards)"
         }
-        logger.info("starting", metadata: started)
+        // Whoever uses a client from a shell knows what they started.
+        logger.log(level: announced ? .info : .debug, "starting", metadata: started)
 
         var services: [any Service] = []
         if configuration.httpPort != 0 { services.append(healthPort(context)) }
         services.append(client)
         if announced { services.append(presence) }
         services += try await build(context)
-        try await drain(services, logger)
+        try await drain(services, within: drainLimit, logger)
     }
 
     private static func healthPort(_ context: ServiceContext) -> HealthPort {
@@ -66,7 +67,9 @@ package enum ServiceRunner {
             metrics: context.metrics, logger: quiet(context.logger))
     }
 
-    private static func drain(_ services: [any Service], _ logger: Logger) async throws {
+    private static func drain(
+        _ services: [any Service], within limit: Duration, _ logger: Logger
+    ) async throws {
         var group = ServiceGroupConfiguration(
             services: services.map {
                 .init(
@@ -74,7 +77,7 @@ package enum ServiceRunner {
                     failureTerminationBehavior: .gracefullyShutdownGroup)
             },
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
-        group.maximumGracefulShutdownDuration = .seconds(5)
+        group.maximumGracefulShutdownDuration = limit
         do {
             try await ServiceGroup(configuration: group).run()
         } catch is CancellationError {
@@ -92,5 +95,5 @@ package enum ServiceRunner {
 
 /// The services did not stop in time and were cut off.
 package struct DrainError: Error, CustomStringConvertible {
-    package var description: String { "the services did not stop within 5 s and were cut off" }
+    package var description: String { "the services did not stop in time and were cut off" }
 }

@@ -10,6 +10,7 @@ package enum LogKey {
     package static let error = "error"
     package static let instance = "instance"
     package static let reason = "reason"
+    package static let record = "record"
     package static let revision = "revision"
     package static let session = "session"
     package static let shards = "shards"

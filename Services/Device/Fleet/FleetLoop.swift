@@ -1,0 +1,172 @@
+import Bus
+import Logging
+import MQTT
+import ServiceKit
+import Workouts
+
+/// The one flow of events of a fleet. Runners take turns, so that each sends a batch every two seconds.
+struct FleetLoop {
+    /// Ticks of the clock until each runner had its turn.
+    private static let turns = 40
+    /// So that an engine is not asked for everything at once.
+    private static let startsPerSecond = 500.0
+
+    private struct Runner {
+        var playback: Playback
+        /// When the oldest batch without an acknowledgement was sent.
+        var sentAt: Timestamp?
+        var isOver = false
+    }
+
+    private let service: FleetService
+    private var runners: [Runner]
+    private let indices: [User: Int]
+    private var turn = 0
+    private var overCount = 0
+    private var failedCount = 0
+    private var meter: FleetMeter
+    private var line: ProgressLine
+    /// When to stop waiting, after Ctrl-C.
+    private var leaveBy: Timestamp?
+
+    init(service: FleetService) {
+        self.service = service
+        let now = service.context.clock.now
+        runners = service.keys.enumerated().map { number, key in
+            Runner(playback: service.playback(number, key, now + Double(number) / Self.startsPerSecond))
+        }
+        indices = Dictionary(uniqueKeysWithValues: service.keys.enumerated().map { ($1.user, $0) })
+        meter = FleetMeter(now)
+        line = ProgressLine(isInteractive: service.terminal.isInteractive)
+    }
+
+    var subscriptions: [MQTTSubscription] {
+        [
+            TopicFilter.samplesAck(of: service.device), TopicFilter.replies(to: service.context.client),
+        ]
+            + [.state, .workout].flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
+    }
+
+    /// Returns something once all are over.
+    mutating func handle(_ event: ClientEvent) async throws -> Void? {
+        let now = service.context.clock.now
+        var outgoing: [MQTTMessage] = []
+        switch event {
+        case .connected: for index in runners.indices { runners[index].playback.connected() }
+        case .disconnected: for index in runners.indices { runners[index].playback.disconnected() }
+        case .message(let message): outgoing = receive(message, now)
+        case .tick:
+            outgoing = stride(from: turn, to: runners.count, by: Self.turns).flatMap { index in
+                takeDue(index, now)
+                return takeOutgoing(index, now)
+            }
+            turn = (turn + 1) % Self.turns
+        case .stop: stop(now)
+        }
+        if !outgoing.isEmpty { await send(outgoing) }
+        if overCount == runners.count { return try finish() }
+        if let leaveBy, now >= leaveBy {
+            throw FleetStopped(
+                description: "\(runners.count - overCount) of \(runners.count) workouts did not come")
+        }
+        if let text = line.update(progress(now), now) {
+            service.terminal.status(text)
+            meter.restart(now)
+        }
+        return nil
+    }
+
+    /// Ends the line of progress.
+    mutating func explain(_ error: any Error) -> any Error {
+        service.terminal.status(line.finish())
+        return error
+    }
+
+    private mutating func takeDue(_ index: Int, _ now: Timestamp) {
+        guard !runners[index].isOver, runners[index].playback.header.beganAt <= now else { return }
+        _ = runners[index].playback.takeDue(now)
+    }
+
+    /// What a runner has to send now.
+    private mutating func takeOutgoing(_ index: Int, _ now: Timestamp) -> [MQTTMessage] {
+        guard !runners[index].isOver else { return [] }
+        let outgoing = runners[index].playback.takeOutgoing(now)
+        if runners[index].sentAt == nil, runners[index].playback.stream.itemsInFlight > 0 {
+            runners[index].sentAt = now
+        }
+        return outgoing
+    }
+
+    private mutating func receive(_ message: MQTTMessage, _ now: Timestamp) -> [MQTTMessage] {
+        guard let index = index(message), !runners[index].isOver else { return [] }
+        let before = runners[index].playback.stream.acknowledged
+        let reaction = runners[index].playback.receive(message, now)
+        let stream = runners[index].playback.stream
+        if stream.acknowledged > before {
+            meter.acknowledged(
+                stream.acknowledged - before, after: runners[index].sentAt.map { now.seconds(since: $0) } ?? 0)
+            runners[index].sentAt = stream.itemsInFlight > 0 ? now : nil
+        }
+        switch reaction {
+        case .nothing, .note: break
+        case .remark(let text): remark(text, index)
+        case .fail(let failure):
+            remark("\(failure)", index)
+            failedCount += 1
+            close(index)
+        }
+        if runners[index].playback.outcome != nil { close(index) }
+        if service.speed == 0 { takeDue(index, now) }
+        return takeOutgoing(index, now)
+    }
+
+    private func index(_ message: MQTTMessage) -> Int? {
+        switch Topic(message.topic) {
+        case .user(let user, _): indices[user]
+        case .session(let key, _): indices[key.user].flatMap { service.keys[$0] == key ? $0 : nil }
+        default: nil
+        }
+    }
+
+    private mutating func close(_ index: Int) {
+        guard !runners[index].isOver else { return }
+        runners[index].isOver = true
+        overCount += 1
+    }
+
+    private mutating func remark(_ text: String, _ index: Int) {
+        service.terminal.status(line.remark("\(service.keys[index].user): \(text)"))
+    }
+
+    private mutating func stop(_ now: Timestamp) {
+        leaveBy = now + PlaybackLoop.stopPatience
+        for index in runners.indices {
+            if runners[index].playback.hasBegun {
+                _ = runners[index].playback.stop(now)
+            } else {
+                close(index)
+            }
+        }
+        service.terminal.status(line.remark("ending the sessions"))
+    }
+
+    /// What is lost with a connection is sent again on the next, and what is lost otherwise after a while.
+    private func send(_ messages: [MQTTMessage]) async {
+        do throws(MQTTError) {
+            try await service.context.bus.send(messages)
+        } catch {
+            service.context.logger.debug("not sent", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+
+    private func progress(_ now: Timestamp) -> String {
+        "\(overCount) of \(runners.count) sessions over, \(meter.text(now))"
+    }
+
+    private mutating func finish() throws {
+        service.terminal.status(line.finish())
+        let items = runners.reduce(0) { $0 + $1.playback.stream.acknowledged }
+        service.terminal.output("\(runners.count - failedCount) sessions with \(items) items are over\n")
+        guard failedCount == 0 else { throw FleetStopped(description: "\(failedCount) sessions failed") }
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import Workouts
+
+/// Counts what a fleet does, from one line of progress to the next.
+struct FleetMeter {
+    private var since: Timestamp
+    private var items = 0
+    private var acknowledgements = 0
+    /// The longest time from sending to the acknowledgement, in seconds.
+    private var lag = 0.0
+
+    init(_ now: Timestamp) {
+        since = now
+    }
+
+    mutating func acknowledged(_ items: Int, after lag: Double) {
+        self.items += items
+        acknowledgements += 1
+        self.lag = max(self.lag, lag)
+    }
+
+    func text(_ now: Timestamp) -> String {
+        let seconds = max(now.seconds(since: since), 0.001)
+        return "\(Int(Double(items) / seconds)) items/s, \(Int(Double(acknowledgements) / seconds)) acks/s, "
+            + "lag \(Int(lag * 1_000)) ms"
+    }
+
+    mutating func restart(_ now: Timestamp) {
+        self = FleetMeter(now)
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import ServiceKit
+import ServiceLifecycle
+import Workouts
+
+/// Many simulated runners over one connection, each a user with a session of its own.
+///
+/// Nothing is kept on disk: a load generator that syncs a file for each runner measures its own disk. Sessions that a
+/// killed fleet leaves behind are discarded by the next one's starts, or expire.
+struct FleetService: Service {
+    let context: ServiceContext
+    let terminal: Terminal
+    let keys: [SessionKey]
+    /// What each runner wears.
+    let device: Device
+    let seed: UInt64
+    /// Samples a second.
+    let rate: Double
+    /// Seconds; without it the runs go on.
+    let duration: Int?
+    /// Times real time; 0 is as fast as the items are acknowledged.
+    let speed: Double
+
+    /// Returns when each workout holds all items of its runner.
+    /// - Throws: ``FleetStopped`` when some do not.
+    func run() async throws {
+        var loop = FleetLoop(service: self)
+        terminal.output("\(keys.count) sessions, device \(device)\n")
+        do {
+            try await context.follow(loop.subscriptions) { event in try await loop.handle(event) }
+        } catch {
+            throw loop.explain(error)
+        }
+    }
+
+    /// `runner-0001` and so on, each with a new session.
+    static func keys(_ count: Int) -> [SessionKey] {
+        (1...count).map { number in
+            guard let user = User(String(format: "runner-%04d", number)) else {
+                preconditionFailure("made to match the pattern")
+            }
+            return SessionKey(user, SessionID(UUID()))
+        }
+    }
+}
+
+/// Why a fleet went no further, or not with all of its runners.
+struct FleetStopped: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension FleetService {
+    /// The runner of a number, who begins at a moment of its own.
+    func playback(_ number: Int, _ key: SessionKey, _ beganAt: Timestamp) -> Playback {
+        let seed = seed &+ UInt64(number)
+        let header = QueueHeader(
+            user: key.user, session: key.session, device: device, beganAt: beganAt,
+            source: .simulation(seed: seed, rate: rate))
+        return Playback(
+            header: header, contents: QueueContents(),
+            steps: SimulatedRun(seed: seed, start: beganAt, duration: duration, rate: rate, replaces: true),
+            pace: Pace(beganAt: beganAt, origin: beganAt, speed: speed), client: context.client,
+            newID: { CommandID(UUID()) })
+    }
+}

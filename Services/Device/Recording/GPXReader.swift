@@ -1,0 +1,45 @@
+import Workouts
+
+/// Collects the first track of a GPX file that has times. A new `trkseg` begins after a pause.
+///
+/// Elements are known by their local names: the extensions of Garmin, Cluetrust and others differ in their namespaces
+/// and hardly in these.
+struct GPXReader {
+    private(set) var track = RecordedTrack()
+    private var point: RecordedTrack.Point?
+    private var isComplete = false
+
+    mutating func open(_ name: String) {
+        guard !isComplete else { return }
+        switch name {
+        case "trk": track = RecordedTrack()
+        case "trkseg": track.parts.append([])
+        case "trkpt": point = RecordedTrack.Point()
+        default: break
+        }
+    }
+
+    mutating func close(_ name: String, in parent: String?, _ text: String) {
+        guard !isComplete else { return }
+        switch (name, parent) {
+        case ("trk", _): isComplete = track.parts.joined().contains { $0.time != nil }
+        case ("type", "trk"): track.sport = text
+        case ("trkpt", _):
+            if let point, !track.parts.isEmpty { track.parts[track.parts.count - 1].append(point) }
+            point = nil
+        case ("time", "trkpt"): point?.time = Timestamp(iso8601: text)
+        default: measure(name, text)
+        }
+    }
+
+    private mutating func measure(_ name: String, _ text: String) {
+        switch name {
+        case "distance": point?.distance = Double(measured: text)
+        case "hr", "heartrate": point?.heartRate = Double(measured: text)
+        case "cad", "cadence": point?.cadence = Double(measured: text)
+        case "power", "watts", "PowerInWatts": point?.power = Double(measured: text)
+        case "speed": point?.speed = Double(measured: text)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Workouts
+
+/// Collects the first activity of a TCX file. A new `Track` begins after a pause, but for the first of a lap that
+/// follows the one before it without a gap.
+struct TCXReader {
+    /// Seconds between two laps that are no pause: times in TCX are often whole seconds.
+    private static let lapTolerance = 1.0
+
+    private struct Lap {
+        var start: Timestamp?
+        /// Seconds without pauses.
+        var duration = 0.0
+        /// Seconds between its tracks.
+        var pauses = 0.0
+        var hasTrack = false
+
+        /// When it ended, by its own account.
+        var end: Timestamp? { start.map { $0 + (duration + pauses) } }
+    }
+
+    private(set) var track = RecordedTrack()
+    private var lap = Lap()
+    private var previousLap: Lap?
+    private var point: RecordedTrack.Point?
+    /// The newest time of any point.
+    private var newest: Timestamp?
+    /// Where a new track's first time has yet to show how long the pause before it was.
+    private var isAfterPause = false
+    private var isInActivity = false
+    private var isComplete = false
+
+    mutating func open(_ name: String, _ attributes: [String: String]) {
+        guard !isComplete else { return }
+        switch name {
+        case "Activity":
+            isInActivity = true
+            track.sport = attributes["Sport"]
+        case "Lap":
+            lap = Lap(start: attributes["StartTime"].flatMap(Timestamp.init(iso8601:)))
+            if track.start == nil { track.start = lap.start }
+        case "Track" where isInActivity: openTrack()
+        case "Trackpoint": point = RecordedTrack.Point()
+        default: break
+        }
+    }
+
+    mutating func close(_ name: String, in parent: String?, _ text: String) {
+        guard isInActivity, !isComplete else { return }
+        switch (name, parent) {
+        case ("Activity", _): isComplete = true
+        case ("Lap", _): previousLap = lap
+        case ("TotalTimeSeconds", "Lap"): lap.duration = Double(measured: text) ?? 0
+        case ("DistanceMeters", "Lap"): track.distance = (track.distance ?? 0) + (Double(measured: text) ?? 0)
+        case ("Trackpoint", _): closePoint()
+        case ("Time", "Trackpoint"): point?.time = Timestamp(iso8601: text)
+        case ("DistanceMeters", "Trackpoint"): point?.distance = Double(measured: text)
+        case ("Value", "HeartRateBpm"): point?.heartRate = Double(measured: text)
+        case ("Cadence", "Trackpoint"), ("RunCadence", _): point?.cadence = Double(measured: text)
+        case ("Watts", _): point?.power = Double(measured: text)
+        case ("Speed", _): point?.speed = Double(measured: text)
+        default: break
+        }
+    }
+
+    private mutating func openTrack() {
+        if lap.hasTrack {
+            isAfterPause = true
+            track.parts.append([])
+        } else if !followsPreviousLap {
+            track.parts.append([])
+        }
+        lap.hasTrack = true
+    }
+
+    private var followsPreviousLap: Bool {
+        guard !track.parts.isEmpty, let start = lap.start,
+            let end = [previousLap?.end, newest].compactMap(\.self).max()
+        else { return false }
+        return start.seconds(since: end) <= Self.lapTolerance
+    }
+
+    private mutating func closePoint() {
+        defer { point = nil }
+        guard let point, let time = point.time, !track.parts.isEmpty else { return }
+        if isAfterPause, let newest { lap.pauses += max(0, time.seconds(since: newest)) }
+        isAfterPause = false
+        newest = max(newest ?? time, time)
+        track.parts[track.parts.count - 1].append(point)
+    }
+}

@@ -1,0 +1,90 @@
+import Metrics
+import ServiceKit
+import Synchronization
+import Workouts
+
+/// What operators see of the service, counted once for each batch.
+struct AggregatorMetrics {
+    private static let prefix = "pacebus_aggregator_"
+    private static let reasons = ["bad_topic", "flawed_items", "malformed", "too_large"]
+
+    private let items: Counter
+    private let messages: Counter
+    private let rejections: [String: Counter]
+    private let commitItems: Recorder
+    private let commitTime: Timer
+    private let lag: Timer
+    private let sessions: [SessionStatus: Meter]
+    private let waitingBytes: Meter
+    private let waitingDropped: Meter
+
+    init(_ factory: PrometheusMetrics) {
+        factory.describe(Self.help)
+        items = Counter(label: Self.prefix + "items_total", factory: factory)
+        messages = Counter(label: Self.prefix + "messages_total", factory: factory)
+        rejections = Dictionary(
+            uniqueKeysWithValues: Self.reasons.map { reason in
+                (
+                    reason,
+                    Counter(label: Self.prefix + "rejected_total", dimensions: [("reason", reason)], factory: factory)
+                )
+            })
+        commitItems = Recorder(label: Self.prefix + "commit_items", factory: factory)
+        commitTime = Timer(label: Self.prefix + "commit_seconds", factory: factory)
+        lag = Timer(label: Self.prefix + "ack_lag_seconds", factory: factory)
+        sessions = Dictionary(
+            uniqueKeysWithValues: SessionStatus.allCases.map { status in
+                (
+                    status,
+                    Meter(label: Self.prefix + "sessions", dimensions: [("status", status.rawValue)], factory: factory)
+                )
+            })
+        waitingBytes = Meter(label: Self.prefix + "waiting_bytes", factory: factory)
+        waitingDropped = Meter(label: Self.prefix + "waiting_dropped", factory: factory)
+    }
+
+    func batch(messages count: Int, took duration: Duration) {
+        messages.increment(by: count)
+        lag.record(duration: duration)
+    }
+
+    func commit(items count: Int, took duration: Duration) {
+        items.increment(by: count)
+        if count > 0 { commitItems.record(count) }
+        commitTime.record(duration: duration)
+    }
+
+    func rejected(_ reason: String) {
+        rejections[reason]?.increment()
+    }
+
+    func show(_ counts: [SessionStatus: Int], _ waitingRoom: WaitingRoom) {
+        for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
+        waitingBytes.set(waitingRoom.bytes)
+        waitingDropped.set(waitingRoom.dropped)
+    }
+
+    private static let help = [
+        prefix + "items_total": "Items stored.",
+        prefix + "messages_total": "Messages handled.",
+        prefix + "rejected_total": "Payloads that were refused, wholly or in part, by reason.",
+        prefix + "commit_items": "Items of a commit.",
+        prefix + "commit_seconds": "How long a commit took.",
+        prefix + "ack_lag_seconds": "From taking a batch of messages to having sent its acknowledgements.",
+        prefix + "sessions": "Sessions in memory, by status.",
+        prefix + "waiting_bytes": "What waits for the state of its session, in bytes.",
+        prefix + "waiting_dropped": "Messages that waited in vain or found no room since the start.",
+    ]
+}
+
+/// Whether the disk took the last commit: what `/readyz` asks.
+final class WritingState: Sendable {
+    private let state = Atomic(true)
+
+    var isWriting: Bool { state.load(ordering: .relaxed) }
+
+    /// Takes note of a commit and returns whether the one before went otherwise.
+    func note(_ success: Bool) -> Bool {
+        state.exchange(success, ordering: .relaxed) != success
+    }
+}

@@ -1,0 +1,69 @@
+import Bus
+import Workouts
+
+extension EngineMachine {
+    /// Carries out a request of a user, whose whole history is in memory where the request needs it.
+    mutating func receive(_ request: UserRequest, of user: User, now: Timestamp) -> [EngineAction] {
+        if var stored = users[user]?.replies.first(where: { $0.id == request.id }) {
+            stored.now = now
+            return [.reply(user, request.client, stored)]
+        }
+        switch request.action {
+        case .workouts(let before, let limit):
+            return [.listWorkouts(user, UserRequest.Page(envelope: request.envelope, before: before, limit: limit))]
+        case .setProfile(let profile):
+            if let flaw = profile.flaw(year: now.year) {
+                let reply = Reply(id: request.id, revision: nil, now: now, error: .invalidCommand(flaw))
+                return [.reply(user, request.client, reply)]
+            }
+            return set(profile, user, now) + accept(request, user, now)
+        case .deleteWorkout(let session):
+            let key = SessionKey(user, session)
+            guard entries[key] != nil else {
+                let reply = Reply(id: request.id, revision: nil, now: now, error: .sessionNotFound)
+                return [.reply(user, request.client, reply)]
+            }
+            return delete(key, now) + accept(request, user, now)
+        case .deleteEverything:
+            let sessions = sessions(of: user).flatMap { delete($0, now) }
+            return sessions + set(Profile(), user, now) + accept(request, user, now)
+        }
+    }
+
+    private mutating func set(_ profile: Profile, _ user: User, _ now: Timestamp) -> [EngineAction] {
+        var record = users[user] ?? UserRecord()
+        record.profile = profile
+        record.revision = max(record.revision + 1, now.milliseconds)
+        users[user] = record
+        return [.saveUser(user), .publishProfile(user)]
+    }
+
+    private mutating func accept(_ request: UserRequest, _ user: User, _ now: Timestamp) -> [EngineAction] {
+        var record = users[user] ?? UserRecord()
+        let reply = Reply(id: request.id, revision: record.revision, now: now)
+        record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
+        users[user] = record
+        return [.saveUser(user), .reply(user, request.client, reply)]
+    }
+
+    /// The page of a user's finished workouts that was asked for, newest first.
+    ///
+    /// - Parameter archived: those that are not in memory.
+    func page(_ page: UserRequest.Page, of user: User, archived: [SessionRecord], now: Timestamp) -> Reply {
+        let records = sessions(of: user).compactMap { entries[$0]?.record } + archived
+        let all = records.compactMap(\.workout).filter { workout in
+            guard let startedAt = workout.startedAt else { return false }
+            return page.before.map { startedAt < $0 } ?? true
+        }
+        let newest = all.sorted { ($0.startedAt ?? now, $0.session) > ($1.startedAt ?? now, $1.session) }
+        var reply = Reply(id: page.envelope.id, revision: nil, now: now)
+        reply.workouts = newest.prefix(page.limit).map(WorkoutOverview.init)
+        if newest.count > page.limit { reply.next = newest[page.limit - 1].startedAt }
+        return reply
+    }
+}
+
+extension Timestamp {
+    /// The year of the Gregorian calendar in UTC, right to a day or so at its ends.
+    fileprivate var year: Int { 1_970 + Int(seconds / 31_556_952) }
+}

@@ -1,0 +1,93 @@
+import Foundation
+package import Workouts
+
+/// A request on `u/{user}/request`.
+package struct UserRequest: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
+        /// Replaces the profile.
+        case setProfile(Profile)
+        /// A page of finished workouts that started before a moment, newest first.
+        case workouts(before: Timestamp?, limit: Int)
+        case deleteWorkout(SessionID)
+        case deleteEverything
+    }
+
+    /// Which part of the history is asked for, and by whom.
+    package struct Page: Hashable, Sendable {
+        package let envelope: Command.Envelope
+        package let before: Timestamp?
+        package let limit: Int
+
+        package init(envelope: Command.Envelope, before: Timestamp?, limit: Int) {
+            self.envelope = envelope
+            self.before = before
+            self.limit = limit
+        }
+    }
+
+    package static let pageLimit = 100
+
+    package var id: CommandID
+    package var client: Client
+    package var action: Action
+
+    package init(id: CommandID, client: Client, action: Action) {
+        self.id = id
+        self.client = client
+        self.action = action
+    }
+
+    package var envelope: Command.Envelope { Command.Envelope(id: id, client: client) }
+}
+
+extension UserRequest: Codable {
+    private enum Key: String, CodingKey {
+        case id, client, type, profile, before, limit, session
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        id = try container.decode(CommandID.self, forKey: .id)
+        client = try container.decode(Client.self, forKey: .client)
+        switch try container.decode(String.self, forKey: .type) {
+        case "setProfile":
+            let profile = try container.decode(Profile.self, forKey: .profile)
+            if let zone = profile.timeZone, TimeZone(identifier: zone) == nil {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .profile, in: container, debugDescription: "timeZone: not an IANA time zone")
+            }
+            action = .setProfile(profile)
+        case "workouts":
+            let limit = try container.number(Int.self, forKey: .limit) ?? 20
+            guard (1...Self.pageLimit).contains(limit) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .limit, in: container, debugDescription: "1 to \(Self.pageLimit)")
+            }
+            action = .workouts(before: try container.number(Timestamp.self, forKey: .before), limit: limit)
+        case "deleteWorkout": action = .deleteWorkout(try container.decode(SessionID.self, forKey: .session))
+        case "deleteEverything": action = .deleteEverything
+        case let type:
+            throw DecodingError.dataCorruptedError(
+                forKey: .type, in: container, debugDescription: "unknown request \"\(type.prefix(40))\"")
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(client, forKey: .client)
+        switch action {
+        case .setProfile(let profile):
+            try container.encode("setProfile", forKey: .type)
+            try container.encode(profile, forKey: .profile)
+        case .workouts(let before, let limit):
+            try container.encode("workouts", forKey: .type)
+            try container.encodeIfPresent(before, forKey: .before)
+            try container.encode(limit, forKey: .limit)
+        case .deleteWorkout(let session):
+            try container.encode("deleteWorkout", forKey: .type)
+            try container.encode(session, forKey: .session)
+        case .deleteEverything: try container.encode("deleteEverything", forKey: .type)
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+/// A file system in memory that is soon full.
+package struct SmallDisk {
+    package let path: String
+
+    /// `nil` where mounting is not allowed.
+    package init?(_ folder: TemporaryFolder, megabytes: Int) {
+        path = folder.file("disk")
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            return nil
+        }
+        guard geteuid() == 0, mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else { return nil }
+    }
+
+    /// Leaves not a byte.
+    package func fill() throws {
+        try Data().write(to: URL(filePath: path + "/filler"))
+        let filler = try FileHandle(forWritingTo: URL(filePath: path + "/filler"))
+        for size in [65_536, 4_096, 1] {
+            while (try? filler.write(contentsOf: Data(count: size))) != nil {}
+        }
+        try filler.close()
+    }
+
+    package func makeRoom() throws {
+        try FileManager.default.removeItem(atPath: path + "/filler")
+    }
+
+    package func unmount() {
+        // The store may still have files open; the disk goes with the last of them.
+        umount2(path, Int32(MNT_DETACH))
+    }
+}

@@ -1,0 +1,112 @@
+extension LiveMetrics {
+    /// The fold over all items of a session, chosen and weighed as in the summary.
+    ///
+    /// - Parameters:
+    ///   - streams: every item of each device, in the order of their numbers.
+    ///   - shown: the fold until now, whose displayed pace and speed go on.
+    package init(
+        streams: [Device: [Sample]], segments: [Segment], physiology: Physiology, units: Units, now: Timestamp,
+        shown: LiveMetrics? = nil
+    ) {
+        self.init(physiology: physiology, units: units)
+        display = shown?.display
+        if streams.count == 1, let (device, samples) = streams.first {
+            add(samples, from: device, segments: segments, now: now)
+            if isExact { return }
+            self.init(physiology: physiology, units: units)
+            display = shown?.display
+        }
+        for device in streams.keys.sorted() { rows.append(Self.row(device, streams[device] ?? [], segments)) }
+        rankRows()
+        let horizon = (now + Self.clockTolerance).microseconds
+        let times = rows.map(\.newest).filter { $0 > .min }
+        guard let newest = times.filter({ $0 <= horizon }).max() ?? times.max() else { return }
+        newestTime = newest
+        let closed = segments.compactMap { segment -> Segment? in
+            if segment.end != nil { return segment }
+            let end = Timestamp(microseconds: newest)
+            return segment.start <= end ? Segment(start: segment.start, end: end) : nil
+        }
+        let items = CountedItems(streams: streams, segments: closed)
+        for quantity in Quantity.allCases { take(items.readings(quantity), quantity, segments) }
+    }
+
+    /// What a device said last of everything.
+    private static func row(_ device: Device, _ samples: [Sample], _ segments: [Segment]) -> Row {
+        var row = Row(device: device)
+        for sample in samples {
+            guard let time = sample.time else { continue }
+            row.newest = max(row.newest, time.microseconds)
+            let isInside = segments.segment(containing: time) != nil
+            for quantity in Quantity.allCases {
+                guard let value = sample[quantity] else { continue }
+                let index = quantity.rawValue
+                if isInside { row.sources[index].inside = max(row.sources[index].inside, time.microseconds) }
+                guard time.microseconds >= row.sources[index].time else { continue }
+                row.sources[index].time = time.microseconds
+                row.sources[index].value = value
+            }
+        }
+        return row
+    }
+
+    /// Takes over what counts of one quantity.
+    private mutating func take(_ readings: [Reading], _ quantity: Quantity, _ segments: [Segment]) {
+        let index = quantity.rawValue
+        var track = Track()
+        var next = 0
+        // The sum that each device's last reading found.
+        for row in rows.indices.sorted(by: { rows[$0].sources[index].time < rows[$1].sources[index].time }) {
+            while next < readings.count, readings[next].time.microseconds <= rows[row].sources[index].time {
+                track.sum += readings[next].value
+                next += 1
+            }
+            rows[row].sources[index].sum = track.sum
+        }
+        guard let last = readings.last else { return }
+        track.current = last.source
+        track.time = last.time.microseconds
+        track.value = last.value
+        track.until = segments.segment(containing: last.time)?.end?.microseconds ?? .max
+        track.maximum = readings.map(\.value).max() ?? track.maximum
+        track.solidFrom = Self.solidStart(readings)
+        for hold in Holds(readings).holds.dropLast() where !quantity.isDelta {
+            let held = hold.until - hold.from
+            track.weighted += hold.value * Double(held)
+            track.weight += held
+            guard quantity == .heartRate else { continue }
+            let seconds = Double(held) / 1e6
+            if let limits = physiology.zones { zones[limits.zone(of: hold.value)] += seconds }
+            portion.kcal += (physiology.energy?.rate(heartRate: hold.value) ?? 0) * seconds
+            portion.seconds += seconds
+        }
+        tracks[index] = track
+        if quantity == .distance { findSplits(readings) }
+    }
+
+    /// Since when the last source has had no gap.
+    private static func solidStart(_ readings: [Reading]) -> Int64 {
+        var first = readings.count - 1
+        while first > 0, readings[first - 1].source == readings[first].source,
+            readings[first].position - readings[first - 1].position <= freshness
+        {
+            first -= 1
+        }
+        let isWhole = first == 0 && readings[0].position <= freshness
+        return isWhole ? .min : readings[first].time.microseconds
+    }
+
+    private mutating func findSplits(_ readings: [Reading]) {
+        let total = tracks[Quantity.distance.rawValue].sum
+        var whole = Int(total / splitLength)
+        if Double(whole) * splitLength > total { whole -= 1 }
+        guard whole > 0 else { return }
+        var sum = total
+        // From the end, where the last split usually is.
+        let crossing = readings.last { reading in
+            sum -= reading.value
+            return sum < Double(whole) * splitLength
+        }
+        splits = (whole, crossing?.time)
+    }
+}

@@ -1,0 +1,130 @@
+extension LiveMetrics {
+    /// Pace and speed on display change this often.
+    private static let displayInterval: Int64 = 5_000_000
+    private static let paceLimit = 1_800.0
+    private static let paceDistance = 50.0
+
+    /// The latest value of a quantity, from the preferred source whose value is not 15 s older than the newest item.
+    package func latest(_ quantity: Quantity) -> Double? {
+        var best: (rank: Int, value: Double)?
+        for row in rows {
+            let source = row.sources[quantity.rawValue]
+            guard source.time > .min, newestTime > .min, newestTime - source.time <= Self.freshness else { continue }
+            let rank = row.rank(quantity)
+            if best.map({ rank < $0.rank }) ?? true { best = (rank, source.value) }
+        }
+        return best?.value
+    }
+
+    /// The sum of a delta quantity; `nil` when no device measures it.
+    package func total(_ quantity: Quantity) -> Double? {
+        let track = tracks[quantity.rawValue]
+        return track.current < 0 ? nil : track.sum
+    }
+
+    package func average(_ quantity: Quantity) -> Double? {
+        let track = tracks[quantity.rawValue]
+        guard track.current >= 0 else { return nil }
+        let held = held(track, until: holdEnd(track))
+        let weight = track.weight + held
+        return weight > 0 ? (track.weighted + track.value * Double(held)) / Double(weight) : track.value
+    }
+
+    package func maximum(_ quantity: Quantity) -> Double? {
+        let track = tracks[quantity.rawValue]
+        return track.current < 0 ? nil : track.maximum
+    }
+
+    /// Seconds in each heart rate zone; `nil` without limits or heart rates.
+    package var zoneSeconds: [Double]? {
+        let track = tracks[Quantity.heartRate.rawValue]
+        guard let limits = physiology.zones, track.current >= 0 else { return nil }
+        var seconds = zones.indices.map { zones[$0] }
+        seconds[limits.zone(of: track.value)] += Double(held(track, until: holdEnd(track))) / 1e6
+        return seconds
+    }
+
+    /// Active energy, and whether a device measured it.
+    package func energy(_ segments: [Segment]) -> (kcal: Double, source: String)? {
+        if let measured = total(.activeEnergy) { return (measured, "device") }
+        let active = Double(activeTime(segments)) / 1e6
+        guard let estimate = physiology.energy, active > 0 else { return nil }
+        var heartRate = portion
+        let track = tracks[Quantity.heartRate.rawValue]
+        if track.current >= 0 {
+            let seconds = Double(held(track, until: holdEnd(track))) / 1e6
+            heartRate.kcal += (estimate.rate(heartRate: track.value) ?? 0) * seconds
+            heartRate.seconds += seconds
+        }
+        let speed = total(.distance).map { thousandths($0 / active) } ?? average(.speed)
+        return (estimate.energy(heartRate: heartRate, active: active, speed: speed), "estimate")
+    }
+
+    /// All of a closed segment, of an open one up to the newest item.
+    private func activeTime(_ segments: [Segment]) -> Int64 {
+        segments.reduce(0) { total, segment in
+            let start = segment.start.microseconds
+            return total + max(start, segment.end?.microseconds ?? newestTime) - start
+        }
+    }
+
+    /// The value counted last holds to the end of its segment, in an open one until the newest item.
+    private func holdEnd(_ track: Track) -> Int64 { track.until == .max ? max(newestTime, track.time) : track.until }
+}
+
+extension LiveMetrics {
+    mutating func refreshDisplay(_ segments: [Segment]) {
+        if let display, newestTime - display.at < Self.displayInterval { return }
+        let speed = speed(segments)
+        display = (newestTime, speed, pace(speed: speed))
+    }
+
+    /// As measured, else distance by active time.
+    private func speed(_ segments: [Segment]) -> Double? {
+        if let measured = latest(.speed) { return measured }
+        let seconds = newest.map { segments.activeDuration(at: $0) } ?? 0
+        guard let distance = total(.distance), seconds > 0 else { return nil }
+        return distance / seconds
+    }
+
+    /// Seconds per kilometre, from the speed when it is known; none below 50 m or slower than 30 minutes.
+    private func pace(speed: Double?) -> Double? {
+        guard let distance = total(.distance), distance >= Self.paceDistance, let speed, speed > 0 else { return nil }
+        let pace = 1000 / speed
+        return pace <= Self.paceLimit ? pace : nil
+    }
+
+    /// What is published, as of the newest item.
+    ///
+    /// - Parameters:
+    ///   - isSilent: nothing came for 15 s, so that every live value is unknown.
+    ///   - count: items stored.
+    package func snapshot(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> MetricsSnapshot {
+        var snapshot = MetricsSnapshot(user: state.user, revision: revision)
+        snapshot.newest = newest
+        snapshot.isPaused = state.status != .active
+        snapshot.count = count
+        snapshot.lap = state.laps.count + 1
+        snapshot.distance = total(.distance).map(thousandths)
+        if let energy = energy(state.segments) {
+            snapshot.activeEnergy = thousandths(energy.kcal)
+            snapshot.energySource = energy.source
+        }
+        snapshot.averageHeartRate = average(.heartRate).map(thousandths)
+        snapshot.maximumHeartRate = maximum(.heartRate)
+        snapshot.zones = zoneSeconds?.map(thousandths)
+        guard let newest else { return snapshot }
+        snapshot.activeSeconds = state.segments.activeDuration(at: newest)
+        guard !isSilent else { return snapshot }
+        let speed = speed(state.segments)
+        snapshot.speed = speed.map(thousandths)
+        snapshot.pace = pace(speed: speed).map(thousandths)
+        snapshot.displaySpeed = display?.speed.map(thousandths)
+        snapshot.displayPace = display?.pace.map(thousandths)
+        snapshot.heartRate = latest(.heartRate)
+        snapshot.cadence = latest(.cadence)
+        snapshot.power = latest(.power)
+        snapshot.battery = latest(.battery)
+        return snapshot
+    }
+}

@@ -1,0 +1,78 @@
+/// A command or request that cannot be carried out as it is written, and the field that is to blame.
+struct RefusedPayload: Sendable {
+    let channel: String
+    let text: String
+    /// How the refusal begins.
+    let blames: String
+    /// Whether the document, too, can tell that it is wrong.
+    let isTold: Bool
+
+    private init(_ channel: String, _ fields: String, blames: String, isTold: Bool = true) {
+        let envelope = #""client":"a","id":"6f9619ff-8b86-d011-b42d-00c04fc964ff""#
+        text = "{\(envelope),\(fields)}"
+        self.channel = channel
+        self.blames = blames
+        self.isTold = isTold
+    }
+
+    private static func start(_ fields: String, blames: String, isTold: Bool = true) -> RefusedPayload {
+        RefusedPayload("command", "\"type\":\"start\",\(fields)", blames: blames, isTold: isTold)
+    }
+
+    private static func profile(_ fields: String, blames: String, isTold: Bool = true) -> RefusedPayload {
+        RefusedPayload(
+            "userRequest", "\"type\":\"setProfile\",\"profile\":{\(fields)}", blames: blames, isTold: isTold)
+    }
+
+    private static let commands = [
+        RefusedPayload("command", #""type":"fly""#, blames: "type: unknown command \"fly\""),
+        RefusedPayload("command", #""type":"pause","at":"now""#, blames: "at: "),
+        RefusedPayload("command", #""type":"deviceReady""#, blames: "device: missing"),
+        RefusedPayload("command", #""type":"deviceReady","device":"a/b""#, blames: "device: "),
+        RefusedPayload("command", #""type":"deviceReady","device":"+""#, blames: "device: "),
+        RefusedPayload("command", #""type":"end","streams":{"samples/a":-1}"#, blames: "streams: out of range"),
+        RefusedPayload("command", #""type":"end","streams":{"others/a":1}"#, blames: "streams.others/a: "),
+        start(#""activity":"flying""#, blames: "activity: "),
+        start(#""environment":"space""#, blames: "environment: "),
+        start(#""mode":"treadmill""#, blames: "mode: "),
+        start(#""countdown":601"#, blames: "countdown: out of range"),
+        start(#""countdown":-1"#, blames: "countdown: out of range"),
+        start(#""countdown":1e999"#, blames: "countdown: "),
+        start(#""startAt":"soon""#, blames: "startAt: "),
+        start(#""endAt":[]"#, blames: "endAt: "),
+        start(#""name":"""#, blames: "name: out of range"),
+        start("\"name\":\"\(String(repeating: "x", count: 201))\"", blames: "name: out of range"),
+        // A schema counts characters, not bytes.
+        start("\"name\":\"\(String(repeating: "é", count: 101))\"", blames: "name: out of range", isTold: false),
+        start(#""timeZone":"Mars/Base""#, blames: "timeZone: out of range", isTold: false),
+        start(#""permissions":{"heartRate":true}"#, blames: "permissions.workouts: missing"),
+        start(#""permissions":{"heartRate":1,"workouts":true}"#, blames: "permissions.heartRate: "),
+        start(#""place":{"la":90.1,"lo":0}"#, blames: "place: out of range"),
+        start(#""place":{"la":0,"lo":-180.1}"#, blames: "place: out of range"),
+        start(#""place":{"la":0}"#, blames: "place.lo: missing"),
+        start(#""replace":"yes""#, blames: "replace: "),
+        start(#""definition":{"focus":"running"}"#, blames: "definition.focus: "),
+        start(#""definition":{"timer":"emom"}"#, blames: "definition.timer: "),
+    ]
+
+    private static let requests = [
+        RefusedPayload("userRequest", #""type":"savePlan","plan":{}"#, blames: "type: unknown request \"savePlan\""),
+        RefusedPayload("userRequest", #""type":"workouts","limit":0"#, blames: "limit: 1 to 100"),
+        RefusedPayload("userRequest", #""type":"workouts","limit":101"#, blames: "limit: 1 to 100"),
+        RefusedPayload("userRequest", #""type":"workouts","limit":1.5"#, blames: "limit: "),
+        RefusedPayload("userRequest", #""type":"workouts","limit":1e30"#, blames: "limit: "),
+        RefusedPayload("userRequest", #""type":"workouts","before":"now""#, blames: "before: "),
+        RefusedPayload("userRequest", #""type":"deleteWorkout""#, blames: "session: missing"),
+        RefusedPayload("userRequest", #""type":"deleteWorkout","session":"all""#, blames: "session: "),
+        RefusedPayload("userRequest", #""type":"setProfile""#, blames: "profile: missing"),
+        RefusedPayload("userRequest", #""type":"setProfile","profile":[]"#, blames: "profile: "),
+        profile(#""units":"nautical""#, blames: "profile.units: "),
+        profile(#""birthYear":"1980""#, blames: "profile.birthYear: "),
+        profile(#""sex":"m""#, blames: "profile.sex: "),
+        profile(#""weight":"80 kg""#, blames: "profile.weight: "),
+        profile(#""zones":[100,120,140,"160"]"#, blames: "profile.zones.Index 3: "),
+        profile(#""timeZone":"Mars/Base""#, blames: "profile: timeZone: not an IANA time zone", isTold: false),
+    ]
+
+    static let all = commands + requests
+}

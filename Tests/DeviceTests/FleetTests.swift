@@ -1,0 +1,152 @@
+import Bus
+import Foundation
+import Logging
+import ServiceKit
+import Synchronization
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Device
+
+/// A fleet on a broker in memory, with services of its own for each runner.
+@Suite struct FleetTests {
+    private let broker = InMemoryBroker()
+    private let clock = ManualClock()
+    private let device = Device("watch-3f9a")!
+
+    private func service(_ keys: [SessionKey], speed: Double = 10, duration: Int? = 30, _ written: Output)
+        -> FleetService
+    {
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: broker.client(),
+            clock: clock)
+        return FleetService(
+            context: context, terminal: written.terminal, keys: keys, device: device, seed: 7, rate: 2,
+            duration: duration, speed: speed)
+    }
+
+    private final class Output: Sendable {
+        private let lines = Mutex("")
+        var text: String { lines.withLock(\.self) }
+
+        var terminal: Terminal {
+            Terminal(
+                output: { [self] more in lines.withLock { $0 += more } },
+                status: { [self] more in lines.withLock { $0 += more } }, isInteractive: false)
+        }
+    }
+
+    /// Lets everybody work until the body is done; the clock goes as fast as somebody waits for it.
+    private func play(_ services: [FakeServices], _ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for services in services {
+                group.addTask {
+                    await services.run(broker.client())
+                    return false
+                }
+            }
+            group.addTask {
+                while !Task.isCancelled {
+                    try await clock.waitForSleepers()
+                    clock.advance(by: .milliseconds(50))
+                }
+                return false
+            }
+            group.addTask {
+                try await body()
+                return true
+            }
+            while let isDone = try await group.next(), !isDone {}
+            group.cancelAll()
+            while await group.nextResult() != nil {}
+        }
+    }
+
+    @Test func `each runner has a session whose workout holds all of its items`() async throws {
+        let keys = FleetService.keys(5)
+        let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
+        let written = Output()
+        let fleet = service(keys, written)
+        try await play(services) { try await fleet.run() }
+        #expect(keys.map { $0.user.description } == (1...5).map { "runner-000\($0)" })
+        for services in services {
+            #expect(services.items.count == 61)
+            let times = services.items.compactMap(\.time)
+            #expect(zip(times, times.dropFirst()).allSatisfy { $1.seconds(since: $0) == 0.5 })
+            #expect(services.commands.map(\.action.name) == ["start", "end"])
+        }
+        #expect(Set(services.map { $0.items[10][.heartRate] ?? 0 }).count > 1)
+        #expect(written.text.contains("5 sessions with 305 items are over"))
+        #expect(written.text.contains("items/s"))
+    }
+
+    @Test func `what is lost is sent again`() async throws {
+        let keys = FleetService.keys(3)
+        let faults = FakeServices.Faults(loseBatch: 3, loseReply: 2, workoutsLost: 1)
+        let services = keys.map { FakeServices(key: $0, device: device, clock: clock, faults: faults) }
+        let fleet = service(keys, Output())
+        try await play(services) { try await fleet.run() }
+        #expect(services.map(\.items.count) == [61, 61, 61])
+    }
+
+    @Test func `Ctrl-C ends every session, and the workouts are awaited`() async throws {
+        let keys = FleetService.keys(3)
+        let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
+        let written = Output()
+        let fleet = service(keys, speed: 1, duration: nil, written)
+        try await play(services) {
+            var loop = FleetLoop(service: fleet)
+            var ticks = 0
+            try await fleet.context.follow(loop.subscriptions) { event in
+                if case .tick = event { ticks += 1 }
+                if ticks == 200, case .tick = event, try await loop.handle(.stop) != nil { return () }
+                return try await loop.handle(event)
+            }
+        }
+        #expect(services.allSatisfy { $0.commands.last?.action.name == "end" })
+        #expect(written.text.contains("3 sessions"))
+    }
+
+    @Test func `Ctrl-C while runners are starting leaves out those who have not`() async throws {
+        let keys = FleetService.keys(200)
+        let services = FakeServices(key: keys[0], device: device, clock: clock)
+        let written = Output()
+        let fleet = service(keys, speed: 1, duration: nil, written)
+        try await play([services]) {
+            var loop = FleetLoop(service: fleet)
+            var isStopped = false
+            try await fleet.context.follow(loop.subscriptions) { event in
+                if !isStopped, case .tick = event {
+                    // In the first turn only the first runner begins.
+                    _ = try await loop.handle(event)
+                    isStopped = true
+                    return try await loop.handle(.stop)
+                }
+                return try await loop.handle(event)
+            }
+        }
+        #expect(services.commands.map(\.action.name) == ["start", "discard"])
+    }
+
+    @Test func `workouts that do not come in 10 s after Ctrl-C are told`() async throws {
+        let keys = FleetService.keys(2)
+        let services = keys.map { key in
+            FakeServices(
+                key: key, device: device, clock: clock, faults: .init(workoutsLost: key == keys[0] ? .max : 0))
+        }
+        let fleet = service(keys, speed: 1, duration: nil, Output())
+        let error = await #expect(throws: FleetStopped.self) {
+            try await play(services) {
+                var loop = FleetLoop(service: fleet)
+                var ticks = 0
+                try await fleet.context.follow(loop.subscriptions) { event in
+                    if case .tick = event { ticks += 1 }
+                    if ticks == 200, case .tick = event, try await loop.handle(.stop) != nil { return () }
+                    return try await loop.handle(event)
+                }
+            }
+        }
+        #expect(error?.description == "1 of 2 workouts did not come")
+    }
+}

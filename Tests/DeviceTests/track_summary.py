@@ -1,0 +1,39 @@
+"""Prints as JSON what ElementTree reads in a GPX or TCX file: the values the tests hold our own reader against."""
+
+import datetime
+import json
+import sys
+import xml.etree.ElementTree
+
+
+def local(element):
+    return element.tag.rsplit("}", 1)[-1]
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.strip().replace("Z", "+00:00")).timestamp()
+
+
+def point(element, distance):
+    values = {local(e): e.text for e in element.iter() if e.text and e.text.strip()}
+    rate = values.get("hr") or values.get("Value")
+    covered = values.get(distance)
+    return {
+        "time": seconds(values.get("time") or values["Time"]),
+        "distance": float(covered) if covered else None,
+        "heartRate": float(rate) if rate else None,
+    }
+
+
+def summary(path):
+    root = xml.etree.ElementTree.parse(path).getroot()
+    if local(root) == "gpx":
+        parts, name, distance = "trkseg", "trkpt", "distance"
+    else:
+        parts, name, distance = "Track", "Trackpoint", "DistanceMeters"
+    return [
+        [point(e, distance) for e in part if local(e) == name] for part in root.iter() if local(part) == parts
+    ]
+
+
+print(json.dumps(summary(sys.argv[1])))

@@ -1,0 +1,142 @@
+import Bus
+import FIT
+import MQTT
+import Workouts
+
+/// What an input is fed to. The order is that of the seeds: new ones go to the end.
+enum Target: CaseIterable {
+    case batch, commands, state, report, record, snapshot, ack, current, reply, announcement, topic, fit, url, names
+    case request, profile, progress
+
+    /// The clock of the services that read.
+    static let now = Timestamp(seconds: 1_800_000_000)
+
+    func read(_ bytes: [UInt8]) {
+        switch self {
+        case .batch: Self.readBatch(bytes)
+        case .commands: CommandSequence.run(bytes)
+        case .state: Self.readState(bytes)
+        case .report: Self.roundTrip(MetricsReport.self, bytes)
+        case .record: Self.roundTrip(WorkoutRecord.self, bytes)
+        case .snapshot:
+            guard let snapshot = try? MetricsSnapshot(bytes) else { return }
+            check(try? MetricsSnapshot(snapshot.payload), snapshot)
+        case .ack:
+            guard let ack = try? Ack(bytes) else { return }
+            check(try? Ack(ack.payload), ack)
+        case .current: Self.roundTrip(CurrentSession.self, bytes)
+        case .reply: Self.roundTrip(Reply.self, bytes)
+        case .announcement: Self.roundTrip(Announcement.self, bytes)
+        case .topic:
+            let name = String(decoding: bytes, as: UTF8.self)
+            if let topic = Topic(name) { check(topic.name, name) }
+        case .fit: Self.readFIT(bytes)
+        case .url: _ = try? MQTTURL(String(decoding: bytes, as: UTF8.self))
+        case .names: Self.readNames(String(decoding: bytes, as: UTF8.self))
+        case .request: Self.roundTrip(UserRequest.self, bytes)
+        case .profile: Self.roundTrip(UserProfile.self, bytes)
+        case .progress: Self.readProgress(bytes)
+        }
+    }
+
+    /// What was read is written and read again as the same value.
+    @discardableResult
+    static func roundTrip<Value: Codable & Equatable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {
+        guard let value = try? JSONCoding.decode(type, from: bytes) else { return nil }
+        check(try? JSONCoding.decode(type, from: JSONCoding.encode(value)), value)
+        return value
+    }
+
+    private static func readBatch(_ bytes: [UInt8]) {
+        let times = AcceptedTimes(now: now)
+        guard let batch = try? SampleBatch(bytes[...], accepting: times) else { return }
+        var again = try? SampleBatch(batch.payload[...], accepting: times)
+        again?.flaws = batch.flaws
+        check(again, batch)
+        let known = batch.items.compactMap(\.time).sorted()
+        var state = session(at: now).state(revision: 1)
+        compute(batch.items, laps: [], state)
+        if let first = known.first, let last = known.last {
+            state.segments = [Segment(start: first, end: known[known.count / 2]), Segment(start: last, end: nil)]
+        }
+        compute(batch.items, laps: [now], state)
+    }
+
+    private static func readState(_ bytes: [UInt8]) {
+        roundTrip(SessionState.self, bytes)
+        guard let state = try? SessionState(bytes) else { return }
+        let items = [state.segments.first?.start, state.laps.first, now].map { time in
+            var sample = Sample(time: time)
+            for quantity in Quantity.allCases { sample[quantity] = quantity.range.upperBound }
+            return sample
+        }
+        compute(items, laps: state.laps, state)
+    }
+
+    /// All that the aggregator makes of items and a state.
+    private static func compute(_ items: [Sample], laps: [Timestamp], _ state: SessionState) {
+        guard let watch = Device("watch"), let strap = Device("strap") else { return }
+        let middle = items.count / 2
+        let streams = [watch: Array(items[..<middle]), strap: Array(items[middle...])]
+        let counted = CountedItems(streams: streams, segments: state.segments)
+        let totals = counted.summary(laps: laps, units: state.units, physiology: Physiology(state))
+        roundTrip(MetricsSummary.self, JSONCoding.encode(totals))
+        let series = Series(counted)
+        for number in 0..<SeriesChunk.count(rows: series.times.count) {
+            _ = SeriesChunk.payload(series, number: number, revision: 1)
+        }
+        var live = LiveMetrics(physiology: Physiology(state), units: state.units)
+        for (device, samples) in streams { live.add(samples, from: device, segments: state.segments, now: now) }
+        let again = LiveMetrics(
+            streams: streams, segments: state.segments, physiology: Physiology(state), units: state.units, now: now,
+            shown: live)
+        for live in [live, again] {
+            let snapshot = live.snapshot(state, revision: 1, count: items.count, isSilent: false)
+            check(try? MetricsSnapshot(snapshot.payload), snapshot)
+        }
+    }
+
+    private static func readProgress(_ bytes: [UInt8]) {
+        guard let progress = try? MetricsProgress(bytes[...]), let newest = progress.newest else { return }
+        var session = session(at: now)
+        session.expire()
+        session.hearAgain(hasOther: true, newest: newest)
+        roundTrip(SessionState.self, JSONCoding.encode(session.state(revision: 1)))
+    }
+
+    /// A session that has just begun.
+    static func session(at time: Timestamp) -> Session {
+        guard let user = User("demo"), let id = SessionID("6f9619ff-8b86-4011-b42d-00c04fc964ff") else {
+            preconditionFailure("these are names")
+        }
+        var session = Session(
+            key: SessionKey(user, id), start: SessionStart(activity: .running, countdown: 0), at: time, now: now)
+        _ = session.advance(to: time)
+        return session
+    }
+
+    /// Checksums are made to match, so that what lies below them is reached.
+    private static func readFIT(_ bytes: [UInt8]) {
+        let body = bytes.prefix(100_000)
+        var file: [UInt8] = [14, 0x10, 0, 0]
+        for shift in [0, 8, 16, 24] { file.append(UInt8(truncatingIfNeeded: body.count >> shift)) }
+        file += Array(".FIT".utf8) + [0, 0] + body
+        let checksum = FITChecksum(file).value
+        file += [UInt8(truncatingIfNeeded: checksum), UInt8(truncatingIfNeeded: checksum >> 8)]
+        guard let read = try? FITFile(file), let activity = try? FITActivity(read) else { return }
+        for session in activity.sessions { _ = activity.activeSegments(of: session) }
+    }
+
+    private static func readNames(_ text: String) {
+        if let name = User(text) { check(name.description, text) }
+        if let name = Device(text) { check(name.description, text) }
+        if let name = SessionID(text) { check(name.description, text) }
+        if let name = StreamName(text) { check(name.description, text) }
+        if let shard = Shard(text) { check(shard.description, text) }
+    }
+}
+
+/// Two values that must be the same.
+func check<Value: Equatable>(_ actual: Value?, _ expected: Value, line: UInt = #line) {
+    precondition(actual == expected, "line \(line): \(String(describing: actual)) is not \(expected)")
+}

@@ -1,0 +1,108 @@
+import Bus
+import Foundation
+import TestSupport
+import Workouts
+
+/// What the design lets an account read and write, said without the words of the broker's rules.
+struct AccessRights {
+    enum Account: Hashable {
+        case user(User)
+        /// Of another account's user.
+        case viewer(User)
+        case service(String)
+        case operators, coach, simulator
+    }
+
+    static func mayRead(_ account: Account, _ topic: Topic) -> Bool {
+        switch (account, topic) {
+        case (.operators, _): true
+        case (.user(let name), .session(let key, _)): key.user == name
+        case (.user(let name), .user(let user, _)): user == name
+        case (.viewer(let name), .session(let key, let topic)): key.user == name && topic != .activityRegister
+        case (.viewer(let name), .user(let user, let topic)):
+            switch topic {
+            case .replies, .coachRequest, .coachReply: false
+            default: user == name
+            }
+        case (.coach, .user(_, let topic)): topic == .coachRequest
+        case (.simulator, .session): true
+        case (.simulator, .user(_, let topic)): topic != .coachRequest
+        case (.service("session-engine"), .session(_, let topic)):
+            switch topic {
+            case .command, .state, .workout, .metrics, .route, .summaryMetrics, .summaryRoute, .weather: true
+            default: false
+            }
+        case (.service("session-engine"), .user(_, let topic)):
+            switch topic {
+            case .current, .profile, .plans, .request, .coachReply: true
+            default: false
+            }
+        case (.service("session-engine"), .presence(service: "route-builder", _)): true
+        case (.service("metrics-aggregator"), .session(_, let topic)):
+            switch topic {
+            case .samples, .state, .route, .request, .summaryMetrics, .series: true
+            default: false
+            }
+        default: false
+        }
+    }
+
+    static func mayWrite(_ account: Account, _ topic: Topic) -> Bool {
+        switch (account, topic) {
+        case (.user(let name), .session(let key, let topic)): key.user == name && isSaid(topic)
+        case (.user(let name), .user(let user, let topic)): user == name && isSaid(topic)
+        case (.simulator, .session(_, let topic)): isSaid(topic)
+        case (.simulator, .user(_, let topic)): isSaid(topic)
+        case (.coach, .user(_, let topic)): topic == .coachReply
+        case (.service("session-engine"), .session(_, let topic)):
+            switch topic {
+            case .state, .workout, .announcements: true
+            default: false
+            }
+        case (.service("session-engine"), .user(_, let topic)):
+            switch topic {
+            case .current, .profile, .plans, .replies, .coachRequest: true
+            default: false
+            }
+        case (.service("metrics-aggregator"), .session(_, let topic)):
+            switch topic {
+            case .samplesAck, .metrics, .summaryMetrics, .series, .announcements: true
+            default: false
+            }
+        case (.service(let name), .presence(let service, _)), (.service(let name), .rejected(let service)):
+            service == name
+        default: false
+        }
+    }
+
+    /// Whether a person's device says this of its own session.
+    private static func isSaid(_ topic: SessionTopic) -> Bool {
+        switch topic {
+        case .command, .samples, .locations, .activityRegister, .exportResult, .request: true
+        default: false
+        }
+    }
+
+    private static func isSaid(_ topic: UserTopic) -> Bool { topic == .request || topic == .virtualRunRequest }
+
+    /// Every topic of the design, of each of these users and of services.
+    static func topics(of users: [User]) -> [Topic] {
+        let watch = Device("watch-1")!
+        let health = Target("healthkit")!
+        let run = RunID(UUID())
+        let sessionTopics: [SessionTopic] = [
+            .command, .state, .samples(watch), .samplesAck(watch), .locations(watch), .locationsAck(watch), .metrics,
+            .route, .weather, .announcements, .activityRegister, .activity, .summaryMetrics, .summaryRoute, .series(0),
+            .track(0), .request, .workout, .export(health), .exportResult(health),
+        ]
+        let userTopics: [UserTopic] = [
+            .current, .profile, .request, .plans, .replies(Client("phone-1")!), .coachRequest, .coachReply,
+            .virtualRunRequest, .virtualRun(run), .partner(run, User("partner")!), .virtualRunAnnouncements(run),
+        ]
+        let services = ["session-engine", "metrics-aggregator", "route-builder"]
+        return users.flatMap { user in
+            let key = SessionKey(user, SessionID(UUID()))
+            return sessionTopics.map { Topic.session(key, $0) } + userTopics.map { Topic.user(user, $0) }
+        } + services.flatMap { [.presence(service: $0, ProcessName("host-1")!), .rejected(service: $0)] }
+    }
+}

@@ -1,0 +1,122 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+/// Who may do what, held against a real broker with the real access rules and accounts made by the real commands.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct AccessTests {
+    @Test func `each account reads and writes exactly what the design lets it`() async throws {
+        let (anna, bob, coach) = (
+            try #require(User("anna")), try #require(User("bob")), try #require(User("annas-coach"))
+        )
+        let compose = try ComposeFolder()
+        let people = [
+            (try compose.addAccount("anna"), AccessRights.Account.user(anna), "anna"),
+            (try compose.addAccount("bob"), .user(bob), "bob"),
+            (try compose.addAccount("annas-coach", "--viewer-of", "anna"), .viewer(anna), "annas-coach"),
+        ]
+        try compose.needAccounts("_coach", "_simulator", "_everything")
+        let others: [(AccessRights.Account, String)] = [
+            (.operators, "_operator"), (.coach, "_coach"), (.simulator, "_simulator"),
+            (.service("session-engine"), "_session-engine"), (.service("metrics-aggregator"), "_metrics-aggregator"),
+        ]
+        // One account for the test itself, and for each account a topic that tells when it has seen all.
+        try compose.addRules("\nuser _everything\ntopic readwrite #\npattern read seen/%u\n")
+        let broker = try await compose.startBroker()
+        defer { broker.process.end(SIGTERM) }
+
+        let everything = AccountClient("_everything", try compose.password(of: "_everything"), port: broker.port)
+        let accounts =
+            people.map { ($0.1, AccountClient($0.2, $0.0, port: broker.port)) }
+            + (try others.map { ($0.0, AccountClient($0.1, try compose.password(of: $0.1), port: broker.port)) })
+        // The viewer's own name too: no account of that name is a user's.
+        let topics = AccessRights.topics(of: [anna, bob, coach])
+        let nobodys = [
+            "pacebus/v1/u/anna", "pacebus/v1/u/anna/unknown", "pacebus/v1/u/anna/current/more", "pacebus/v1/ff/anna",
+            "pacebus/v1/ff/anna/session/unknown", "pacebus/v1/ff/anna/session/samples/watch/more",
+            "pacebus/v2/ff/anna/session/command", "anna", "other",
+        ]
+
+        try await AccountClient.run([everything], subscribedTo: ["seen/nobody"]) {
+            for topic in topics { #expect(try await everything.mayPublish(topic.name, retain: true)) }
+            try await AccountClient.run(
+                accounts.map(\.1), subscribedTo: ["pacebus/#", "seen/#", "$SYS/broker/version"]
+            ) {
+                for topic in topics { #expect(try await everything.mayPublish(topic.name)) }
+                for (_, client) in accounts { #expect(try await everything.mayPublish("seen/\(client.account)")) }
+                for (rights, client) in accounts {
+                    let seen = "seen/\(client.account)"
+                    try #require(await eventually { client.live.contains(seen) }, "\(client.account)")
+                    let readable = Set(topics.filter { AccessRights.mayRead(rights, $0) }.map(\.name))
+                    differ(client.live.subtracting([seen]), readable, "\(client.account) reads")
+                    let system: Set<String> = rights == .operators ? ["$SYS/broker/version"] : []
+                    differ(client.retained, readable.union(system), "\(client.account) reads, retained,")
+                }
+                for (rights, client) in accounts {
+                    var written: Set<String> = []
+                    for topic in topics.map(\.name) + nobodys where try await client.mayPublish(topic) {
+                        written.insert(topic)
+                    }
+                    let writable = Set(topics.filter { AccessRights.mayWrite(rights, $0) }.map(\.name))
+                    differ(written, writable, "\(client.account) writes")
+                }
+            }
+        }
+    }
+
+    /// Reports what is in one set alone; the sets are long.
+    private func differ(_ found: Set<String>, _ expected: Set<String>, _ who: String) {
+        #expect(found.subtracting(expected).sorted() == [], "\(who) what it must not")
+        #expect(expected.subtracting(found).sorted() == [], "\(who) too little")
+    }
+
+    @Test func `a broker that runs knows a new account at once and throws out one that is removed, viewers too`()
+        async throws
+    {
+        let compose = try ComposeFolder()
+        let bob = try compose.addAccount("bob")
+        let broker = try await compose.startBroker()
+        defer { broker.process.end(SIGTERM) }
+        let trust = MQTTConfiguration.TLS(caFile: compose.folder.file("data/tls/ca.crt"))
+
+        let anna = AccountClient("anna", try compose.addAccount("anna"), port: broker.tlsPort, tls: trust)
+        let viewer = AccountClient("viewer", try compose.addAccount("viewer", "--viewer-of", "anna"), port: broker.port)
+        let other = AccountClient("bob", bob, port: broker.port)
+        try await AccountClient.run([anna, viewer, other], subscribedTo: ["pacebus/v1/#"]) {
+            let topic = "pacebus/v1/u/anna/request"
+            #expect(try await anna.mayPublish(topic))
+            #expect(await eventually { viewer.live == [topic] })
+            #expect(other.live == [])
+            #expect(try compose.run("user", "list") == "anna\nbob\nviewer, viewer of anna\n")
+            try compose.run("user", "remove", "anna")
+            #expect(await eventually { anna.disconnects > 0 && viewer.disconnects > 0 })
+            #expect(!anna.isConnected)
+            #expect(!viewer.isConnected)
+            #expect(other.disconnects == 0)
+            #expect(try compose.run("user", "list") == "bob\n")
+        }
+    }
+
+    @Test(arguments: [
+        ["add", "_engine"], ["add", "Anna"], ["add", "-anna"], ["add", "an/na"], ["add", "a+"], ["add", ""],
+        ["add", String(repeating: "a", count: 65)], ["add", "x\ny"], ["add", "bob"],
+        ["add", "x", "--viewer-of", "nobody"],
+        ["add", "x", "--viewer-of", "viewer"], ["add", "x", "--viewer-of", "_operator"], ["remove", "_operator"],
+        ["remove", "nobody"],
+    ])
+    func `an account that cannot be is refused, and nothing changes`(arguments: [String]) throws {
+        let compose = try ComposeFolder()
+        _ = try compose.addAccount("bob")
+        _ = try compose.addAccount("viewer", "--viewer-of", "bob")
+        let rules = try String(contentsOfFile: compose.folder.file("data/broker/access.conf"), encoding: .utf8)
+        let log = compose.folder.file("refused.log")
+        let status = try ChildProcess([compose.folder.file("compose/user")] + arguments, log: log).finish()
+        #expect(status == 1)
+        #expect(try String(contentsOfFile: log, encoding: .utf8).hasPrefix("compose/user: "))
+        #expect(try compose.run("user", "list") == "bob\nviewer, viewer of bob\n")
+        #expect(try String(contentsOfFile: compose.folder.file("data/broker/access.conf"), encoding: .utf8) == rules)
+    }
+}

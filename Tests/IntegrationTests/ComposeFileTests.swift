@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `compose.yaml`, as Python reads it: its form and what it says, which needs no container engine.
+private enum ComposeFile {
+    private static let python = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
+    static let compose = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../compose").standardizedFileURL
+    static let file = compose.appending(path: "compose.yaml").path(percentEncoded: false)
+    static let isUnreadable = (try? run(["-c", "import check_jsonschema, yaml"])) == nil
+
+    @discardableResult static func run(_ arguments: [String]) throws -> String {
+        let folder = try TemporaryFolder()
+        try ChildProcess.run([python] + arguments, log: folder.file("log"))
+        return try String(contentsOfFile: folder.file("log"), encoding: .utf8)
+    }
+
+    struct Document: Decodable {
+        struct Service: Decodable {
+            var user: String
+            var readOnly: Bool
+            var capDrop: [String]
+            var securityOpt: [String]
+            var image: String
+            var restart: String
+            var privileged: Bool?
+            var capAdd: [String]?
+            var ports: [String]?
+            var profiles: [String]?
+            var secrets: [String]?
+            var environment: [String: String]?
+            var healthcheck: Healthcheck?
+        }
+        struct Healthcheck: Decodable {
+            var test: [String]
+        }
+        struct Secret: Decodable {
+            var file: String
+        }
+        var services: [String: Service]
+        var secrets: [String: Secret]
+    }
+
+    static func read() throws -> Document {
+        let script = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)"
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return try decoder.decode(Document.self, from: Data(run(["-c", script, file]).utf8))
+    }
+}
+
+@Suite(.disabled(if: ComposeFile.isUnreadable, "PYTHON has no check-jsonschema and PyYAML"))
+struct ComposeFileTests {
+    @Test func `it is a compose file`() throws {
+        try ComposeFile.run(["-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", ComposeFile.file])
+    }
+
+    @Test func `it runs what compose/up runs`() throws {
+        let common = try String(contentsOf: ComposeFile.compose.appending(path: "common.sh"), encoding: .utf8)
+        let list = try #require(common.firstMatch(of: /\nservices=\((.*?)\)/)?.1)
+        let services = try ComposeFile.read().services.filter { $0.value.profiles == nil }
+        #expect(Set(services.keys) == Set(list.split(separator: " ").map(String.init) + ["broker"]))
+    }
+
+    @Test func `no container has more rights than it needs`() throws {
+        let document = try ComposeFile.read()
+        for (name, service) in document.services {
+            #expect(service.image == "pacebus", "\(name)")
+            #expect(service.user.hasPrefix("${PACEBUS_USER:?"), "\(name)")
+            #expect(service.readOnly, "\(name)")
+            #expect(service.capDrop == ["ALL"], "\(name)")
+            #expect(service.securityOpt == ["no-new-privileges:true"], "\(name)")
+            #expect(service.privileged == nil && service.capAdd == nil, "\(name)")
+            #expect((service.ports ?? []).allSatisfy { $0.hasPrefix("127.0.0.1:") }, "\(name)")
+        }
+    }
+
+    @Test func `each container has its own password alone, from a secret, and a health check`() throws {
+        let document = try ComposeFile.read()
+        for (name, service) in document.services where service.profiles == nil {
+            #expect(service.healthcheck?.test.first == "CMD", "\(name)")
+            guard name != "broker" else { continue }
+            #expect(service.secrets == ["_\(name)"])
+            #expect(document.secrets["_\(name)"]?.file == "../data/secrets/_\(name)")
+            #expect(service.environment?["MQTT_PASSWORD_FILE"] == "/run/secrets/_\(name)")
+            #expect(service.environment?["MQTT_URL"] == "mqtt://_\(name)@broker:1883")
+        }
+    }
+}

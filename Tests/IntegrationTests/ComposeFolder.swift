@@ -1,0 +1,95 @@
+import Foundation
+import MQTT
+import TestSupport
+
+/// An installation as `compose/up` has it, in a folder of its own: the repository's `compose`, its accounts, its broker.
+final class ComposeFolder: Sendable {
+    let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        let compose = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../compose")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("compose"), withDestinationPath: compose.standardizedFileURL.path)
+    }
+
+    /// Runs a command of the folder to its end; what it printed.
+    @discardableResult
+    func run(_ command: String, _ arguments: String...) throws -> String {
+        let log = folder.file("\(UUID().uuidString).log")
+        try ChildProcess.run([folder.file("compose/\(command)")] + arguments, log: log)
+        return try String(contentsOfFile: log, encoding: .utf8)
+    }
+
+    /// Makes a person's account; its password.
+    func addAccount(_ arguments: String...) throws -> Secret {
+        let log = folder.file("\(UUID().uuidString).log")
+        try ChildProcess.run([folder.file("compose/user"), "add"] + arguments, log: log)
+        let words = try String(contentsOfFile: log, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+        guard let title = words.firstIndex(of: "password"), words.indices.contains(title + 1),
+            let password = words[title...].first(where: { $0.count == 48 })
+        else { throw Failure(text: "compose/user showed no password") }
+        return Secret(String(password))
+    }
+
+    /// Makes accounts as `compose/up` makes those of services, with their passwords in files.
+    func needAccounts(_ names: String...) throws {
+        try script(names.map { "need_account \($0)" }.joined(separator: "\n"))
+    }
+
+    /// The password that stands in a file.
+    func password(of account: String) throws -> Secret {
+        Secret(try String(contentsOfFile: folder.file("data/secrets/\(account)"), encoding: .utf8))
+    }
+
+    /// Adds lines to the broker's access rules, until an account is made or removed.
+    func addRules(_ rules: String) throws {
+        let path = folder.file("data/broker/access.conf")
+        try folder.write(String(contentsOfFile: path, encoding: .utf8) + rules, to: "data/broker/access.conf")
+    }
+
+    /// A broker as `compose/up` has it, on free ports of loopback: plain, and over TLS.
+    struct Broker {
+        let process: ChildProcess
+        let port: UInt16
+        let tlsPort: UInt16
+    }
+
+    /// Starts the broker; it listens when this returns.
+    func startBroker() async throws -> Broker {
+        let lines = [
+            "mkdir -p data/log", "need_certificate 127.0.0.1", "trap 'stop 5 mosquitto' EXIT", "trap 'exit 0' TERM",
+            "port=$(free_port $((20000 + RANDOM % 10000)))", "tls_port=$(free_port $((port + 1)))",
+            "start_broker $port 127.0.0.1 $tls_port", "say \"$port $tls_port\" >data/ports.new",
+            "mv data/ports.new data/ports", "while is_running mosquitto; do sleep 0.1; done",
+        ]
+        let process = try ChildProcess(bash(lines), log: folder.file("broker.log"))
+        var ports: [UInt16] = []
+        let isListening = await eventually(within: .seconds(20)) {
+            let text = try? String(contentsOfFile: folder.file("data/ports"), encoding: .utf8)
+            ports = (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { UInt16($0) }
+            return ports.count == 2
+        }
+        guard isListening else {
+            let log = try? String(contentsOfFile: folder.file("broker.log"), encoding: .utf8)
+            throw Failure(text: "the broker does not listen: \(log ?? "")")
+        }
+        return Broker(process: process, port: ports[0], tlsPort: ports[1])
+    }
+
+    struct Failure: Error {
+        let text: String
+    }
+
+    private func script(_ line: String) throws {
+        try ChildProcess.run(
+            bash(["lock_accounts", "prepare_accounts", line, "write_access"]), log: folder.file("script.log"))
+    }
+
+    private func bash(_ lines: [String]) -> [String] {
+        let sources = ["common", "processes", "accounts", "certificates", "broker"]
+        let first =
+            ["set -euo pipefail", "cd \(folder.path)"] + sources.map { "source compose/\($0).sh" } + ["need_data"]
+        return ["bash", "-c", (first + lines).joined(separator: "\n")]
+    }
+}

@@ -1,0 +1,61 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// The device in Python that the README of `device` shows, against a real broker and the real services.
+@Suite struct PythonDeviceTests {
+    private static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
+
+    @Test(.timeLimit(.minutes(2)))
+    func `the README's device, killed on the way, brings its workout home`() async throws {
+        let folder = try TemporaryFolder()
+        guard (try? ChildProcess.run([Self.interpreter, "-c", "import paho.mqtt"], log: folder.file("log"))) != nil
+        else {
+            print("skipped: PYTHON names no interpreter that has paho-mqtt")
+            return
+        }
+        let script = try folder.write(try Self.script(), to: "device.py")
+        let key = SessionKey(try #require(User("ann")), SessionID(UUID()))
+        let device = try #require(Device("watch-3f9a"))
+        let items = 8
+
+        let installation = try await Installation()
+        let results = try await BusObserver.run(port: installation.broker.port) { observer in
+            func start() throws -> ChildProcess {
+                try ChildProcess(
+                    [
+                        "env", "-C", folder.path, Self.interpreter, script, "127.0.0.1", "\(installation.broker.port)",
+                        "\(key.user)", "\(key.session)", "\(device)", "\(items)",
+                    ], log: folder.file("device.log"))
+            }
+            let first = try start()
+            _ = try await observer.wait(for: Topic.session(key, .samplesAck(device)).name) { payload in
+                guard case .next(let number) = try? Ack(payload[...]) else { return false }
+                return number >= 2
+            }
+            first.end(SIGKILL)
+            let second = try start()
+            #expect(second.finish() == 0, "\(log(folder))")
+            return try await Results(key, device: "\(device)", items: items, from: observer)
+        }
+        #expect(results.workout.next == [StreamName(.samples, device): items])
+        #expect(results.workout.averageHeartRate == 120)
+        #expect(abs(try #require(results.workout.distance) - 2.8 * Double(items)) < 0.001)
+        #expect(log(folder).contains("22.4 m, average heart rate 120"))
+    }
+
+    private func log(_ folder: TemporaryFolder) -> String {
+        (try? String(contentsOfFile: folder.file("device.log"), encoding: .utf8)) ?? ""
+    }
+
+    /// The README's block of Python.
+    private static func script() throws -> String {
+        let readme = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Services/Device/README.md").standardized
+        let parts = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```")
+        let block = try #require(parts.first { $0.hasPrefix("python\n") })
+        return String(block.dropFirst("python\n".count))
+    }
+}

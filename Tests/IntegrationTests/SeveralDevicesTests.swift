@@ -1,0 +1,87 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// Three devices in one session: a watch, a strap that dies half-way, and a phone whose clock is ten minutes off and whose
+/// second half comes a day late.
+@Suite(.serialized, .disabled(if: isFaketimeMissing, "there is no faketime on the path"))
+struct SeveralDevicesTests {
+    private static let start = 1_700_000_000
+    private static let recordings: [String: [UInt8]] = [
+        "watch-1": FITFixture.workout(start: start, duration: 1_800, pauses: [600...700]),
+        "strap-1": FITFixture.workout(start: start, duration: 900, pauses: []),
+        "phone-1": FITFixture.workout(start: start + 600, duration: 1_700, pauses: []),
+    ]
+    private static let items = ["watch-1": 601 + 1_101, "strap-1": 901, "phone-1": 1_701]
+
+    private func files(_ folder: TemporaryFolder) throws -> [String: String] {
+        try Self.recordings.reduce(into: [:]) { files, recording in
+            files[recording.key] = folder.file("\(recording.key).fit")
+            try Data(recording.value).write(to: URL(filePath: folder.file("\(recording.key).fit")))
+        }
+    }
+
+    private func play(
+        _ device: String, _ installation: Installation, _ key: SessionKey, port: UInt16? = nil, speedUp: Double = 0
+    ) throws -> ChildProcess {
+        let file = try #require(try files(installation.folder)[device])
+        return try installation.replay(
+            file, key, device: device, port: port, speedUp: speedUp, joins: device != "watch-1")
+    }
+
+    /// One after the other, without faults.
+    private func calm(_ key: SessionKey) async throws -> Results {
+        let installation = try await Installation()
+        return try await BusObserver.run(port: installation.broker.port) { observer in
+            for device in ["watch-1", "strap-1", "phone-1"] {
+                #expect(try play(device, installation, key).finish() == 0, "\(installation.deviceLog)")
+            }
+            return try await Results(key, items: Self.items, from: observer)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5)))
+    func `three devices, faults and a half that comes a day late give the same bytes`() async throws {
+        var random = SeededRandom()
+        let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
+        let expected = try await calm(key)
+
+        let installation = try await Installation()
+        let link = try FaultyLink(to: installation.broker.port, random: SeededRandom(seed: random.next()))
+        defer { link.close() }
+        let late = Topic.session(key, .samplesAck(try #require(Device("phone-1")))).name
+        let actual = try await BusObserver.run(port: installation.broker.port) { observer in
+            let watch = try play("watch-1", installation, key, port: link.port, speedUp: 150)
+            let strap = try play("strap-1", installation, key, port: link.port, speedUp: 150)
+            let phone = try play("phone-1", installation, key, port: link.port, speedUp: 150)
+            _ = await eventually(within: .seconds(10)) { observer.count(late) >= 10 }
+            phone.end(SIGKILL)
+            for _ in 0..<5 {
+                for victim in ["session-engine", "metrics-aggregator", "mosquitto"].shuffled(using: &random) {
+                    let moment = link.packets + Int.random(in: 1...12, using: &random)
+                    _ = await eventually(within: .seconds(5)) { link.packets >= moment }
+                    if let service = Installation.Service(rawValue: victim) {
+                        try installation.kill(service)
+                    } else {
+                        installation.broker.kill()
+                        try await installation.broker.start()
+                    }
+                }
+            }
+            #expect(watch.finish() == 0, "\(installation.deviceLog)")
+            #expect(strap.finish() == 0, "\(installation.deviceLog)")
+
+            try installation.sleepForADay()
+            let again = try play("phone-1", installation, key, port: link.port)
+            #expect(again.finish() == 0, "\(installation.deviceLog)")
+            return try await Results(key, items: Self.items, from: observer)
+        }
+        #expect(actual.comparable == expected.comparable, "seed \(random.seed)")
+        #expect(actual.workout.activeDuration == 1_700)
+    }
+}
+
+private let isFaketimeMissing =
+    (try? ChildProcess.run(["faketime", "-f", "+1d", "true"], log: "/dev/null")) == nil

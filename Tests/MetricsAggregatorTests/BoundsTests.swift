@@ -1,0 +1,122 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import MetricsAggregator
+
+/// Bad and hostile input: counted, told at a limited rate, in bounded memory.
+struct BoundsTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_100))
+    private let script = Script()
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func items(_ range: Range<Int>) -> [Sample] {
+        range.map { number in
+            var sample = Sample(time: Timestamp(seconds: 1_700_000_000 + Double(number)))
+            sample[.heartRate] = 120
+            return sample
+        }
+    }
+
+    @Test func `ten thousand unknown sessions take bounded memory and keep nobody waiting`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage])
+        let payload = SampleBatch(first: 0, items: items(0..<60)).payload
+        let keys = (0..<10_000).map { SessionKey(User("user-\($0)")!, SessionID(UUID())) }
+        for round in 0..<2 {
+            for start in stride(from: 0, to: keys.count, by: 1_000) {
+                let messages = keys[start..<start + 1_000].map {
+                    Topic.session($0, .samples(Device("watch-1")!)).message(payload)
+                }
+                #expect(try await aggregator.deliver(messages).isEmpty, "round \(round)")
+            }
+        }
+        #expect(aggregator.loop.waitingRoom.bytes <= WaitingRoom.byteLimit)
+        #expect(aggregator.loop.waitingRoom.dropped > 0)
+        #expect(aggregator.loop.machine.sessions.count == 1)
+        #expect(aggregator.loop.unknown.count == 10_000)
+        let sent = try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
+        #expect(try sent.acks(script.key, "watch-1") == [.next(10)])
+        clock.advance(by: .seconds(61))
+        try await aggregator.tick()
+        #expect(aggregator.loop.waitingRoom.bytes == 0)
+        // Two rounds, and each message was either held for its minute or found no room.
+        #expect(aggregator.loop.waitingRoom.dropped == 20_000)
+    }
+
+    @Test func `the store is asked once for a session that it does not have`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let batch = script.batch("watch-1", 0, items(0..<10))
+        try await aggregator.deliver([batch])
+        // Somebody else writes it: a look would find it.
+        let record = JSONCoding.encode(SessionRecord(state: script.state))
+        let write = try #require(
+            aggregator.loop.write(script.key.session.shard, AggregatorStore.sessions, "\(script.key)", record))
+        _ = try await aggregator.store.commit([write])
+        try await aggregator.deliver([batch])
+        #expect(aggregator.loop.machine.sessions[script.key] == nil)
+        try await aggregator.deliver([script.stateMessage])
+        #expect(aggregator.loop.unknown.isEmpty)
+    }
+
+    @Test func `impossible payloads are counted and told at a limited rate, and nothing else changes`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<10))])
+        let items = Array(repeating: #"{"c":1700000000,"h":100}"#, count: 100_000).joined(separator: ",")
+        let nested = String(repeating: "[", count: 100_000)
+        let payloads = [
+            #"{"s":10,"x":[\#(items)]}"#, #"{"s":10,"x":\#(nested)"#, String(repeating: "x", count: 1_048_576),
+            #"{"s":1e300,"x":[{}]}"#, #"{"s":-1,"x":[{}]}"#, #"{"s":10,"x":[]}"#, "", "null",
+        ]
+        let topic = Topic.session(script.key, .samples(Device("watch-1")!))
+        var told = 0
+        for _ in 0..<100 {
+            told += try await aggregator.deliver(payloads.map { topic.message(Array($0.utf8)) }).count {
+                $0.topic == Topic.rejected(service: "metrics-aggregator").name
+            }
+        }
+        #expect(told == 100)
+        #expect(aggregator.loop.rejections.count == 800)
+        let text = aggregator.loop.context.metrics.render()
+        #expect(text.contains(#"pacebus_aggregator_rejected_total{reason="too_large"} 200"#))
+        #expect(aggregator.loop.machine.sessions[script.key]?.count == 10)
+    }
+
+    @Test func `metrics tell of items, messages, commits and sessions, each described`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<10)), script.batch("watch-1", 5, items(5..<30)),
+        ])
+        try await aggregator.tick()
+        let text = aggregator.loop.context.metrics.render()
+        for line in [
+            "pacebus_aggregator_items_total 30", "pacebus_aggregator_messages_total 3",
+            #"pacebus_aggregator_sessions{status="active"} 1"#, "pacebus_aggregator_commit_items_sum 30",
+            "pacebus_aggregator_ack_lag_seconds_count 1", "pacebus_aggregator_waiting_bytes 0",
+            "# HELP pacebus_aggregator_commit_seconds How long a commit took.",
+        ] {
+            #expect(text.contains(line + "\n"), "\(line)")
+        }
+    }
+
+    @Test func `it is ready only while the disk takes what comes`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage])
+        #expect(aggregator.loop.isWriting.isWriting)
+        aggregator.store.refuse(true)
+        try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
+        #expect(!aggregator.loop.isWriting.isWriting)
+        aggregator.store.refuse(false)
+        try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
+        #expect(aggregator.loop.isWriting.isWriting)
+    }
+}

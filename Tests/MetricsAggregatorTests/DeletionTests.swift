@@ -1,0 +1,115 @@
+import Bus
+import Foundation
+import MQTT
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import MetricsAggregator
+
+/// What happens to sessions that are deleted or canceled, and to what stood retained for long enough.
+struct DeletionTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_100))
+    private var script = Script()
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func items(_ range: Range<Int>) -> [Sample] {
+        range.map { number in
+            var sample = Sample(time: Timestamp(seconds: 1_700_000_000 + Double(number)))
+            sample[.distance] = 3
+            return sample
+        }
+    }
+
+    /// A session that is over, with its summary and series retained.
+    private mutating func finish(_ aggregator: inout Aggregator) async throws {
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        let end = Segment(start: script.state.segments[0].start, end: Timestamp(seconds: 1_700_000_599))
+        try await aggregator.deliver([script.change(.completed, [end])])
+        try await aggregator.tick()
+    }
+
+    private func chunks(_ aggregator: Aggregator) async throws -> Int {
+        try await aggregator.store.records(in: AggregatorStore.chunks, shards: [script.key.session.shard]).count
+    }
+
+    @Test mutating func `a deleted session is purged, its topics cleared and its items dropped`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await finish(&aggregator)
+        let last = script.stateMessage
+        #expect(try await chunks(aggregator) == 5)
+        let deleted = script.change(.deleted, script.state.segments)
+        try await aggregator.deliver([deleted])
+        let sent = try await aggregator.tick()
+        let retained: [SessionTopic] = [.metrics, .summaryMetrics, .series(0), .series(1)]
+        for topic in retained { #expect(sent.payloads(.session(script.key, topic)) == [[]], "\(topic)") }
+        #expect(try await chunks(aggregator) == 0)
+        let late = try await aggregator.deliver([script.batch("watch-1", 600, items(600..<610))])
+        #expect(try late.acks(script.key, "watch-1") == [.next(610)])
+        #expect(try await chunks(aggregator) == 0)
+
+        // Neither a restart nor an old state brings it back.
+        let records = try await aggregator.store.records(in: AggregatorStore.sessions, shards: Set(Shard.all))
+        #expect(records.count == 1)
+        #expect(!String(decoding: records[0].value, as: UTF8.self).contains("Running"))
+        let clock = clock
+        clock.advance(by: .seconds(100))
+        try await aggregator.tick()
+        #expect(aggregator.loop.machine.sessions[script.key] == nil)
+        let back = try await aggregator.deliver([last, script.batch("watch-9", 0, items(0..<10))])
+        #expect(try back.acks(script.key, "watch-9") == [.next(10)])
+        #expect(try await chunks(aggregator) == 0)
+        #expect(try await aggregator.tick().isEmpty)
+    }
+
+    @Test mutating func `while the disk refuses a deleted session is not forgotten`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await finish(&aggregator)
+        try await aggregator.deliver([script.change(.deleted, [])])
+        aggregator.store.refuse(true)
+        #expect(try await aggregator.tick().isEmpty)
+        aggregator.store.refuse(false)
+        #expect(try await aggregator.tick().payloads(.session(script.key, .summaryMetrics)) == [[]])
+        #expect(try await chunks(aggregator) == 0)
+    }
+
+    @Test mutating func `items of a canceled session are stored and acknowledged`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage])
+        try await aggregator.deliver([script.change(.canceled, script.state.segments)])
+        let sent = try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
+        #expect(try sent.acks(script.key, "watch-1") == [.next(10)])
+        #expect(try await chunks(aggregator) == 1)
+        #expect(try await aggregator.tick().payloads(.session(script.key, .metrics)).isEmpty)
+    }
+
+    @Test mutating func `retained topics are cleared 48 hours after their last revision, also over a restart`()
+        async throws
+    {
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        try await finish(&aggregator!)
+        clock.advance(by: .seconds(60))
+        _ = try await aggregator?.tick()
+        clock.advance(by: .seconds(47 * 3_600))
+        #expect(try await aggregator?.tick().payloads(.session(script.key, .summaryMetrics)).isEmpty == true)
+        aggregator = nil
+        var again = try await Aggregator(folder, clock: clock)
+        try await again.tick()
+        clock.advance(by: .seconds(2 * 3_600 + 60))
+        let sent = try await again.tick()
+        #expect(sent.payloads(.session(script.key, .summaryMetrics)) == [[]])
+        #expect(sent.payloads(.session(script.key, .metrics)) == [[]])
+        clock.advance(by: .seconds(3_600))
+        #expect(try await again.tick().isEmpty)
+
+        // What a broker brings back of it is cleared again.
+        let echo = Topic.session(script.key, .summaryMetrics).message(Array(#"{"revision":5}"#.utf8))
+        let cleared = try await again.deliver([echo])
+        #expect(cleared.payloads(.session(script.key, .summaryMetrics)) == [[]])
+    }
+}

@@ -1,0 +1,138 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import MetricsAggregator
+
+/// Several devices, late items and kilometres, through the service's loop.
+struct LiveSourcesTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_100))
+    private var script = Script()
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func items(_ range: Range<Int>, _ values: [Quantity: Double]) -> [Sample] {
+        range.map { number in
+            var sample = Sample(time: Timestamp(seconds: 1_700_000_000 + Double(number)))
+            for (quantity, value) in values { sample[quantity] = value }
+            return sample
+        }
+    }
+
+    private func snapshot(_ sent: [MQTTMessage]) throws -> MetricsSnapshot? {
+        try sent.payloads(.session(script.key, .metrics)).last.map { try MetricsSnapshot($0) }
+    }
+
+    private func announced(_ sent: [MQTTMessage]) throws -> [Announcement] {
+        try sent.payloads(.session(script.key, .announcements)).map {
+            try JSONCoding.decode(Announcement.self, from: $0)
+        }
+    }
+
+    @Test mutating func `what comes late counts after a while and overwrites nothing`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let watch = items(0..<20, [.heartRate: 140, .distance: 3]) + items(60..<100, [.heartRate: 145, .distance: 3])
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, watch)])
+        try await aggregator.tick()
+        clock.advance(by: .seconds(1))
+        let phone = items(0..<100, [.heartRate: 90, .distance: 2])
+        try await aggregator.deliver([script.batch("phone-1", 0, Array(phone[0..<50]))])
+        let early = try #require(try snapshot(try await aggregator.tick()))
+        #expect(early.heartRate == 145)
+        clock.advance(by: .seconds(1))
+        try await aggregator.deliver([script.batch("phone-1", 50, Array(phone[50..<100]))])
+        // The last fold is only a second old.
+        try await aggregator.tick()
+        clock.advance(by: .seconds(10))
+        let late = try #require(try snapshot(try await aggregator.tick()))
+        let closed = [Segment(start: script.state.segments[0].start, end: Timestamp(seconds: 1_700_000_099))]
+        let expected = CountedItems(
+            streams: [Device("watch-1")!: watch, Device("phone-1")!: phone], segments: closed
+        ).summary(laps: [], units: .metric)
+        #expect(late.distance == expected.distance)
+        #expect(late.averageHeartRate == expected.averageHeartRate)
+        #expect(late.heartRate == 145)
+    }
+
+    @Test mutating func `zones and an estimate of energy are in metrics and in the summary`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        var profile = Profile()
+        profile.maximumHeartRate = 200
+        profile.weight = 70
+        profile.birthYear = 1983
+        profile.sex = .male
+        script.state.profile = profile
+        try await aggregator.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<61, [.heartRate: 150])),
+        ])
+        let live = try #require(try snapshot(try await aggregator.tick()))
+        #expect(live.zones == [0, 0, 60, 0, 0])
+        #expect(live.energySource == "estimate")
+        let kcal = try #require(live.activeEnergy)
+        #expect(abs(kcal - 13.479) < 0.1)
+        let end = Timestamp(seconds: 1_700_000_060)
+        try await aggregator.deliver([
+            script.change(.saving, [Segment(start: script.state.segments[0].start, end: end)])
+        ])
+        let sent = try await aggregator.tick()
+        let report = try JSONCoding.decode(
+            MetricsReport.self, from: try #require(sent.payloads(.session(script.key, .summaryMetrics)).last))
+        #expect(report.totals.zones == [0, 0, 60, 0, 0])
+        #expect(report.totals.activeEnergy == kcal)
+        #expect(report.totals.energySource == "estimate")
+    }
+
+    @Test mutating func `a kilometre is announced once, also over a restart, and never when it is old`() async throws {
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        _ = try await aggregator?.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<99, [.distance: 10])),
+        ])
+        #expect(try announced(try await aggregator?.tick() ?? []).isEmpty)
+        _ = try await aggregator?.deliver([script.batch("watch-1", 99, items(99..<110, [.distance: 10]))])
+        let said = try announced(try await aggregator?.tick() ?? [])
+        #expect(said == [Announcement(.split, at: Timestamp(seconds: 1_700_000_099), number: 1, text: "Kilometer 1")])
+        #expect(try announced(try await aggregator?.tick() ?? []).isEmpty)
+        aggregator = nil
+        var again = try await Aggregator(folder, clock: clock)
+        try await again.deliver([script.stateMessage, script.batch("watch-1", 110, items(110..<120, [.distance: 10]))])
+        #expect(try announced(try await again.tick()).isEmpty)
+        // Another device's late items make everything anew.
+        try await again.deliver([script.batch("watch-2", 0, items(0..<5, [.distance: 10]))])
+        clock.advance(by: .seconds(20))
+        #expect(try announced(try await again.tick()).isEmpty)
+        // Half an hour later an offline stretch comes: what was done in it is no news.
+        clock.advance(by: .seconds(1_800))
+        try await again.deliver([script.batch("watch-1", 120, items(120..<320, [.distance: 10]))])
+        #expect(try announced(try await again.tick()).isEmpty)
+        let second = Int(clock.now.seconds) - 1_700_000_000
+        try await again.deliver([script.batch("watch-1", 320, items(second - 100..<second, [.distance: 10]))])
+        #expect(try announced(try await again.tick()).map(\.number) == [4])
+    }
+
+    @Test mutating func `after a restart items are acknowledged before the stored ones are folded`() async throws {
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        _ = try await aggregator?.deliver([script.stateMessage])
+        for first in stride(from: 0, to: 3_000, by: 1_000) {
+            _ = try await aggregator?.deliver([
+                script.batch("watch-1", first, items(first..<first + 1_000, [.distance: 1]))
+            ])
+        }
+        aggregator = nil
+        var again = try await Aggregator(folder, clock: clock)
+        let sent = try await again.deliver([script.batch("watch-1", 3_000, items(3_000..<3_010, [.distance: 1]))])
+        #expect(try sent.acks(script.key, "watch-1") == [.next(3_010)])
+        #expect(again.loop.machine.sessions[script.key]?.live == nil)
+        #expect(try snapshot(sent) == nil)
+        let live = try #require(try snapshot(try await again.tick()))
+        #expect(live.distance == 3_010)
+        #expect(live.count == 3_010)
+        let reused = try await again.deliver([script.batch("watch-1", 0, items(5..<6, [.distance: 1]))])
+        #expect(try reused.acks(script.key, "watch-1") == [.streamReused])
+    }
+}

@@ -1,0 +1,224 @@
+import Logging
+import MQTT
+import ServiceLifecycle
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+import Workouts
+
+@testable import ServiceKit
+
+@Suite(.timeLimit(.minutes(1))) struct ServeTests {
+    /// What a service under test has seen.
+    private final class Record: Sendable {
+        private let seen = Mutex<[String]>([])
+
+        var events: [String] { seen.withLock { $0 } }
+        var withoutTicks: [String] { events.filter { $0 != "tick" } }
+        var ticks: Int { events.count { $0 == "tick" } }
+
+        func note(_ event: ServiceEvent) {
+            let text =
+                switch event {
+                case .ownership(.gained(let shards, _)): "gained \(shards.count)"
+                case .ownership(.lost(let shards)): "lost \(shards.count)"
+                case .connected: "connected"
+                case .disconnected: "disconnected"
+                case .batch(let batch): "batch " + batch.messages.map(\.topic).joined(separator: " ")
+                case .tick: "tick"
+                }
+            seen.withLock { $0.append(text) }
+        }
+    }
+
+    /// A clock whose time of day can be set while time goes on.
+    private final class SettableClock: WallClock {
+        let passing = ManualClock()
+        private let offset = Mutex(Duration.zero)
+
+        var now: Timestamp { passing.now.advanced(by: offset.withLock { $0 }) }
+        var minimumResolution: Duration { .microseconds(1) }
+
+        func set(by duration: Duration) {
+            offset.withLock { $0 += duration }
+        }
+
+        func wait(for duration: Duration) async throws {
+            try await passing.wait(for: duration)
+        }
+
+        func sleep(until deadline: Timestamp, tolerance: Duration?) async throws {
+            while now < deadline { try await passing.wait(for: now.duration(to: deadline)) }
+        }
+    }
+
+    /// Tells when reading is to stop.
+    private final class WatchedBus: MessageBus {
+        private let bus: InMemoryBus
+        private let stopped = Mutex(false)
+
+        init(_ bus: InMemoryBus) {
+            self.bus = bus
+        }
+
+        var hasStopped: Bool { stopped.withLock { $0 } }
+
+        func withSubscriptions<R: Sendable>(
+            _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
+        ) async throws -> R { try await bus.withSubscriptions(subscriptions, body) }
+
+        func publish(_ message: MQTTMessage) async throws(MQTTError) { try await bus.publish(message) }
+
+        func send(_ messages: [MQTTMessage]) async throws(MQTTError) { try await bus.send(messages) }
+
+        func stopReading() {
+            bus.stopReading()
+            stopped.withLock { $0 = true }
+        }
+    }
+
+    /// Runs `serve` as a service while `body` runs, then shuts it down gracefully and waits for its end.
+    private func withServing(
+        _ bus: any MessageBus, clock: any WallClock, _ body: (Record, ServiceGroup) async throws -> Void,
+        handle: @escaping @Sendable (ServiceEvent) async throws -> Void = { event in
+            if case .batch(let batch) = event { batch.acknowledge() }
+        }
+    ) async throws -> Record {
+        let folder = try TemporaryFolder()
+        let store = try SQLiteStore(
+            path: folder.file("test.sqlite"), schema: StoreSchema(service: "test", steps: [[]]), shards: Set(Shard.all))
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "test"), logger: Self.silent, bus: bus, clock: clock)
+        let record = Record()
+        let service = Serving {
+            try await context.serve(
+                store: store,
+                subscriptions: { shards in
+                    shards.isEmpty ? [] : [MQTTSubscription(filter: "in/+", qos: .atLeastOnce)]
+                }
+            ) { event in
+                record.note(event)
+                try await handle(event)
+            }
+        }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)],
+                logger: Self.silent))
+        async let ended: Void = group.run()
+        do {
+            try await body(record, group)
+            await group.triggerGracefulShutdown()
+            try await ended
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        return record
+    }
+
+    private struct Serving: Service {
+        let body: @Sendable () async throws -> Void
+
+        func run() async throws { try await body() }
+    }
+
+    private struct NotInTime: Error {}
+
+    private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private func expectEventually(_ condition: () -> Bool) async throws {
+        guard await eventually({ condition() }) else { throw NotInTime() }
+    }
+
+    private func message(_ topic: String) -> MQTTMessage {
+        MQTTMessage(topic: topic, payload: [1], qos: .atLeastOnce)
+    }
+
+    @Test func `what is owned comes first, then connections and batches as the bus has them`() async throws {
+        let broker = InMemoryBroker()
+        let bus = broker.client()
+        _ = try await withServing(bus, clock: ManualClock()) { record, _ in
+            try await expectEventually { record.events.count == 2 }
+            try await broker.client().send([message("in/1")])
+            try await expectEventually { record.events.count == 3 }
+            bus.cut()
+            bus.connect()
+            try await expectEventually { record.events.count == 5 }
+            #expect(
+                record.events == [
+                    "gained \(Shard.all.count)", "connected", "batch in/1", "disconnected", "connected",
+                ])
+        }
+    }
+
+    @Test func `ticks come a tenth of a second apart, one at a time`() async throws {
+        let clock = ManualClock()
+        _ = try await withServing(InMemoryBroker().client(), clock: clock) { record, _ in
+            for tick in 0..<5 {
+                try await clock.waitForSleepers()
+                #expect(record.ticks == tick)
+                clock.advance(by: .milliseconds(99))
+                #expect(clock.sleeperCount == 1)
+                clock.advance(by: .milliseconds(1))
+                try await expectEventually { record.ticks == tick + 1 }
+            }
+            try await clock.waitForSleepers()
+            // A machine that slept does not make up for what it missed.
+            clock.advance(by: .seconds(3_600))
+            try await clock.waitForSleepers()
+            try await expectEventually { record.ticks == 6 }
+        }
+    }
+
+    @Test(arguments: [-3_600, 3_600])
+    func `a time of day set by an hour neither stops the ticks nor adds any`(seconds: Int) async throws {
+        let clock = SettableClock()
+        _ = try await withServing(InMemoryBroker().client(), clock: clock) { record, _ in
+            for tick in 0..<6 {
+                try await clock.passing.waitForSleepers()
+                if tick == 3 { clock.set(by: .seconds(seconds)) }
+                #expect(record.ticks == tick)
+                clock.passing.advance(by: .milliseconds(100))
+                try await expectEventually { record.ticks == tick + 1 }
+            }
+        }
+    }
+
+    @Test func `graceful shutdown stops reading, handles what was read and returns`() async throws {
+        let broker = InMemoryBroker()
+        let bus = WatchedBus(broker.client())
+        let acknowledging = Mutex<MQTTBatch?>(nil)
+        let record = try await withServing(bus, clock: ManualClock()) { record, group in
+            let other = broker.client()
+            try await expectEventually { record.events.count == 2 }
+            try await other.send([message("in/1")])
+            try await expectEventually { record.events.count == 3 }
+            try await other.send([message("in/2")])
+            await group.triggerGracefulShutdown()
+            try await expectEventually { bus.hasStopped }
+            try await other.send([message("in/3")])
+            acknowledging.withLock { $0.take() }?.acknowledge()
+        } handle: { event in
+            guard case .batch(let batch) = event else { return }
+            if batch.messages[0].topic == "in/1" {
+                acknowledging.withLock { $0 = batch }
+            } else {
+                batch.acknowledge()
+            }
+        }
+        #expect(record.withoutTicks.suffix(2) == ["batch in/1", "batch in/2"])
+    }
+
+    @Test func `what a handler throws ends it`() async throws {
+        struct Refused: Error {}
+        await #expect(throws: Refused.self) {
+            _ = try await withServing(InMemoryBroker().client(), clock: ManualClock()) { record, _ in
+                try await expectEventually { record.events.count == 2 }
+            } handle: { event in
+                if case .connected = event { throw Refused() }
+            }
+        }
+    }
+}

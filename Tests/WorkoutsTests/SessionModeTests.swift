@@ -1,0 +1,91 @@
+import Testing
+import Workouts
+
+@Suite struct SessionModeTests {
+    private func begin(
+        _ mode: Mode? = .watch, permissions: Permissions? = nil, countdown: Double = 0, at: Double = 0
+    ) -> Session {
+        var start = SessionStart(activity: .running, mode: mode, countdown: countdown)
+        start.permissions = permissions
+        let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
+        return Session(key: key, start: start, at: year2026 + at, now: year2026)
+    }
+
+    @Test func `without a watch within ten seconds the phone goes on alone, under a banner`() {
+        var session = begin()
+        #expect(session.mode == .watch && session.deadline == year2026 + 10)
+        let isEarly = session.advance(to: year2026 + 9.999)
+        #expect(!isEarly && session.mode == .watch)
+        let isLate = session.advance(to: year2026 + 10)
+        #expect(isLate && session.mode == .phone && session.banner == .liveMetricsUnavailable)
+        #expect(session.deadline == nil)
+    }
+
+    @Test func `the patience for a watch may end before a long countdown does`() {
+        var session = begin(countdown: 60)
+        #expect(session.deadline == year2026 + 10)
+        _ = session.advance(to: year2026 + 10)
+        #expect(session.statusName == .preparing && session.mode == .phone)
+        #expect(session.deadline == year2026 + 60)
+        _ = session.advance(to: year2026 + 60)
+        #expect(session.statusName == .active && session.deadline == nil)
+    }
+
+    @Test func `a watch that reports ready keeps watch mode`() throws {
+        var session = begin()
+        try session.apply(.deviceReady(Device("watch-1")!), at: year2026 + 9)
+        #expect(session.deadline == nil)
+        let hasChanged = session.advance(to: year2026 + 100)
+        #expect(!hasChanged && session.mode == .watch && session.banner == nil)
+    }
+
+    @Test func `a watch that comes late takes over, and the banner goes`() throws {
+        var session = begin()
+        _ = session.advance(to: year2026 + 10)
+        try session.apply(.deviceReady(Device("watch-1")!), at: year2026 + 20)
+        #expect(session.mode == .watch && session.banner == nil)
+    }
+
+    @Test(arguments: ["phone-1", "strap", "watches"]) func `no other device makes watch mode`(name: String) throws {
+        var session = begin(.phone)
+        let before = session
+        let device = try #require(Device(name))
+        let refusal = #expect(throws: Refusal.self) { try session.apply(.deviceReady(device), at: year2026 + 1) }
+        #expect(refusal?.code == "invalid_command" && refusal?.message.hasPrefix("device: ") == true)
+        #expect(session == before)
+    }
+
+    @Test(arguments: [(false, true), (true, false), (false, false)])
+    func `without both permissions no watch is awaited`(heartRate: Bool, workouts: Bool) {
+        let session = begin(permissions: Permissions(heartRate: heartRate, workouts: workouts))
+        #expect(session.mode == .phone && session.banner == .liveMetricsUnavailable)
+        #expect(session.deadline == nil)
+    }
+
+    @Test func `with both permissions a watch is awaited`() {
+        #expect(begin(permissions: Permissions(heartRate: true, workouts: true)).deadline == year2026 + 10)
+    }
+
+    @Test func `the first item of any device takes the banner away for good`() {
+        var shown = begin()
+        _ = shown.advance(to: year2026 + 10)
+        shown.receiveFirstItem()
+        #expect(shown.banner == nil && shown.mode == .phone)
+        var early = begin()
+        early.receiveFirstItem()
+        _ = early.advance(to: year2026 + 10)
+        #expect(early.banner == nil && early.mode == .phone)
+    }
+
+    @Test(arguments: [-61.0, 61]) func `a start off the clock awaits no watch`(at: Double) {
+        let session = begin(at: at)
+        #expect(session.mode == .watch && session.banner == nil && session.deadline == nil)
+    }
+
+    @Test func `phone mode has no banner and awaits none`() {
+        for mode in [nil, Mode.phone] {
+            let session = begin(mode)
+            #expect(session.mode == .phone && session.banner == nil && session.deadline == nil)
+        }
+    }
+}

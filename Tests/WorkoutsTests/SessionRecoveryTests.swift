@@ -1,0 +1,77 @@
+import Testing
+import Workouts
+
+@Suite struct SessionRecoveryTests {
+    private func begin(_ countdown: Double = 0) -> Session {
+        let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
+        let start = SessionStart(activity: .running, countdown: countdown)
+        return Session(key: key, start: start, at: year2026, now: year2026)
+    }
+
+    @Test func `an expired session keeps its segment open, and goes on where it was when it is heard of again`() {
+        let before = begin()
+        var session = before
+        session.expire()
+        #expect(session.statusName == .canceled)
+        #expect(session.state(revision: 1).endReason == "expired")
+        #expect(session.segments == [segment(0, nil)])
+        session.hearAgain(hasOther: false, newest: year2026 + 50)
+        #expect(session == before)
+    }
+
+    @Test(arguments: [(50, 50), (-5, 0), (nil, 0)] as [(Double?, Double)])
+    func `heard of again beside another one it is saved as it ended with its last item`(newest: Double?, end: Double) {
+        var session = begin()
+        session.expire()
+        session.hearAgain(hasOther: true, newest: newest.map { year2026 + $0 })
+        #expect(session.statusName == .saving)
+        #expect(session.segments == [segment(0, end)])
+        #expect(session.endedAt == year2026 + end)
+    }
+
+    @Test func `a discarded session is not brought back by being heard of`() throws {
+        var session = begin()
+        try session.apply(.discard, at: year2026 + 10)
+        let discarded = session
+        session.hearAgain(hasOther: false, newest: year2026 + 50)
+        #expect(session == discarded)
+    }
+
+    @Test func `recovering saves what was discarded, the clock stopping at the last item`() throws {
+        var session = begin()
+        try session.apply(.discard, at: year2026 + 10)
+        try session.apply(.recover, at: year2026 + 99, newest: year2026 + 8)
+        #expect(session.statusName == .saving)
+        #expect(session.segments == [segment(0, 8)])
+        #expect(session.endedAt == year2026 + 8)
+    }
+
+    @Test(arguments: [SessionAction.pause, .suspend])
+    func `recovered while the clock stood it ended as the clock stopped`(action: SessionAction) throws {
+        var session = begin()
+        try session.apply(action, at: year2026 + 10)
+        session.expire()
+        try session.apply(.recover, at: year2026 + 99, newest: year2026 + 50)
+        #expect(session.segments == [segment(0, 10)])
+        #expect(session.endedAt == year2026 + 10)
+    }
+
+    @Test func `of a deleted session nothing that was recorded is left`() throws {
+        var session = begin()
+        try session.apply(.lap, at: year2026 + 5)
+        try session.apply(.end(streams: [StreamName("samples/watch-1")!: 5]), at: year2026 + 10)
+        session.delete()
+        let state = session.state(revision: 1)
+        #expect(state.status == .deleted)
+        #expect(state.segments.isEmpty && state.laps.isEmpty && state.streams.isEmpty)
+        #expect(state.startedAt == nil && state.endedAt == nil && state.endReason == nil)
+    }
+
+    @Test func `what is over does not expire`() throws {
+        var session = begin()
+        try session.apply(.end(streams: [:]), at: year2026 + 10)
+        let saving = session
+        session.expire()
+        #expect(session == saving)
+    }
+}
