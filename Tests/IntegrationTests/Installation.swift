@@ -12,7 +12,6 @@ final class Installation {
     let broker: Mosquitto
     let folder: TemporaryFolder
     private let stores: String
-    private var isDayLater = false
     private var processes: [Service: ChildProcess] = [:]
 
     /// - Parameter stores: where the stores lie; in the installation's own folder unless a test says otherwise.
@@ -29,9 +28,8 @@ final class Installation {
     }
 
     private func start(_ service: Service) throws {
-        let later = isDayLater ? ["faketime", "-f", "+1d"] : []
         processes[service] = try Self.run(
-            service.rawValue, prefix: later,
+            service.rawValue,
             [
                 "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
                 "sqlite:\(stores)/\(service.rawValue).sqlite",
@@ -44,27 +42,14 @@ final class Installation {
         try start(service)
     }
 
-    /// Ends the services in order and starts them with a clock that is a day ahead, as if they had slept that long.
-    func sleepForADay() throws {
-        isDayLater = true
-        for service in Service.allCases {
-            processes[service]?.end(SIGTERM)
-            try start(service)
-        }
-    }
-
     /// What a process printed.
     func log(_ service: Service) -> String { folder.file("\(service.rawValue).log") }
 
     /// Starts one of the package's executables.
-    ///
-    /// - Parameter prefix: a command that starts it.
-    static func run(
-        _ name: String, prefix: [String] = [], _ arguments: [String], log: String
-    ) throws -> ChildProcess {
+    static func run(_ name: String, _ arguments: [String], log: String) throws -> ChildProcess {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let executable = URL(filePath: tests).deletingLastPathComponent().appending(path: name).path
-        return try ChildProcess(prefix + [executable] + arguments, log: log)
+        return try ChildProcess([executable] + arguments, log: log)
     }
 
     /// A device that plays a recording into a session, through the given port of the broker or of a link to it.

@@ -45,13 +45,9 @@ private struct Broken: Error, CustomStringConvertible {
                 [Scripted { print("done") }]
             }
         }
-        // The client may complain of the absent broker below; nothing else is said at `info`.
+        // The client may complain of the absent broker; to whoever started it nothing is said at `info`.
         let lines = Self.text(result.standardErrorContent).split(separator: "\n").filter { $0.contains(" info ") }
-        let line = try #require(lines.first)
-        #expect(lines.count == 1)
-        #expect(line.contains(" info device: starting broker=mqtt://ann@127.0.0.1:1 instance="))
-        #expect(line.contains(" version=0.1.0"))
-        #expect(!line.contains("store="))
+        #expect(lines.isEmpty)
     }
 
     @Test(arguments: [SIGTERM, SIGINT]) func `a signal drains the services`(signal: Int32) async throws {
