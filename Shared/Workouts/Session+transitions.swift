@@ -91,6 +91,11 @@ extension Session {
     /// All that was recorded goes; that it was stays.
     package mutating func delete() {
         status = .deleted
+        name = activity.defaultName(environment)
+        timeZone = nil
+        profile = nil
+        permissions = nil
+        place = nil
         closedSegments = []
         laps = []
         streams = [:]
@@ -108,7 +113,8 @@ extension Session {
     private mutating func save(_ unfinished: Unfinished, newest: Timestamp?) {
         var endedAt = closedSegments.last?.end ?? lastTransition
         if case .active(let since) = unfinished {
-            endedAt = max(since, newest ?? since)
+            // No earlier than the last lap, which is somebody's word that it went on until then.
+            endedAt = max(since, newest ?? since, laps.last ?? since)
             close(since, endedAt)
         }
         status = .saving(endedAt: endedAt)

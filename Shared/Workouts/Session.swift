@@ -45,12 +45,12 @@ package struct Session: Codable, Equatable, Sendable {
     package let key: SessionKey
     package let activity: Activity
     package let environment: Environment
-    package let name: String
+    package internal(set) var name: String
     package let units: Units
-    package let timeZone: String?
-    package let profile: Profile?
-    package let permissions: Permissions?
-    package let place: Place?
+    package internal(set) var timeZone: String?
+    package internal(set) var profile: Profile?
+    package internal(set) var permissions: Permissions?
+    package internal(set) var place: Place?
     /// When it was over already as it was begun: a session recorded without a connection.
     package let endAt: Timestamp?
     package internal(set) var mode: Mode

@@ -119,11 +119,17 @@ struct UserTests {
 
     @Test func `deleted workouts are gone, and that they were is told`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
+        var profile = Profile()
+        profile.weight = 70
+        _ = try await engine?.deliver([request(.setProfile(profile))])
         let keys = [try await work(&engine!, at: 0), try await work(&engine!, at: 1_000)]
+        #expect(engine?.session(keys[0])?.profile == profile)
         let sent = try await engine?.deliver([request(.deleteWorkout(keys[0].session))]) ?? []
         #expect(sent.replies.map(\.ok) == [true])
         let state = try #require(sent.first { $0.topic == Topic.session(keys[0], .state).name })
-        #expect(try JSONCoding.decode(SessionState.self, from: state.payload).status == .deleted)
+        let told = try JSONCoding.decode(SessionState.self, from: state.payload)
+        #expect(told.status == .deleted)
+        #expect(told.profile == nil && told.segments.isEmpty)
         #expect(sent.contains { $0.topic == Topic.session(keys[0], .workout).name && $0.payload.isEmpty })
         let unknown = try await engine?.deliver([request(.deleteWorkout(SessionID(UUID())))]).replies
         #expect(unknown?.map(\.error?.code) == ["session_not_found"])
