@@ -31,12 +31,12 @@ extension AggregatorLoop {
         do throws(StoreError) {
             let report = try await store.commit(writes)
             metrics.commit(items: items, took: ContinuousClock.now - begun)
-            if isWriting.note(true) { context.logger.notice("the store takes writes again") }
+            if health.note(true) { context.logger.notice("the store takes writes again") }
             lose(report.lostShards)
             return true
         } catch {
             // Once, for it goes on many times a second until somebody makes room.
-            if isWriting.note(false) {
+            if health.note(false) {
                 context.logger.error(
                     "items not saved, devices will send them again", metadata: [LogKey.error: "\(error)"])
             }

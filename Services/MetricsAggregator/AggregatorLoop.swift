@@ -11,7 +11,7 @@ struct AggregatorLoop {
     let store: any Store
     let metrics: AggregatorMetrics
     /// Whether the disk took the last commit.
-    let isWriting: WritingState
+    let health: StoreHealth
     var machine = AggregatorMachine()
     var epochs: [Shard: Epoch] = [:]
     var waitingRoom = WaitingRoom()
@@ -29,10 +29,10 @@ struct AggregatorLoop {
     var floors: [Shard: Int64] = [:]
     private var topics: [String: Topic] = [:]
 
-    init(context: ServiceContext, store: any Store, isWriting: WritingState = WritingState()) {
+    init(context: ServiceContext, store: any Store, health: StoreHealth = StoreHealth()) {
         self.context = context
         self.store = store
-        self.isWriting = isWriting
+        self.health = health
         metrics = AggregatorMetrics(context.metrics)
     }
 

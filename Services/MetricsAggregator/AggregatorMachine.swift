@@ -5,7 +5,7 @@ import Workouts
 
 /// The sessions that are in memory and what items, states and time do to them.
 ///
-/// A value: it reads no clock and performs nothing. Items that were taken count only once their commit is confirmed.
+/// It reads no clock and performs nothing; its sessions are objects, so that a message copies none. Items that were taken count only once their commit is confirmed.
 struct AggregatorMachine {
     /// Live metrics of a session at most this often, in seconds.
     static let metricsInterval = 1.0

@@ -1,6 +1,5 @@
 import Metrics
 import ServiceKit
-import Synchronization
 import Workouts
 
 /// What operators see of the service, counted once for each batch.
@@ -75,16 +74,4 @@ struct AggregatorMetrics {
         prefix + "waiting_bytes": "What waits for the state of its session, in bytes.",
         prefix + "waiting_dropped": "Messages that waited in vain or found no room since the start.",
     ]
-}
-
-/// Whether the disk took the last commit: what `/readyz` asks.
-final class WritingState: Sendable {
-    private let state = Atomic(true)
-
-    var isWriting: Bool { state.load(ordering: .relaxed) }
-
-    /// Takes note of a commit and returns whether the one before went otherwise.
-    func note(_ success: Bool) -> Bool {
-        state.exchange(success, ordering: .relaxed) != success
-    }
 }

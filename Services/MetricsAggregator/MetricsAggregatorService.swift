@@ -11,9 +11,9 @@ struct MetricsAggregatorService: Service {
     let store: any Store
 
     func run() async throws {
-        let isWriting = WritingState()
-        context.readiness.add("store") { isWriting.isWriting }
-        var loop = AggregatorLoop(context: context, store: store, isWriting: isWriting)
+        let health = StoreHealth()
+        context.readiness.add("store") { health.isWriting }
+        var loop = AggregatorLoop(context: context, store: store, health: health)
         try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
             try await loop.handle(event)
         }

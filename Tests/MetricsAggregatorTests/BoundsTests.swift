@@ -111,12 +111,12 @@ struct BoundsTests {
     @Test func `it is ready only while the disk takes what comes`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage])
-        #expect(aggregator.loop.isWriting.isWriting)
+        #expect(aggregator.loop.health.isWriting)
         aggregator.store.refuse(true)
         try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
-        #expect(!aggregator.loop.isWriting.isWriting)
+        #expect(!aggregator.loop.health.isWriting)
         aggregator.store.refuse(false)
         try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
-        #expect(aggregator.loop.isWriting.isWriting)
+        #expect(aggregator.loop.health.isWriting)
     }
 }
