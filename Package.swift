@@ -11,14 +11,18 @@ let settings: [SwiftSetting] = [
 ]
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 
 /// A module of the common library.
@@ -48,6 +52,8 @@ let package = Package(
     products: [
         .executable(name: "session-engine", targets: ["SessionEngine"]),
         .executable(name: "metrics-aggregator", targets: ["MetricsAggregator"]),
+        .executable(name: "route-builder", targets: ["RouteBuilder"]),
+        .executable(name: "weather-fetcher", targets: ["WeatherFetcher"]),
         .executable(name: "device", targets: ["Device"]),
     ],
     dependencies: [
@@ -56,9 +62,12 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
     ],
     targets: [
         .systemLibrary(
@@ -74,13 +83,16 @@ let package = Package(
                 "Bus", "MQTT", "Storage", "Workouts", argumentParser, asyncAlgorithms, coreMetrics, hummingbird,
                 lifecycle, unixSignals, logging, metrics,
             ]),
+        shared("Streams", ["Bus", "MQTT", "ServiceKit", "Storage", "Workouts", lifecycle, logging, metrics]),
         shared("FIT"),
         shared(
             "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Workouts", "ServiceKit", logging, lifecycle],
             exclude: ["fit_summary.py"]),
 
         service("SessionEngine", ["Storage", asyncAlgorithms]),
-        service("MetricsAggregator", ["Storage", asyncAlgorithms]),
+        service("MetricsAggregator", ["Streams"]),
+        service("RouteBuilder", ["Streams"]),
+        service("WeatherFetcher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1]),
         service("Device", ["FIT", asyncAlgorithms, collections]),
 
         tests("MQTT", ["MQTT", logging, lifecycle]),
@@ -92,7 +104,15 @@ let package = Package(
             ["ServiceKit", "Bus", "MQTT", "Storage", "Workouts", argumentParser, coreMetrics, lifecycle, logging]),
         tests("FIT", ["FIT"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
-        tests("MetricsAggregator", ["MetricsAggregator", "Bus", "MQTT", "Storage", "Workouts", logging]),
+        tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
+        tests("MetricsAggregator", ["MetricsAggregator", "Bus", "MQTT", "Storage", "Streams", "Workouts", logging]),
+        tests(
+            "WeatherFetcher",
+            [
+                "WeatherFetcher", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, asyncHTTPClient,
+                jwtKit, lifecycle, logging,
+            ],
+            exclude: ["weather_server.py", "weatherkit_key.py"]),
         tests(
             "Device", ["Device", "Bus", "FIT", "MQTT", "ServiceKit", "Workouts", argumentParser, logging],
             exclude: ["track_summary.py"]),

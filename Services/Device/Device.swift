@@ -44,11 +44,14 @@ struct Replay: AsyncParsableCommand {
     @Argument(help: "A FIT, GPX or TCX file.")
     var file: String
 
+    @Flag(help: "Samples carry no distance, as of a device that only knows where it is.")
+    var withoutDistance = false
+
     @OptionGroup var playback: PlaybackOptions
     @OptionGroup var base: BaseOptions
 
     func run() async throws {
-        let script = Script.recording(try RecordingFile(path: file))
+        let script = Script.recording(try RecordingFile(path: file, withoutDistance: withoutDistance))
         try await ServiceRunner.run("device", base) { context in [playback.build(context, script)] }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ServiceKit
+import Streams
 
 @main
 struct MetricsAggregator: AsyncParsableCommand {
@@ -11,6 +12,8 @@ struct MetricsAggregator: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        try await ServiceRunner.run("metrics-aggregator", base, store) { context in [try Self.build(context)] }
+        try await ServiceRunner.run("metrics-aggregator", base, store) { context in
+            [try StreamService<SampleWork>(context)]
+        }
     }
 }

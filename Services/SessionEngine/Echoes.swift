@@ -1,13 +1,13 @@
+import Bus
+
 /// Which revisions of a session's retained topics this process published since the connection began.
 struct Echoes: Equatable {
-    /// The first revision of `state` since then.
-    var state: Int64?
-    /// The first revision of `workout` since then.
-    var workout: Int64?
+    var state = PublishedRevisions()
+    var workout = PublishedRevisions()
 }
 
 /// The same of a user's topics.
 struct UserEchoes: Equatable {
-    var current: Int64?
-    var profile: Int64?
+    var current = PublishedRevisions()
+    var profile = PublishedRevisions()
 }

@@ -7,6 +7,10 @@ enum EngineAction: Hashable {
     case save(SessionKey)
     case saveReply(SessionKey, Reply)
     case saveUser(User)
+    /// The replies to a session's commands go.
+    case eraseReplies(SessionKey, Set<CommandID>)
+    /// What was set aside of a user goes, by its keys.
+    case eraseCorrupt(User, [String])
     /// Out of history, for something happened to it.
     case unarchive(SessionKey)
     /// Out of memory and into history, its replies forgotten.
@@ -29,10 +33,12 @@ extension EngineAction {
     /// Whose it is.
     var user: User {
         switch self {
-        case .save(let key), .saveReply(let key, _), .unarchive(let key), .archive(let key), .erase(let key),
+        case .save(let key), .saveReply(let key, _), .eraseReplies(let key, _), .unarchive(let key), .archive(let key),
+            .erase(let key),
             .publishState(let key), .publishWorkout(let key), .clear(let key), .announce(let key, _):
             key.user
-        case .saveUser(let user), .publishCurrent(let user), .publishProfile(let user), .reply(let user, _, _),
+        case .saveUser(let user), .eraseCorrupt(let user, _), .publishCurrent(let user), .publishProfile(let user),
+            .reply(let user, _, _),
             .listWorkouts(let user, _):
             user
         }

@@ -12,10 +12,19 @@ extension EngineMachine {
             if case .end = command.action, entries[key]?.record.workout != nil { actions.append(.publishWorkout(key)) }
             return actions
         }
+        let restored = isHeard(command.action) ? restore(key, now) : []
         do throws(Refusal) {
-            return try apply(command, key, now)
+            return restored + (try apply(command, key, now))
         } catch {
-            return [refuse(command.envelope, for: key, error, now: now)]
+            return restored + [refuse(command.envelope, for: key, error, now: now)]
+        }
+    }
+
+    /// Whether a command tells that a session which expired goes on after all.
+    private func isHeard(_ action: SessionAction) -> Bool {
+        switch action {
+        case .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard: true
+        case .start, .recover: false
         }
     }
 
@@ -81,7 +90,7 @@ extension EngineMachine {
         if let obstacle = obstacle(key.user, from: at, to: start.endAt), !start.replace {
             throw .sessionInProgress(obstacle.session)
         }
-        let session = Session(key: key, start: start, profile: users[key.user]?.profile, at: at, now: now)
+        let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now)
         return Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), heardAt: now)
     }
 

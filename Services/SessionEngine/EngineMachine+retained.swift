@@ -7,16 +7,22 @@ extension EngineMachine {
     /// A new connection: everything retained is published again, live sessions first.
     mutating func connected(now: Timestamp) -> [EngineAction] {
         connectedAt = now
-        for key in entries.keys { entries[key]?.echoes = Echoes() }
-        userEchoes = [:]
+        routeBuilders = []
+        forgetEchoes()
+        // From now on there is something to hear of them.
+        for (key, entry) in entries {
+            if let due = due(entry) { deadlines.ask(key, at: due) }
+        }
         let keys = entries.keys.sorted { left, right in
             (isLive(left) ? 0 : 1, left) < (isLive(right) ? 0 : 1, right)
         }
         let sessions = keys.flatMap { key -> [EngineAction] in
             entries[key]?.record.workout == nil ? [.publishState(key)] : [.publishState(key), .publishWorkout(key)]
         }
-        let profiles = users.keys.sorted().map(EngineAction.publishProfile)
-        return sessions + Set(keys.map(\.user)).sorted().map(EngineAction.publishCurrent) + profiles
+        let known = users.sorted { $0.key < $1.key }
+        let current = known.filter { $0.value.current != nil }.map { EngineAction.publishCurrent($0.key) }
+        let profiles = known.filter { $0.value.revision > 0 }.map { EngineAction.publishProfile($0.key) }
+        return sessions + current + profiles
     }
 
     private func isLive(_ key: SessionKey) -> Bool {
@@ -29,20 +35,20 @@ extension EngineMachine {
         switch action {
         case .publishState(let key):
             guard let entry = entries[key] else { return [] }
-            entries[key]?.echoes.state = entry.echoes.state ?? entry.record.revision
+            note(entry.record.revision, of: key, \.state)
             return [Topic.session(key, .state).message(JSONCoding.encode(entry.record.state))]
         case .publishWorkout(let key):
             guard let entry = entries[key] else { return [] }
             guard let workout = entry.record.workout else { return [Topic.session(key, .workout).message([])] }
-            entries[key]?.echoes.workout = entry.echoes.workout ?? workout.revision
+            note(workout.revision, of: key, \.workout)
             return [Topic.session(key, .workout).message(JSONCoding.encode(workout))]
         case .publishCurrent(let user):
             let current = CurrentSession(revision: currentRevision(user), state: unfinished(user)?.state)
-            userEchoes[user, default: UserEchoes()].current = userEchoes[user]?.current ?? current.revision
+            userEchoes[user, default: UserEchoes()].current.insert(current.revision)
             return [Topic.user(user, .current).message(JSONCoding.encode(current))]
         case .publishProfile(let user):
             guard let record = users[user] else { return [] }
-            userEchoes[user, default: UserEchoes()].profile = userEchoes[user]?.profile ?? record.revision
+            userEchoes[user, default: UserEchoes()].profile.insert(record.revision)
             let profile = UserProfile(revision: record.revision, profile: record.profile)
             return [Topic.user(user, .profile).message(JSONCoding.encode(profile))]
         case .clear(let key):
@@ -51,56 +57,64 @@ extension EngineMachine {
             return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
         case .reply(let user, let client, let reply):
             return [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
-        case .save, .saveReply, .saveUser, .unarchive, .archive, .erase, .listWorkouts: return []
+        case .save, .saveReply, .saveUser, .eraseReplies, .eraseCorrupt, .unarchive, .archive, .erase, .listWorkouts:
+            return []
         }
     }
 
     /// A revision of `state` that stands on the bus.
     mutating func seeState(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [EngineAction] {
-        guard var record = entries[key]?.record else { return [] }
-        let echo = entries[key]?.echoes.state
-        switch RetainedRevision(revision, newest: record.revision, publishedFrom: echo) {
+        guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
+        switch RetainedRevision(revision, newest: entry.record.revision, published: entry.echoes.state) {
         case .known: return []
         case .outdated: return [.publishState(key)]
         case .ahead:
-            record.revision = revision
-            bump(&record, now)
-            entries[key]?.record = record
+            entry.record.revision = revision
+            bump(&entry.record, now)
+            store(entry, key)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
         }
     }
 
     /// A revision of `workout` that stands on the bus.
     mutating func seeWorkout(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [EngineAction] {
-        guard let workout = entries[key]?.record.workout else { return [] }
-        let echo = entries[key]?.echoes.workout
-        switch RetainedRevision(revision, newest: workout.revision, publishedFrom: echo) {
+        guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
+        // One that was deleted, or is not finished: there is to be none.
+        guard let workout = entry.record.workout else { return [.publishWorkout(key)] }
+        switch RetainedRevision(revision, newest: workout.revision, published: entry.echoes.workout) {
         case .known: return []
         case .outdated: return [.publishWorkout(key)]
         case .ahead:
-            entries[key]?.record.workout?.revision = max(revision + 1, now.milliseconds)
+            entry.record.workout?.revision = max(revision + 1, now.milliseconds)
+            entry.record.publishedAt = now
+            store(entry, key)
             return [.save(key), .publishWorkout(key)]
         }
     }
 
-    /// A revision of `current` that stands on the bus. It follows from those of the user's sessions.
+    /// Whether a session that is not known left the bus so long ago that nobody remembers.
+    private func isForgotten(_ revision: Int64, _ now: Timestamp) -> Bool {
+        revision < (now - Self.deletedRetention).milliseconds
+    }
+
+    /// A revision of `current` that stands on the bus.
     mutating func seeCurrent(_ revision: Int64, of user: User, now: Timestamp) -> [EngineAction] {
-        let newest = currentRevision(user)
-        switch RetainedRevision(revision, newest: newest, publishedFrom: userEchoes[user]?.current) {
+        guard let newest = users[user]?.current else { return [] }
+        let published = userEchoes[user]?.current ?? PublishedRevisions()
+        switch RetainedRevision(revision, newest: newest, published: published) {
         case .known: return []
         case .outdated: return [.publishCurrent(user)]
         case .ahead:
-            guard let key = entries.first(where: { $0.key.user == user && $0.value.record.revision == newest })?.key
-            else { return [] }
-            return seeState(revision, of: key, now: now)
+            users[user]?.raise(to: max(revision + 1, now.milliseconds))
+            return [.saveUser(user), .publishCurrent(user)]
         }
     }
 
     /// A revision of `profile` that stands on the bus.
     mutating func seeProfile(_ revision: Int64, of user: User, now: Timestamp) -> [EngineAction] {
-        guard let record = users[user] else { return [] }
-        let echo = userEchoes[user]?.profile
-        switch RetainedRevision(revision, newest: record.revision, publishedFrom: echo) {
+        guard let record = users[user], record.revision > 0 else { return [] }
+        let published = userEchoes[user]?.profile ?? PublishedRevisions()
+        switch RetainedRevision(revision, newest: record.revision, published: published) {
         case .known: return []
         case .outdated: return [.publishProfile(user)]
         case .ahead:

@@ -2,72 +2,105 @@ import Bus
 import Workouts
 
 extension EngineMachine {
-    /// All sessions are looked at this often, in seconds, for what takes hours.
-    private static let sweepInterval = 1.0
-
-    /// Items of a session came, or so its `metrics` say.
-    mutating func hear(_ progress: MetricsProgress, of key: SessionKey, now: Timestamp) -> [EngineAction] {
-        guard var entry = entries[key], progress.count > entry.record.itemCount else { return [] }
+    /// Items of a session came, or so its `metrics` or `route` say.
+    mutating func hear(
+        _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Timestamp
+    ) -> [EngineAction] {
+        guard var entry = entries[key] else { return [] }
         let before = entry.record
+        switch kind {
+        case .samples where progress.count > before.itemCount: entry.record.itemCount = progress.count
+        case .locations where progress.count > before.locationCount ?? 0: entry.record.locationCount = progress.count
+        case .samples, .locations: return []
+        }
         entry.heardAt = now
-        entry.record.itemCount = progress.count
         entry.record.newest = [entry.record.newest, progress.newest].compactMap(\.self).max()
         entry.record.session.receiveFirstItem()
-        if case .canceled(.expired, _) = entry.record.session.status {
-            let hasOther = unfinished(key.user) != nil
-            entry.record.session.hearAgain(hasOther: hasOther, newest: entry.record.newest)
-            if entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
-        }
+        store(entry, key)
+        let restored = restore(key, now)
+        guard restored.isEmpty else { return restored }
         let isOverdue = now.seconds(since: before.lastActiveAt) >= Self.activityInterval
         guard entry.record.session != before.session || entry.record.session.isUnfinished && isOverdue else {
-            store(entry, key)
             return []
         }
         entry.record.lastActiveAt = now
         bump(&entry.record, now)
-        if entry.record.session.statusName == .saving { entry.record.endRevision = entry.record.revision }
         store(entry, key)
         return [.save(key), .publishState(key), .publishCurrent(key.user)]
     }
 
+    /// Something is heard of a session: an expired one goes on where it was, or is saved when its user has another.
+    mutating func restore(_ key: SessionKey, _ now: Timestamp) -> [EngineAction] {
+        guard var entry = entries[key], case .canceled(.expired, _) = entry.record.session.status else { return [] }
+        entry.heardAt = now
+        entry.record.lastActiveAt = now
+        entry.record.session.hearAgain(hasOther: unfinished(key.user) != nil, newest: entry.record.newest)
+        bump(&entry.record, now)
+        if entry.record.session.statusName == .saving {
+            entry.finishBy = now + Self.savingPatience
+            entry.record.endRevision = entry.record.revision
+        }
+        store(entry, key)
+        return [.save(key), .publishState(key), .publishCurrent(key.user)]
+    }
+
+    /// When time alone may next change something of a session.
+    func due(_ entry: Entry) -> Timestamp? {
+        let waiting = [entry.record.session.deadline, entry.finishBy, entry.reviseBy, goneAt(entry)]
+        return waiting.compactMap(\.self).min()
+    }
+
+    /// When a session is given up, or leaves the bus.
+    private func goneAt(_ entry: Entry) -> Timestamp? {
+        switch entry.record.session.status {
+        // What is retained of it may tell that it was heard of, and comes after the connect.
+        case .unfinished: connectedAt.map { max(entry.heardAt + Session.expiry, $0 + Self.hearingTime) }
+        case .canceled: entry.record.revisedAt + Self.retention
+        case .completed: entry.reviseBy == nil ? entry.record.revisedAt + Self.retention : nil
+        case .deleted: entry.record.revisedAt + Self.deletedRetention
+        case .saving: nil
+        }
+    }
+
     /// Lets the service's clock pass: countdowns end, patience ends, what is old goes.
     mutating func advance(to now: Timestamp) -> [EngineAction] {
-        var actions: [EngineAction] = []
-        for key in waiting.sorted() {
-            guard var entry = entries[key] else { continue }
-            if entry.record.session.advance(to: now) {
-                bump(&entry.record, now)
-                store(entry, key)
-                actions += [.save(key), .publishState(key), .publishCurrent(key.user)]
+        deadlines.take(by: now).flatMap { key in
+            let actions = advance(key, to: now)
+            if let due = entries[key].flatMap({ due($0) }) {
+                deadlines.ask(key, at: max(due, now + Self.retryInterval))
             }
-            if let due = [entry.finishBy, entry.reviseBy].compactMap(\.self).min(), due <= now {
-                actions += finish(key, now)
-            }
+            return actions
         }
-        return actions + sweep(now)
     }
 
-    private mutating func sweep(_ now: Timestamp) -> [EngineAction] {
-        guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval || now < $0 }) ?? true else { return [] }
-        sweptAt = now
-        let hasHeard = connectedAt.map { now.seconds(since: $0) >= Self.hearingTime } ?? false
-        statusCounts = entries.values.reduce(into: [:]) { $0[$1.record.session.statusName, default: 0] += 1 }
-        return entries.keys.sorted().flatMap { age($0, now, hasHeard: hasHeard) }
-    }
-
-    private mutating func age(_ key: SessionKey, _ now: Timestamp, hasHeard: Bool) -> [EngineAction] {
+    private mutating func advance(_ key: SessionKey, to now: Timestamp) -> [EngineAction] {
         guard var entry = entries[key] else { return [] }
-        let age = now.seconds(since: entry.record.revisedAt)
+        var actions: [EngineAction] = []
+        if entry.record.session.advance(to: now) {
+            bump(&entry.record, now)
+            store(entry, key)
+            actions = [.save(key), .publishState(key), .publishCurrent(key.user)]
+        }
+        if let due = [entry.finishBy, entry.reviseBy].compactMap(\.self).min(), due <= now {
+            actions += finish(key, now)
+        }
+        guard let entry = entries[key], let goneAt = goneAt(entry), goneAt <= now else { return actions }
+        return actions + leave(key, now)
+    }
+
+    private mutating func leave(_ key: SessionKey, _ now: Timestamp) -> [EngineAction] {
+        guard var entry = entries[key] else { return [] }
         switch entry.record.session.status {
-        case .unfinished where hasHeard && now.seconds(since: entry.heardAt) >= Session.expiry:
+        case .unfinished:
             entry.record.session.expire()
             bump(&entry.record, now)
             store(entry, key)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
-        case .canceled where age >= Self.retention: return delete(key, now)
-        case .completed where age >= Self.retention && entry.reviseBy == nil: return [.clear(key), .archive(key)]
-        case .deleted where age >= Self.deletedRetention: return [.clear(key), .erase(key)]
-        case .unfinished, .canceled, .saving, .completed, .deleted: return []
+        case .canceled: return delete(key, now)
+        // The user keeps the highest revision, for `current` goes on above it.
+        case .completed: return [.saveUser(key.user), .archive(key), .clear(key)]
+        case .deleted: return [.saveUser(key.user), .erase(key), .clear(key)]
+        case .saving: return []
         }
     }
 
@@ -76,13 +109,19 @@ extension EngineMachine {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         entry.record.session.delete()
         entry.record.report = nil
+        entry.record.route = nil
+        entry.record.weather = nil
         entry.record.newest = nil
+        let replies = Set(entry.replies.keys)
         entry.replies = [:]
         entry.finishBy = nil
         entry.reviseBy = nil
-        bump(&entry.record, now)
         entry.record.workout = nil
+        bump(&entry.record, now)
         store(entry, key)
-        return [.save(key), .publishState(key), .publishWorkout(key), .publishCurrent(key.user)]
+        return [
+            .save(key), .eraseReplies(key, replies), .publishState(key), .publishWorkout(key),
+            .publishCurrent(key.user),
+        ]
     }
 }

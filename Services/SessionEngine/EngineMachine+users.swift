@@ -2,9 +2,9 @@ import Bus
 import Workouts
 
 extension EngineMachine {
-    /// Carries out a request of a user, whose whole history is in memory where the request needs it.
+    /// Carries out a request of a user, of whom in memory is what the request deletes.
     mutating func receive(_ request: UserRequest, of user: User, now: Timestamp) -> [EngineAction] {
-        if var stored = users[user]?.replies.first(where: { $0.id == request.id }) {
+        if var stored = reply(to: request, of: user) {
             stored.now = now
             return [.reply(user, request.client, stored)]
         }
@@ -30,6 +30,13 @@ extension EngineMachine {
         }
     }
 
+    /// Whether a request was carried out before.
+    func hasAccepted(_ request: UserRequest, of user: User) -> Bool { reply(to: request, of: user) != nil }
+
+    private func reply(to request: UserRequest, of user: User) -> Reply? {
+        users[user]?.replies.first { $0.id == request.id }
+    }
+
     private mutating func set(_ profile: Profile, _ user: User, _ now: Timestamp) -> [EngineAction] {
         var record = users[user] ?? UserRecord()
         record.profile = profile
@@ -51,14 +58,12 @@ extension EngineMachine {
     /// - Parameter archived: those that are not in memory.
     func page(_ page: UserRequest.Page, of user: User, archived: [SessionRecord], now: Timestamp) -> Reply {
         let records = sessions(of: user).compactMap { entries[$0]?.record } + archived
-        let all = records.compactMap(\.workout).filter { workout in
-            guard let startedAt = workout.startedAt else { return false }
-            return page.before.map { startedAt < $0 } ?? true
-        }
-        let newest = all.sorted { ($0.startedAt ?? now, $0.session) > ($1.startedAt ?? now, $1.session) }
+        let overviews = records.compactMap(\.workout).compactMap(WorkoutOverview.init)
+        let newest = overviews.filter { overview in page.before.map { overview.place < $0 } ?? true }
+            .sorted { $0.place > $1.place }
         var reply = Reply(id: page.envelope.id, revision: nil, now: now)
-        reply.workouts = newest.prefix(page.limit).map(WorkoutOverview.init)
-        if newest.count > page.limit { reply.next = newest[page.limit - 1].startedAt }
+        reply.workouts = Array(newest.prefix(page.limit))
+        if newest.count > page.limit { reply.next = reply.workouts?.last?.place }
         return reply
     }
 }

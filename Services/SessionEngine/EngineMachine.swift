@@ -17,6 +17,8 @@ struct EngineMachine {
     static let activityInterval = 600.0
     /// After a connect the retained `metrics` are awaited before anything expires.
     static let hearingTime = 60.0
+    /// What could not be carried out yet is tried again after so long.
+    static let retryInterval = 1.0
     /// Replies that are kept of one session.
     static let replyLimit = 2_000
 
@@ -34,76 +36,112 @@ struct EngineMachine {
         var echoes = Echoes()
     }
 
-    var entries: [SessionKey: Entry] = [:]
+    /// A user's sessions in memory.
+    private struct Sessions {
+        var all: Set<SessionKey> = []
+        /// One, and besides it those that were over as they were begun.
+        var unfinished: Set<SessionKey> = []
+    }
+
+    private(set) var entries: [SessionKey: Entry] = [:]
     var users: [User: UserRecord] = [:]
-    private var sessionsByUser: [User: Set<SessionKey>] = [:]
-    /// Entries that time alone may change soon.
-    private(set) var waiting: Set<SessionKey> = []
-    /// The first revisions of each user's `current` and `profile` published since the connection began.
+    private var sessions: [User: Sessions] = [:]
+    /// When time alone may change a session.
+    var deadlines = Deadlines()
+    /// What this process published of each user's `current` and `profile` since the connection began.
     var userEchoes: [User: UserEchoes] = [:]
     var connectedAt: Timestamp?
-    var sweptAt: Timestamp?
-    /// Sessions in memory by status, as of the last sweep.
-    var statusCounts: [SessionStatus: Int] = [:]
+    /// The processes of route-builder that are online.
+    var routeBuilders: Set<ProcessName> = []
+    /// Sessions in memory by status.
+    private(set) var statusCounts: [SessionStatus: Int] = [:]
 
     /// Takes over a session from the store. What it waits for is waited for anew.
     mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Timestamp) {
         var entry = Entry(record: record, replies: replies, heardAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
-        if let workout = record.workout, record.report.map({ $0.revision != workout.summaries["metrics"] }) ?? false {
-            entry.reviseBy = now + Self.lateQuiet
-        }
+        if record.isRevised { entry.reviseBy = now + Self.lateQuiet }
+        let user = record.session.key.user
+        users[user, default: UserRecord()].raise(to: record.revision)
         store(entry, record.session.key)
     }
 
+    /// Takes over a user from the store.
+    mutating func load(_ record: UserRecord, of user: User) {
+        var record = record
+        record.raise(to: currentRevision(user))
+        users[user] = record
+    }
+
     mutating func store(_ entry: Entry, _ key: SessionKey) {
-        entries[key] = entry
-        sessionsByUser[key.user, default: []].insert(key)
-        if entry.finishBy != nil || entry.reviseBy != nil || entry.record.session.deadline != nil {
-            waiting.insert(key)
+        let old = entries.updateValue(entry, forKey: key)
+        if let old { statusCounts[old.record.session.statusName, default: 0] -= 1 }
+        statusCounts[entry.record.session.statusName, default: 0] += 1
+        sessions[key.user, default: Sessions()].all.insert(key)
+        if entry.record.session.isUnfinished {
+            sessions[key.user]?.unfinished.insert(key)
         } else {
-            waiting.remove(key)
+            sessions[key.user]?.unfinished.remove(key)
         }
+        if let due = due(entry) { deadlines.ask(key, at: due) }
     }
 
     mutating func forget(_ key: SessionKey) {
-        entries[key] = nil
-        waiting.remove(key)
-        sessionsByUser[key.user]?.remove(key)
-        if sessionsByUser[key.user]?.isEmpty == true { sessionsByUser[key.user] = nil }
+        deadlines.forget(key)
+        guard let old = entries.removeValue(forKey: key) else { return }
+        statusCounts[old.record.session.statusName, default: 0] -= 1
+        sessions[key.user]?.all.remove(key)
+        sessions[key.user]?.unfinished.remove(key)
+        if sessions[key.user]?.all.isEmpty == true { sessions[key.user] = nil }
+    }
+
+    /// Takes note of what is published of a session, for it comes back as an echo.
+    mutating func note(_ revision: Int64, of key: SessionKey, _ topic: WritableKeyPath<Echoes, PublishedRevisions>) {
+        entries[key]?.echoes[keyPath: topic].insert(revision)
+    }
+
+    /// A new connection: nothing published before comes back as an echo.
+    mutating func forgetEchoes() {
+        for key in entries.keys { entries[key]?.echoes = Echoes() }
+        userEchoes = [:]
     }
 
     /// Forgets users that are another process's now.
     mutating func drop(where isLost: (User) -> Bool) {
         for key in entries.keys where isLost(key.user) { forget(key) }
         for user in users.keys where isLost(user) { users[user] = nil }
+        for user in userEchoes.keys where isLost(user) { userEchoes[user] = nil }
     }
 
-    func sessions(of user: User) -> [SessionKey] { sessionsByUser[user, default: []].sorted() }
+    func sessions(of user: User) -> [SessionKey] { sessions[user]?.all.sorted() ?? [] }
 
     /// The user's session that goes on; one that was over as it was begun is none to resume.
     func unfinished(_ user: User) -> SessionRecord? {
-        sessions(of: user).lazy.compactMap { entries[$0]?.record }.first {
-            $0.session.isUnfinished && $0.session.endAt == nil
-        }
+        unfinishedRecords(user).first { $0.session.endAt == nil }
     }
 
     /// The unfinished session that stands in the way of one from `start` to `end`.
     func obstacle(_ user: User, from start: Timestamp, to end: Timestamp?) -> SessionKey? {
-        sessions(of: user).first { key in
-            guard let session = entries[key]?.record.session else { return false }
-            return session.isUnfinished && session.overlaps(from: start, to: end)
-        }
+        unfinishedRecords(user).first { $0.session.overlaps(from: start, to: end) }?.session.key
+    }
+
+    private func unfinishedRecords(_ user: User) -> [SessionRecord] {
+        (sessions[user]?.unfinished ?? []).sorted().compactMap { entries[$0]?.record }
     }
 
     /// Gives a record a revision above every one that this user's sessions ever had, so that `current` can take it over.
-    func bump(_ record: inout SessionRecord, _ now: Timestamp) {
+    mutating func bump(_ record: inout SessionRecord, _ now: Timestamp) {
         let user = record.session.key.user
         record.revision = max(max(currentRevision(user), record.revision) + 1, now.milliseconds)
+        record.publishedAt = now
+        users[user, default: UserRecord()].raise(to: record.revision)
     }
 
-    /// The revision of the user's `current`: it moves with every session of the user.
-    func currentRevision(_ user: User) -> Int64 {
-        sessionsByUser[user]?.compactMap { entries[$0]?.record.revision }.max() ?? 0
+    /// The revision of the user's `current`: it moves with every session of the user, and never back.
+    func currentRevision(_ user: User) -> Int64 { users[user]?.current ?? 0 }
+
+    /// The profile for a session that begins; `nil` when none was ever told.
+    func profile(_ user: User) -> Profile? {
+        users[user].flatMap { $0.revision > 0 ? $0.profile : nil }
     }
 }

@@ -17,7 +17,8 @@ extension SessionEngineLoop {
         let now = context.clock.now
         guard !isWaitingForDisk(now) else {
             keepForLater()
-            return acknowledge()
+            acknowledge()
+            return await send(takeRejected())
         }
         let writes = writes()
         if !writes.isEmpty {
@@ -33,7 +34,7 @@ extension SessionEngineLoop {
                 let warnings = health.note(false) ? warnings(now) : []
                 keepForLater()
                 acknowledge()
-                return await send(warnings)
+                return await send(warnings + takeRejected())
             }
         }
         acknowledge()
@@ -49,8 +50,13 @@ extension SessionEngineLoop {
             }
         }
         actions = []
-        await send(messages + rejected)
-        rejected = []
+        await send(messages + takeRejected())
+    }
+
+    /// What operators are to be told needs no disk, and does not pile up while it refuses.
+    private mutating func takeRejected() -> [MQTTMessage] {
+        defer { rejected = [] }
+        return rejected
     }
 
     /// Answers a request for history from memory and from the store.
@@ -99,6 +105,8 @@ extension SessionEngineLoop {
             guard let entry = machine.entries[key] else { return [] }
             return [put(SessionRecord.history, "\(key)", entry.record), delete(SessionRecord.sessions, "\(key)")]
                 + entry.replies.keys.map { delete(SessionRecord.replies, "\(key)/\($0)") }
+        case .eraseReplies(let key, let ids): return ids.map { delete(SessionRecord.replies, "\(key)/\($0)") }
+        case .eraseCorrupt(_, let keys): return keys.map { delete(SessionRecord.corrupt, $0) }
         case .erase(let key): return [delete(SessionRecord.sessions, "\(key)")]
         case .publishState, .publishWorkout, .publishCurrent, .publishProfile, .clear, .announce, .reply, .listWorkouts:
             return []

@@ -43,9 +43,9 @@ struct SessionEngineLoop {
         case .disconnected: break
         case .batch(let batch):
             metrics.received(batch.messages.count)
-            let parsed = batch.messages.map { ($0, Topic($0.topic)) }
-            try await unarchive(parsed, now)
-            for (message, topic) in parsed { receive(message, topic, now) }
+            let incoming = batch.messages.map(Incoming.init)
+            try await unarchive(incoming, now)
+            for message in incoming { receive(message, now) }
             try await perform { batch.acknowledge() }
         case .tick:
             actions += machine.advance(to: now)
@@ -68,31 +68,42 @@ struct SessionEngineLoop {
         for record in try await store.records(in: SessionRecord.users, shards: shards) {
             guard let user = User(record.key), let stored: UserRecord = await read(record, from: SessionRecord.users)
             else { continue }
-            machine.users[user] = stored
+            machine.load(stored, of: user)
         }
         context.logger.info("sessions loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
     }
 
-    /// Brings back what the messages speak of and is only in history.
-    private mutating func unarchive(_ parsed: [(MQTTMessage, Topic?)], _ now: Timestamp) async throws {
-        var keys: Set<StoreKey> = []
+    /// Brings back what the messages may change and is only in history.
+    private mutating func unarchive(_ incoming: [Incoming], _ now: Timestamp) async throws {
+        var keys: Set<SessionKey> = []
         var users: Set<User> = []
-        for (message, topic) in parsed {
-            switch topic {
-            case .session(let key, .command), .session(let key, .summaryMetrics), .session(let key, .state),
-                .session(let key, .workout):
-                if machine.entries[key] == nil, !message.payload.isEmpty {
-                    keys.insert(StoreKey(shard: key.user.shard, key: "\(key)"))
+        for message in incoming {
+            switch message.topic {
+            case .session(let key, .command), .session(let key, .summaryMetrics),
+                .session(let key, .summaryRoute), .session(let key, .state), .session(let key, .workout):
+                if !message.payload.isEmpty { keys.insert(key) }
+            case .user(let user, .request):
+                guard let request = try? message.request?.get(), !machine.hasAccepted(request, of: user) else { break }
+                switch request.action {
+                case .deleteWorkout(let session): keys.insert(SessionKey(user, session))
+                case .deleteEverything: users.insert(user)
+                case .setProfile, .workouts: break
                 }
-            case .user(let user, .request): users.insert(user)
             default: break
             }
         }
+        keys = keys.filter { machine.entries[$0] == nil && epochs[$0.user.shard] != nil }
+        users = users.filter { epochs[$0.shard] != nil }
         var records: [StoreRecord] = []
-        if !keys.isEmpty { records += try await store.records(in: SessionRecord.history, at: keys.sorted()) }
+        if !keys.isEmpty {
+            let places = keys.sorted().map { StoreKey(shard: $0.user.shard, key: "\($0)") }
+            records += try await store.records(in: SessionRecord.history, at: places)
+        }
         if !users.isEmpty { records += try await history(of: users) }
         for record in records {
-            guard let session: SessionRecord = await read(record, from: SessionRecord.history) else { continue }
+            guard let session: SessionRecord = await read(record, from: SessionRecord.history),
+                machine.entries[session.session.key] == nil
+            else { continue }
             machine.load(session, replies: [:], now: now)
             actions.append(.unarchive(session.session.key))
         }
@@ -132,20 +143,31 @@ struct SessionEngineLoop {
         }
     }
 
-    private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ now: Timestamp) {
-        guard let topic else { return reject(message, "bad_topic", now) }
+    private mutating func receive(_ incoming: Incoming, _ now: Timestamp) {
+        let message = incoming.message
+        guard let topic = incoming.topic else { return reject(message, "bad_topic", now) }
         do throws(PayloadError) {
             switch topic {
             case .session(let key, _) where epochs[key.user.shard] == nil: break
             case .user(let user, _) where epochs[user.shard] == nil: break
             case .session(let key, .command): receive(command: message, key, now)
-            case .user(let user, .request): receive(request: message, user, now)
+            case .user(let user, .request): receive(incoming.request, message, user, now)
+            case .presence("route-builder", let instance):
+                machine.see(routeBuilder: instance, isOnline: try isOnline(message))
             case _ where message.payload.isEmpty: break
             case .session(let key, .summaryMetrics):
                 let report = try JSONCoding.decode(MetricsReport.self, from: message.payload)
                 actions += machine.receive(report, for: key, now: now)
+            case .session(let key, .summaryRoute):
+                let report = try JSONCoding.decode(RouteReport.self, from: message.payload)
+                actions += machine.receive(report, for: key, now: now)
+            case .session(let key, .weather):
+                let weather = try JSONCoding.decode(Weather.self, from: message.payload)
+                actions += machine.receive(weather, for: key, now: now)
             case .session(let key, .metrics):
                 actions += machine.hear(try MetricsProgress(message.payload), of: key, now: now)
+            case .session(let key, .route):
+                actions += machine.hear(try MetricsProgress(message.payload), .locations, of: key, now: now)
             case .session(let key, .state):
                 actions += machine.seeState(try revision(message), of: key, now: now)
             case .session(let key, .workout):
@@ -161,19 +183,26 @@ struct SessionEngineLoop {
         }
     }
 
+    private func isOnline(_ message: MQTTMessage) throws(PayloadError) -> Bool {
+        guard !message.payload.isEmpty else { return false }
+        return try JSONCoding.decode(SeenPresence.self, from: message.payload).status == .online
+    }
+
     private func revision(_ message: MQTTMessage) throws(PayloadError) -> Int64 {
         try JSONCoding.decode(SeenRevision.self, from: message.payload).revision
     }
 
-    private mutating func receive(request message: MQTTMessage, _ user: User, _ now: Timestamp) {
-        do throws(PayloadError) {
-            let request = try JSONCoding.decode(UserRequest.self, from: message.payload)
-            actions += machine.receive(request, of: user, now: now)
-        } catch {
+    private mutating func receive(
+        _ request: Result<UserRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ now: Timestamp
+    ) {
+        switch request {
+        case .success(let request): actions += machine.receive(request, of: user, now: now)
+        case .failure(let error):
             reject(message, error.reason, now)
             guard case .malformed(let text) = error, let envelope = envelope(message) else { return }
             let reply = Reply(id: envelope.id, revision: nil, now: now, error: .invalidCommand(text))
             actions.append(.reply(user, envelope.client, reply))
+        case nil: break
         }
     }
 

@@ -23,9 +23,11 @@ struct SessionEngineService: Service {
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         // Ownership goes by user, and a user's sessions lie in every shard.
         let all = Set(Shard.all)
-        let sessions = [TopicFilter.Sessions.command, .summaryMetrics, .metrics, .state, .workout].flatMap {
-            TopicFilter.sessions($0, shards: all)
-        }
-        return sessions + [TopicFilter.userRequest, TopicFilter.current, TopicFilter.profile]
+        let topics: [TopicFilter.Sessions] = [
+            .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .workout,
+        ]
+        let users = [TopicFilter.userRequest, TopicFilter.current, TopicFilter.profile]
+        return topics.flatMap { TopicFilter.sessions($0, shards: all) } + users
+            + [TopicFilter.presence(of: "route-builder")]
     }
 }

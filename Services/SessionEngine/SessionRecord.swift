@@ -11,22 +11,49 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var endRevision: Int64 = 0
     /// When the engine last heard of it, as far as it was published.
     var lastActiveAt: Timestamp
-    /// How many items it was last known to have, and the time of the newest.
+    /// How many samples it was last known to have.
     var itemCount = 0
+    /// How many locations it was last known to have.
+    var locationCount: Int?
+    /// The time of the newest item.
     var newest: Timestamp?
     /// The newest totals of the samples that were heard of.
     var report: MetricsReport?
+    /// The newest totals of the locations.
+    var route: RouteReport?
+    /// The last value that was heard.
+    var weather: Weather?
     /// The finished record as it was last published.
     var workout: WorkoutRecord?
+    /// When `state` or `workout` was last revised, by the service's clock; absent in records of earlier versions.
+    var publishedAt: Timestamp?
 
     var state: SessionState { session.state(revision: revision, lastActiveAt: lastActiveAt) }
 
-    /// Whether all that was announced is in the totals.
-    var isCovered: Bool { session.isCovered(by: report, endRevision: endRevision) }
+    /// Whether all samples that were announced are in their totals.
+    var hasSamples: Bool { session.isCovered(.samples, by: report, endRevision: endRevision) }
 
-    /// Of `state` and `workout`, the one that was revised last, by the clock that revisions are made from.
+    /// Whether all that was announced is in the totals.
+    var isComplete: Bool {
+        guard session.announces(.locations) else { return hasSamples }
+        return hasSamples && session.isCovered(.locations, by: route, endRevision: endRevision)
+    }
+
+    /// Whether the finished record does not tell of all that was announced.
+    var isShort: Bool {
+        workout.map { $0.incomplete == true || !session.holdsAnnounced($0.next) } ?? true
+    }
+
+    /// Whether more has come than the finished record tells.
+    var isRevised: Bool {
+        guard let workout else { return false }
+        return report?.revision != workout.summaries["metrics"] || route?.revision != workout.summaries["route"]
+            || weather != workout.weather
+    }
+
+    /// When `state` or `workout` was last revised.
     var revisedAt: Timestamp {
-        Timestamp(microseconds: max(revision, workout?.revision ?? 0) * 1_000)
+        publishedAt ?? Timestamp(microseconds: max(revision, workout?.revision ?? 0) * 1_000)
     }
 }
 
@@ -40,6 +67,12 @@ struct UserRecord: Codable, Equatable, Sendable {
     var revision: Int64 = 0
     /// The replies to the latest accepted requests, oldest first.
     var replies: [Reply] = []
+    /// The revision of `current`: the highest that any of the user's sessions had. Absent before the first.
+    private(set) var current: Int64?
+
+    mutating func raise(to revision: Int64) {
+        current = max(current ?? 0, revision)
+    }
 }
 
 extension SessionRecord {

@@ -30,7 +30,8 @@ package struct Command: Equatable, Sendable {
 extension Command: Codable {
     private enum Key: String, CodingKey {
         case id, client, at, type, streams
-        case activity, environment, name, mode, countdown, startAt, endAt, units, timeZone, permissions, place, replace
+        case activity, environment, name, mode, countdown, startAt, endAt, units, timeZone, permissions, place, replace,
+            run, notSynced
         case definition, device
     }
 
@@ -64,10 +65,12 @@ extension Command: Codable {
             countdown: try checked(container, .countdown) { (0...600).contains($0) },
             startAt: try container.number(Timestamp.self, forKey: .startAt),
             units: try container.decodeIfPresent(Units.self, forKey: .units),
-            timeZone: try checked(container, .timeZone) { TimeZone(identifier: $0) != nil })
+            timeZone: try timeZone(container))
         start.endAt = try container.number(Timestamp.self, forKey: .endAt)
         start.permissions = try container.decodeIfPresent(Permissions.self, forKey: .permissions)
         start.place = try checked(container, .place) { (place: Place) in place.isOnEarth }
+        start.run = try container.decodeIfPresent(RunID.self, forKey: .run)
+        start.notSynced = try container.decodeIfPresent(SessionID.self, forKey: .notSynced)
         start.replace = try container.decodeIfPresent(Bool.self, forKey: .replace) ?? false
         return start
     }
@@ -76,6 +79,15 @@ extension Command: Codable {
     private static func activity(_ container: KeyedDecodingContainer<Key>) throws -> Activity {
         if let activity = try container.decodeIfPresent(Activity.self, forKey: .activity) { return activity }
         return try container.decodeIfPresent(WorkoutFocus.self, forKey: .definition)?.activity ?? .other
+    }
+
+    private static func timeZone(_ container: KeyedDecodingContainer<Key>) throws -> String? {
+        guard let zone = try container.decodeIfPresent(String.self, forKey: .timeZone) else { return nil }
+        guard TimeZone.isIANA(zone) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .timeZone, in: container, debugDescription: "not an IANA time zone")
+        }
+        return zone
     }
 
     private static func streams(_ container: KeyedDecodingContainer<Key>) throws -> [StreamName: Int] {
@@ -114,6 +126,8 @@ extension Command: Codable {
             try container.encodeIfPresent(start.endAt, forKey: .endAt)
             try container.encodeIfPresent(start.permissions, forKey: .permissions)
             try container.encodeIfPresent(start.place, forKey: .place)
+            try container.encodeIfPresent(start.run, forKey: .run)
+            try container.encodeIfPresent(start.notSynced, forKey: .notSynced)
             if start.replace { try container.encode(true, forKey: .replace) }
         case .deviceReady(let device): try container.encode(device, forKey: .device)
         case .end(let streams): try container.encode(streams, forKey: .streams)

@@ -91,6 +91,16 @@ package struct JSONWriter {
         append(String(digits))
     }
 
+    /// A printable ASCII text.
+    package mutating func write(ascii text: String) {
+        append("\"")
+        for byte in text.utf8 {
+            if byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\"") { append("\\") }
+            bytes.append(byte)
+        }
+        append("\"")
+    }
+
     package mutating func writeNull() {
         append("null")
     }

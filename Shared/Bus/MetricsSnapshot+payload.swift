@@ -12,11 +12,14 @@ extension MetricsSnapshot {
             $0.field("d", distance)
             $0.field("dp", displayPace)
             $0.field("dv", displaySpeed)
+            $0.field("el", ascent)
             $0.field("h", heartRate)
             $0.field("ha", averageHeartRate)
             $0.field("hx", maximumHeartRate)
             $0.field("k", activeEnergy)
             if let energySource { $0.field("ks", plain: energySource) }
+            $0.field("la", latitude)
+            $0.field("lo", longitude)
             $0.field("lp", Int64(lap))
             $0.field("n", Int64(count))
             $0.field("p", pace)
@@ -38,7 +41,7 @@ extension MetricsSnapshot {
 
 extension MetricsSnapshot: Decodable {
     private enum Key: String, CodingKey {
-        case b, c, cd, d, dp, dv, h, ha, hx, k, ks, lp, n, p, pa, s, t, u, v, w, z
+        case b, c, cd, d, dp, dv, el, h, ha, hx, k, ks, la, lo, lp, n, p, pa, s, t, u, v, w, z
     }
 
     package init(from decoder: any Decoder) throws {
@@ -64,6 +67,9 @@ extension MetricsSnapshot: Decodable {
         displayPace = try number(.dp)
         displaySpeed = try number(.dv)
         battery = try number(.b)
+        latitude = try number(.la)
+        longitude = try number(.lo)
+        ascent = try number(.el)
         count = try container.decode(Int.self, forKey: .n)
     }
 }

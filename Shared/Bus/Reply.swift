@@ -11,8 +11,8 @@ package struct Reply: Codable, Hashable, Sendable {
     package var error: Refusal?
     /// A page of history, newest first, for a request that asked for it.
     package var workouts: [WorkoutOverview]?
-    /// Where the next page begins: the `before` of the request for it; absent on the last page.
-    package var next: Timestamp?
+    /// The last workout's place: the `before` of the request for the next page; absent on the last page.
+    package var next: HistoryPlace?
 
     package init(id: CommandID, revision: Int64?, now: Timestamp, error: Refusal? = nil) {
         self.id = id

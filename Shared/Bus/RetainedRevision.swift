@@ -10,7 +10,19 @@ package enum RetainedRevision: Equatable, Sendable {
     /// - Parameters:
     ///   - seen: the revision on the topic.
     ///   - newest: the owner's own.
-    ///   - first: the first revision it published since the connection began.
+    ///   - published: what it published since the connection began.
+    package init(_ seen: Int64, newest: Int64, published: PublishedRevisions) {
+        if seen > newest {
+            self = .ahead
+        } else if seen == newest || published.contains(seen) {
+            self = .known
+        } else {
+            self = .outdated
+        }
+    }
+
+    /// The same by the first revision that was published since the connection began: whatever lies between that and the
+    /// newest counts as published.
     package init(_ seen: Int64, newest: Int64, publishedFrom first: Int64?) {
         if seen > newest {
             self = .ahead

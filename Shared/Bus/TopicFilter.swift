@@ -5,7 +5,7 @@ package import Workouts
 package enum TopicFilter {
     /// A session topic of every session; of a device's topics, every device's.
     package enum Sessions: CaseIterable, Sendable {
-        case command, state, samples, locations, metrics, summaryMetrics, request, workout
+        case command, state, samples, locations, metrics, route, weather, summaryMetrics, summaryRoute, request, workout
 
         fileprivate var levels: String {
             switch self {
@@ -14,7 +14,10 @@ package enum TopicFilter {
             case .samples: "samples/+"
             case .locations: "locations/+"
             case .metrics: "metrics"
+            case .route: "route"
+            case .weather: "weather"
             case .summaryMetrics: "summary/metrics"
+            case .summaryRoute: "summary/route"
             case .request: "request"
             case .workout: "workout"
             }
@@ -22,8 +25,9 @@ package enum TopicFilter {
 
         fileprivate var qos: QoS {
             switch self {
-            case .samples, .locations, .command, .state, .summaryMetrics, .request, .workout: .atLeastOnce
-            case .metrics: .atMostOnce
+            case .samples, .locations, .command, .state, .weather, .summaryMetrics, .summaryRoute, .request, .workout:
+                .atLeastOnce
+            case .metrics, .route: .atMostOnce
             }
         }
     }

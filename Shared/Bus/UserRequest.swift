@@ -6,8 +6,8 @@ package struct UserRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// Replaces the profile.
         case setProfile(Profile)
-        /// A page of finished workouts that started before a moment, newest first.
-        case workouts(before: Timestamp?, limit: Int)
+        /// A page of finished workouts that stand before one in the history, newest first.
+        case workouts(before: HistoryPlace?, limit: Int)
         case deleteWorkout(SessionID)
         case deleteEverything
     }
@@ -15,10 +15,10 @@ package struct UserRequest: Equatable, Sendable {
     /// Which part of the history is asked for, and by whom.
     package struct Page: Hashable, Sendable {
         package let envelope: Command.Envelope
-        package let before: Timestamp?
+        package let before: HistoryPlace?
         package let limit: Int
 
-        package init(envelope: Command.Envelope, before: Timestamp?, limit: Int) {
+        package init(envelope: Command.Envelope, before: HistoryPlace?, limit: Int) {
             self.envelope = envelope
             self.before = before
             self.limit = limit
@@ -51,8 +51,11 @@ extension UserRequest: Codable {
         client = try container.decode(Client.self, forKey: .client)
         switch try container.decode(String.self, forKey: .type) {
         case "setProfile":
-            let profile = try container.decode(Profile.self, forKey: .profile)
-            if let zone = profile.timeZone, TimeZone(identifier: zone) == nil {
+            guard let profile = try container.number(Profile.self, forKey: .profile) else {
+                throw DecodingError.keyNotFound(
+                    Key.profile, .init(codingPath: container.codingPath, debugDescription: "missing"))
+            }
+            if let zone = profile.timeZone, !TimeZone.isIANA(zone) {
                 throw DecodingError.dataCorruptedError(
                     forKey: .profile, in: container, debugDescription: "timeZone: not an IANA time zone")
             }
@@ -63,7 +66,7 @@ extension UserRequest: Codable {
                 throw DecodingError.dataCorruptedError(
                     forKey: .limit, in: container, debugDescription: "1 to \(Self.pageLimit)")
             }
-            action = .workouts(before: try container.number(Timestamp.self, forKey: .before), limit: limit)
+            action = .workouts(before: try container.number(HistoryPlace.self, forKey: .before), limit: limit)
         case "deleteWorkout": action = .deleteWorkout(try container.decode(SessionID.self, forKey: .session))
         case "deleteEverything": action = .deleteEverything
         case let type:

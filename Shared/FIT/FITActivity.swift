@@ -45,6 +45,8 @@ extension FITActivity {
         package let power: Double?
         /// °C.
         package let temperature: Double?
+        /// Metres within which the position is right.
+        package let gpsAccuracy: Double?
 
         init?(_ message: FITMessage) {
             typealias Field = FITProfile.Record
@@ -59,6 +61,7 @@ extension FITActivity {
             speed = message.number(Field.enhancedSpeed) ?? message.number(Field.speed)
             power = message.number(Field.power)
             temperature = message.number(Field.temperature)
+            gpsAccuracy = message.number(Field.gpsAccuracy)
         }
     }
 

@@ -44,6 +44,7 @@ package enum FITProfile {
         package static let speed = FITField(6, scale: 1000)
         package static let power = FITField(7)
         package static let temperature = FITField(13)
+        package static let gpsAccuracy = FITField(31)
         package static let fractionalCadence = FITField(53, scale: 128)
         package static let enhancedSpeed = FITField(73, scale: 1000)
         package static let enhancedAltitude = FITField(78, scale: 5, offset: 500)

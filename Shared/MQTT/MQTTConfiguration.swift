@@ -37,11 +37,11 @@ package struct MQTTConfiguration: Sendable {
     /// Published messages that may wait for their confirmation, 1…1,000. A lower Receive Maximum of the broker's counts.
     package var publishWindow = 1_000
     /// Messages in one received batch, 1…65,535, also the Receive Maximum announced with MQTT 5.
-    package var batchLimit = 4_096
+    package var batchLimit = 16_384
     /// Payload bytes in one received batch.
     package var batchByteLimit = 16 * 1_024 * 1_024
     /// The least time between the deliveries of two batches that are not full.
-    package var batchInterval = Duration.milliseconds(50)
+    package var batchInterval = Duration.milliseconds(25)
     /// Bytes. A larger payload is not published, and when received it is dropped and counted.
     package var payloadLimit = 256 * 1_024
     /// The first wait before connecting again; it doubles up to ``backoffMaximum``, less a random part.

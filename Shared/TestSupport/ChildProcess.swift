@@ -42,40 +42,50 @@ package final class ChildProcess: Sendable {
         end(SIGKILL)
     }
 
-    /// Sends the signal, unless the process has ended, and waits for its end.
+    /// Sends the signal, unless the process has ended, and waits for its end. Blocks the thread: not for a process that may
+    /// take its time.
     package func end(_ signal: Int32) {
-        exitStatus.withLock { status in
-            guard status == nil else { return }
-            kill(id, signal)
-            status = wait()
-        }
+        send(signal)
+        _ = wait()
     }
 
     /// Sends a signal that the process goes on after, such as SIGSTOP.
     package func send(_ signal: Int32) {
         exitStatus.withLock { status in
+            // Until its status is taken, its id is nobody else's.
             if status == nil { kill(id, signal) }
         }
     }
 
-    /// Waits for the process to end by itself; its exit status.
-    package func finish() -> Int32 {
-        exitStatus.withLock { status in
-            let result = status ?? wait()
-            status = result
-            return result
+    /// Waits for the process to end by itself; its exit status. Cancelled, it ends the process.
+    package func finish() async -> Int32 {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // Concurrency's own threads are few, and a child that they are to serve may need them.
+                Thread { continuation.resume(returning: self.wait()) }.start()
+            }
+        } onCancel: {
+            send(SIGKILL)
         }
     }
 
     private func wait() -> Int32 {
-        var status: Int32 = 0
-        while waitpid(id, &status, 0) < 0 && errno == EINTR {}
-        return (status >> 8) & 0xFF
+        // Any number of threads may wait here; one of them takes the status.
+        var ended = siginfo_t()
+        while waitid(P_PID, id_t(id), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+        return exitStatus.withLock { taken in
+            if let taken { return taken }
+            var status: Int32 = 0
+            while waitpid(id, &status, 0) < 0 && errno == EINTR {}
+            let exitStatus = (status >> 8) & 0xFF
+            taken = exitStatus
+            return exitStatus
+        }
     }
 
     /// Runs a program to its end.
-    package static func run(_ arguments: [String], log: String) throws {
-        let status = try ChildProcess(arguments, log: log).finish()
+    package static func run(_ arguments: [String], log: String) async throws {
+        let status = try await ChildProcess(arguments, log: log).finish()
         guard status == 0 else {
             let output = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             throw Failure(text: "\(arguments[0]) ended with \(status): \(output)")

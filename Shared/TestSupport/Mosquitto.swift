@@ -35,7 +35,7 @@ package final class Mosquitto: Sendable {
         if !settings.users.isEmpty {
             let passwords = settings.users.map { "\($0.key):\($0.value)\n" }.sorted().joined()
             let file = try folder.write(passwords, to: "passwords")
-            try ChildProcess.run(["mosquitto_passwd", "-U", file], log: folder.file("passwd.log"))
+            try await ChildProcess.run(["mosquitto_passwd", "-U", file], log: folder.file("passwd.log"))
             lines.append("password_file \(file)")
         }
         if let rules = settings.accessRules {

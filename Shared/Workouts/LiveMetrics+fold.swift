@@ -3,18 +3,16 @@ extension LiveMetrics {
     ///
     /// - Parameters:
     ///   - streams: every item of each device, in the order of their numbers.
-    ///   - shown: the fold until now, whose displayed pace and speed go on.
+    ///   - shown: the fold until now, whose displayed pace and speed go on, and what it heard of the route.
     package init(
         streams: [Device: [Sample]], segments: [Segment], physiology: Physiology, units: Units, now: Timestamp,
         shown: LiveMetrics? = nil
     ) {
-        self.init(physiology: physiology, units: units)
-        display = shown?.display
+        self.init(physiology: physiology, units: units, shown: shown)
         if streams.count == 1, let (device, samples) = streams.first {
             add(samples, from: device, segments: segments, now: now)
             if isExact { return }
-            self.init(physiology: physiology, units: units)
-            display = shown?.display
+            self.init(physiology: physiology, units: units, shown: shown)
         }
         for device in streams.keys.sorted() { rows.append(Self.row(device, streams[device] ?? [], segments)) }
         rankRows()
@@ -29,6 +27,13 @@ extension LiveMetrics {
         }
         let items = CountedItems(streams: streams, segments: closed)
         for quantity in Quantity.allCases { take(items.readings(quantity), quantity, segments) }
+    }
+
+    private init(physiology: Physiology, units: Units, shown: LiveMetrics?) {
+        self.init(physiology: physiology, units: units)
+        guard let shown else { return }
+        display = shown.display
+        keepRoute(of: shown)
     }
 
     /// What a device said last of everything.

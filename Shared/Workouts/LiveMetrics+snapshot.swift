@@ -9,7 +9,7 @@ extension LiveMetrics {
         var best: (rank: Int, value: Double)?
         for row in rows {
             let source = row.sources[quantity.rawValue]
-            guard source.time > .min, newestTime > .min, newestTime - source.time <= Self.freshness else { continue }
+            guard source.time > .min, let newest, newest.microseconds - source.time <= Self.freshness else { continue }
             let rank = row.rank(quantity)
             if best.map({ rank < $0.rank }) ?? true { best = (rank, source.value) }
         }
@@ -74,22 +74,27 @@ extension LiveMetrics {
 
 extension LiveMetrics {
     mutating func refreshDisplay(_ segments: [Segment]) {
-        if let display, newestTime - display.at < Self.displayInterval { return }
+        guard let newest = newest?.microseconds else { return }
+        if let display, newest - display.at < Self.displayInterval { return }
         let speed = speed(segments)
-        display = (newestTime, speed, pace(speed: speed))
+        display = (newest, speed, pace(speed: speed))
     }
+
+    /// Metres as devices measured them, else along the route.
+    private var distance: Double? { total(.distance) ?? route?.distance }
 
     /// As measured, else distance by active time.
     private func speed(_ segments: [Segment]) -> Double? {
         if let measured = latest(.speed) { return measured }
+        if total(.distance) == nil, let along = route?.speed { return along }
         let seconds = newest.map { segments.activeDuration(at: $0) } ?? 0
-        guard let distance = total(.distance), seconds > 0 else { return nil }
+        guard let distance, seconds > 0 else { return nil }
         return distance / seconds
     }
 
     /// Seconds per kilometre, from the speed when it is known; none below 50 m or slower than 30 minutes.
     private func pace(speed: Double?) -> Double? {
-        guard let distance = total(.distance), distance >= Self.paceDistance, let speed, speed > 0 else { return nil }
+        guard let distance, distance >= Self.paceDistance, let speed, speed > 0 else { return nil }
         let pace = 1000 / speed
         return pace <= Self.paceLimit ? pace : nil
     }
@@ -105,7 +110,10 @@ extension LiveMetrics {
         snapshot.isPaused = state.status != .active
         snapshot.count = count
         snapshot.lap = state.laps.count + 1
-        snapshot.distance = total(.distance).map(thousandths)
+        snapshot.distance = distance.map(thousandths)
+        snapshot.ascent = route?.ascent
+        snapshot.latitude = route?.latitude
+        snapshot.longitude = route?.longitude
         if let energy = energy(state.segments) {
             snapshot.activeEnergy = thousandths(energy.kcal)
             snapshot.energySource = energy.source

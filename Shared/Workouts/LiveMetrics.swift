@@ -56,17 +56,40 @@ package struct LiveMetrics: Sendable {
     /// Whether the totals are those of a summary of the items that were added.
     package internal(set) var isExact = true
     /// How many kilometres or miles are done, and when the last of them was.
-    package internal(set) var splits: (count: Int, at: Timestamp?) = (0, nil)
+    var splits: (count: Int, at: Timestamp?) = (0, nil)
     var newestTime = Int64.min
     var display: (at: Int64, speed: Double?, pace: Double?)?
+    /// What the route says; its distance and speed count as long as no device measures them.
+    package private(set) var route: RouteProgress?
+    /// How many kilometres or miles of the route are done, and when the last of them was.
+    private var routeSplits: (count: Int, at: Timestamp?) = (0, nil)
 
     package init(physiology: Physiology = Physiology(), units: Units = .metric) {
         self.physiology = physiology
         splitLength = units.splitLength
     }
 
-    /// The time of the newest item, those of a clock that is ahead left out.
-    package var newest: Timestamp? { newestTime == .min ? nil : Timestamp(microseconds: newestTime) }
+    /// The time of the newest item, location or sample, those of a clock that is ahead left out.
+    package var newest: Timestamp? {
+        let newest = max(newestTime, route?.newest?.microseconds ?? .min)
+        return newest == .min ? nil : Timestamp(microseconds: newest)
+    }
+
+    /// The kilometres or miles that are done, and when the last of them was.
+    package var splitsToAnnounce: (count: Int, at: Timestamp?) { total(.distance) == nil ? routeSplits : splits }
+
+    mutating func keepRoute(of other: LiveMetrics) {
+        route = other.route
+        routeSplits = other.routeSplits
+    }
+
+    /// Takes what the route says.
+    package mutating func hear(_ progress: RouteProgress, segments: [Segment]) {
+        route = progress
+        let whole = Int((progress.distance ?? 0) / splitLength)
+        if whole != routeSplits.count { routeSplits = (whole, progress.newest) }
+        if let newest = progress.newest, segments.segment(containing: newest) != nil { refreshDisplay(segments) }
+    }
 
     /// Takes one item of a device; one outside the segments moves no total.
     ///
@@ -75,13 +98,11 @@ package struct LiveMetrics: Sendable {
         _ sample: Sample, from device: Device, segments: [Segment],
         now: Timestamp = Timestamp(microseconds: .max / 2)
     ) {
-        add(CollectionOfOne(sample), from: device, segments: segments, now: now)
+        add([sample], from: device, segments: segments, now: now)
     }
 
     /// Takes consecutive items of a device.
-    package mutating func add(
-        _ samples: some Collection<Sample>, from device: Device, segments: [Segment], now: Timestamp
-    ) {
+    package mutating func add(_ samples: [Sample], from device: Device, segments: [Segment], now: Timestamp) {
         let row = row(of: device)
         let horizon = (now + Self.clockTolerance).microseconds
         for sample in samples {

@@ -35,6 +35,11 @@ package struct MetricsSnapshot: Equatable, Sendable {
     package var displaySpeed: Double?
     /// The device's battery, 0…1.
     package var battery: Double?
+    /// Degrees: the last position on the route.
+    package var latitude: Double?
+    package var longitude: Double?
+    /// Metres climbed along the route.
+    package var ascent: Double?
     /// Items stored.
     package var count = 0
 

@@ -20,6 +20,29 @@ package struct Profile: Codable, Hashable, Sendable {
 }
 
 extension Profile {
+    private enum Key: String, CodingKey {
+        case units, birthYear, sex, weight, restingHeartRate, maximumHeartRate, zones, timeZone
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        units = try container.decodeIfPresent(Units.self, forKey: .units)
+        // Read as any number, for an error in reading a whole one does not tell the field.
+        birthYear = try container.decodeIfPresent(Double.self, forKey: .birthYear).map { year in
+            guard let whole = Int(exactly: year) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .birthYear, in: container, debugDescription: "not a whole year")
+            }
+            return whole
+        }
+        sex = try container.decodeIfPresent(Sex.self, forKey: .sex)
+        weight = try container.decodeIfPresent(Double.self, forKey: .weight)
+        restingHeartRate = try container.decodeIfPresent(Double.self, forKey: .restingHeartRate)
+        maximumHeartRate = try container.decodeIfPresent(Double.self, forKey: .maximumHeartRate)
+        zones = try container.decodeIfPresent([Double].self, forKey: .zones)
+        timeZone = try container.decodeIfPresent(String.self, forKey: .timeZone)
+    }
+
     /// Why the profile cannot be taken, naming the field; `nil` when it can.
     package func flaw(year: Int) -> String? {
         func outside<Value: Comparable>(_ value: Value?, _ range: ClosedRange<Value>) -> Bool {
@@ -29,7 +52,10 @@ extension Profile {
         if outside(weight, 20...400) { return "weight: 20 to 400 kg" }
         if outside(restingHeartRate, 20...150) { return "restingHeartRate: 20 to 150" }
         if outside(maximumHeartRate, 80...250) { return "maximumHeartRate: 80 to 250" }
-        if let zones, zones.count != 4 || zones != zones.sorted() || zones.contains(where: { !(20...300 ~= $0) }) {
+        if let zones,
+            zones.count != 4 || zip(zones, zones.dropFirst()).contains(where: >=)
+                || zones.contains(where: { !(20...300 ~= $0) })
+        {
             return "zones: four rising limits from 20 to 300"
         }
         return nil

@@ -96,6 +96,8 @@ extension Session {
         profile = nil
         permissions = nil
         place = nil
+        run = nil
+        notSynced = nil
         closedSegments = []
         laps = []
         streams = [:]

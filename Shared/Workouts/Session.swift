@@ -35,7 +35,7 @@ package struct Session: Codable, Equatable, Sendable {
     }
 
     /// So that `state` and `workout` stay within the size of a payload.
-    package static let lapLimit = 500
+    package static let lapLimit = 400
     package static let segmentLimit = 1_000
     /// How long after it was last heard of an unfinished session is given up, in seconds of the service's clock.
     package static let expiry = 6 * 3_600.0
@@ -51,6 +51,10 @@ package struct Session: Codable, Equatable, Sendable {
     package internal(set) var profile: Profile?
     package internal(set) var permissions: Permissions?
     package internal(set) var place: Place?
+    /// The virtual run that it is part of.
+    package internal(set) var run: RunID?
+    /// The session that this one stands in for.
+    package internal(set) var notSynced: SessionID?
     /// When it was over already as it was begun: a session recorded without a connection.
     package let endAt: Timestamp?
     package internal(set) var mode: Mode
@@ -83,6 +87,8 @@ package struct Session: Codable, Equatable, Sendable {
         self.profile = profile
         permissions = start.permissions
         place = start.place
+        run = start.run
+        notSynced = start.notSynced
         endAt = start.endAt
         let countdownEnd = start.startAt ?? at + (start.countdown ?? SessionStart.defaultCountdown)
         let isLive = abs(at.seconds(since: now)) <= 60

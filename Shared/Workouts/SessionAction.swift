@@ -54,6 +54,10 @@ package struct SessionStart: Equatable, Sendable {
     package var place: Place?
     /// Discards the user's unfinished session.
     package var replace = false
+    /// The virtual run that it is part of.
+    package var run: RunID?
+    /// The session that this one stands in for: its own could not be finished on the server.
+    package var notSynced: SessionID?
 
     package init(
         activity: Activity, environment: Environment? = nil, name: String? = nil, mode: Mode? = nil,

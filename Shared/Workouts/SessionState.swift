@@ -29,6 +29,8 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var profile: Profile?
     package var permissions: Permissions?
     package var place: Place?
+    /// The virtual run that it is part of.
+    package var run: RunID?
     /// When the engine last heard of an unfinished session, by its own clock.
     package var lastActiveAt: Timestamp?
     /// When an unfinished session will be given up unless something is heard of it.
@@ -58,7 +60,7 @@ extension Session {
             environment: environment, name: name, symbol: activity.symbol(environment),
             healthKitActivityType: activity.healthKitActivityType, mode: mode, banner: banner, startedAt: startedAt,
             endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,
-            units: units, timeZone: timeZone, profile: profile, permissions: permissions, place: place,
+            units: units, timeZone: timeZone, profile: profile, permissions: permissions, place: place, run: run,
             lastActiveAt: heard, expiresAt: heard.map { $0 + Self.expiry }, streams: streams)
     }
 }

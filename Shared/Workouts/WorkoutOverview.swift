@@ -26,4 +26,25 @@ package struct WorkoutOverview: Codable, Hashable, Sendable {
         activeEnergy = workout.activeEnergy
         averageHeartRate = workout.averageHeartRate
     }
+
+    /// Where it stands in the history.
+    package var place: HistoryPlace {
+        HistoryPlace(at: startedAt ?? endedAt ?? Timestamp(microseconds: 0), session: session)
+    }
+}
+
+/// Where a workout stands in a user's history: by its start, those of one moment by their ids.
+package struct HistoryPlace: Codable, Hashable, Comparable, Sendable {
+    /// When the workout started; of one that never became active, when it ended.
+    package let at: Timestamp
+    package let session: SessionID
+
+    package init(at: Timestamp, session: SessionID) {
+        self.at = at
+        self.session = session
+    }
+
+    package static func < (left: HistoryPlace, right: HistoryPlace) -> Bool {
+        (left.at, left.session) < (right.at, right.session)
+    }
 }

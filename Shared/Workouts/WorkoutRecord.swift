@@ -32,6 +32,18 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var zones: [Double]?
     package var splits: [MetricsSummary.Split]
     package var laps: [MetricsSummary.Lap]
+    /// Metres.
+    package var ascent: Double?
+    package var descent: Double?
+    package var bounds: RouteSummary.Bounds?
+    /// One encoded polyline (precision 5) for each unbroken line of the route.
+    package var polyline: [String]?
+    /// The last value that was told while it lasted.
+    package var weather: Weather?
+    /// The virtual run that it was part of.
+    package var run: RunID?
+    /// The session that this one stands in for.
+    package var notSynced: SessionID?
     /// For each stream the number of items that are stored: a device may forget what lies below.
     package var next: [StreamName: Int]
     /// The revision of each summary that went in.
@@ -39,9 +51,11 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
 
     /// - Parameters:
     ///   - metrics: what the metrics aggregator made of the samples, as far as it came.
+    ///   - route: what the route builder made of the locations, as far as it came.
     ///   - isComplete: whether the summaries hold all that was announced.
     package init(
-        _ session: Session, metrics: MetricsReport?, isComplete: Bool, revision: Int64
+        _ session: Session, metrics: MetricsReport?, route: RouteReport? = nil, weather: Weather? = nil,
+        isComplete: Bool, revision: Int64
     ) {
         self.session = session.key.session
         user = session.key.user
@@ -53,15 +67,18 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         startedAt = session.startedAt
         endedAt = session.endedAt
         timeZone = session.timeZone
+        run = session.run
+        notSynced = session.notSynced
         segments = session.segments
         activeDuration = thousandths(session.segments.activeDuration())
         elapsedDuration = 0
         if let start = session.startedAt, let end = session.endedAt {
             elapsedDuration = thousandths(end.seconds(since: start))
         }
-        next = metrics?.next ?? [:]
+        next = (metrics?.next ?? [:]).merging(route?.next ?? [:], uniquingKeysWith: max)
         mode = next.contains { $0.key.device.kind == "watch" && $0.value > 0 } ? .watch : .phone
-        summaries = metrics.map { ["metrics": $0.revision] } ?? [:]
+        summaries = ["metrics": metrics?.revision, "route": route?.revision].compactMapValues(\.self)
+        self.weather = weather
         let totals = metrics?.totals ?? MetricsSummary()
         distance = totals.distance
         activeEnergy = totals.activeEnergy
@@ -77,62 +94,47 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         zones = totals.zones
         splits = totals.splits
         laps = totals.laps
-    }
-}
-
-/// `summary/metrics`: the totals of the samples, and what they were made from.
-package struct MetricsReport: Equatable, Sendable {
-    package var revision: Int64
-    /// The revision of the `state` that was used.
-    package var state: Int64
-    /// For each stream the number of items that went in.
-    package var next: [StreamName: Int]
-    /// How many chunks of `series` belong to this revision.
-    package var chunks: Int
-    package var totals: MetricsSummary
-
-    package init(revision: Int64, state: Int64, next: [StreamName: Int], chunks: Int, totals: MetricsSummary) {
-        self.revision = revision
-        self.state = state
-        self.next = next
-        self.chunks = chunks
-        self.totals = totals
-    }
-}
-
-extension MetricsReport: Codable {
-    private enum Key: String, CodingKey {
-        case revision, state, next, chunks
+        guard let track = route?.totals else { return }
+        ascent = track.ascent
+        descent = track.descent
+        bounds = track.bounds
+        polyline = track.polyline.isEmpty ? nil : track.polyline
+        if totals.distance == nil { takeDistance(of: track) }
     }
 
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: Key.self)
-        revision = try container.decode(Int64.self, forKey: .revision)
-        state = try container.decode(Int64.self, forKey: .state)
-        next = try container.decode([StreamName: Int].self, forKey: .next)
-        chunks = try container.decode(Int.self, forKey: .chunks)
-        totals = try MetricsSummary(from: decoder)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        try totals.encode(to: encoder)
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(revision, forKey: .revision)
-        try container.encode(state, forKey: .state)
-        try container.encode(next, forKey: .next)
-        try container.encode(chunks, forKey: .chunks)
+    /// No device measured the distance: it is that of the route, and what follows from it.
+    private mutating func takeDistance(of track: RouteSummary) {
+        guard let covered = track.distance else { return }
+        distance = covered
+        averageSpeed = track.averageSpeed
+        maximumSpeed = track.maximumSpeed ?? maximumSpeed
+        splits = track.splits
+        guard !laps.isEmpty else {
+            laps = track.laps
+            return
+        }
+        // Of another number they were made from another state, and one of them is about to be made anew.
+        guard laps.count == track.laps.count else { return }
+        for index in laps.indices { laps[index].distance = track.laps[index].distance }
     }
 }
 
 extension Session {
-    /// Whether a report holds every sample that was announced, and was made from the session as it ended.
-    package func isCovered(by report: MetricsReport?, endRevision: Int64) -> Bool {
-        guard let report, report.state >= endRevision else { return false }
-        return holdsAnnounced(report.next)
+    /// Whether items of a kind were announced.
+    package func announces(_ kind: StreamName.Kind) -> Bool {
+        streams.contains { stream, count in stream.kind == kind && count > 0 }
     }
 
-    /// Whether counts of items hold every sample that was announced.
+    /// Whether a summary holds every item of its kind that was announced, and was made from the session as it ended.
+    package func isCovered<Totals>(
+        _ kind: StreamName.Kind, by report: SummaryReport<Totals>?, endRevision: Int64
+    ) -> Bool {
+        guard let report, report.state >= endRevision else { return false }
+        return streams.allSatisfy { stream, count in stream.kind != kind || report.next[stream, default: 0] >= count }
+    }
+
+    /// Whether counts of items hold everything that was announced.
     package func holdsAnnounced(_ next: [StreamName: Int]) -> Bool {
-        streams.allSatisfy { stream, count in stream.kind != .samples || next[stream, default: 0] >= count }
+        streams.allSatisfy { stream, count in next[stream, default: 0] >= count }
     }
 }

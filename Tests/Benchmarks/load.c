@@ -31,6 +31,7 @@ static const char help[] =
     "  --known          the sessions' states are on the broker already\n"
     "  --since T        instead of for a time: until an acknowledgement has moved for every session, told in seconds\n"
     "                   after T, a Unix time\n"
+    "  --locations      locations instead of samples\n"
     "  --metrics        also until a batch's items are in the live metrics\n"
     "  --measure PID    the receiver: its CPU and memory\n"
     "  --count-file F   the receiver does not acknowledge; the first eight bytes of F count what it got\n";
@@ -45,6 +46,7 @@ static struct {
     double rate, warm_up, seconds, age, since;
     int64_t items, first;
     const char *count_file;
+    enum kind kind;
     bool is_known, with_metrics;
 } options = {.batch = 1, .in_flight = 10000, .warm_up = 2, .seconds = 5};
 
@@ -83,8 +85,9 @@ static void send_batch(int number, double time) {
     struct stream *stream = &streams[number];
     char topic[128];
     struct message message = {.topic = topic, .payload = payload};
-    message.topic_length = write_topic(topic, sizeof topic, number, "samples/watch-bench");
-    message.payload_length = write_batch(payload, stream->next, options.batch, start_milliseconds);
+    message.topic_length = write_topic(
+        topic, sizeof topic, number, options.kind == LOCATIONS ? "locations/watch-bench" : "samples/watch-bench");
+    message.payload_length = write_batch(payload, options.kind, stream->next, options.batch, start_milliseconds);
     publish(&connections[number % CONNECTIONS], message, options.qos, false);
     if (stream->next == stream->acknowledged) stream->moved_at = time;
     if (stream->next == stream->sent) {
@@ -178,7 +181,7 @@ static void handle(struct message message) {
     int64_t items;
     int number = read_topic(message.topic, message.topic_length, &rest);
     if (number < 0 || number >= options.sessions) return;
-    if (*rest == 's' && read_field(message, "{\"n\":", &items)) {
+    if ((*rest == 's' || *rest == 'l') && read_field(message, "{\"n\":", &items)) {
         handle_ack(number, items, now());
     } else if (*rest == 'm' && read_field(message, ",\"n\":", &items)) {
         handle_metrics(number, items, now());
@@ -325,7 +328,9 @@ static void open_connections(void) {
         snprintf(client_id, sizeof client_id, "load-%d", index);
         open_connection(&connections[index], options.port, client_id);
     }
-    subscribe(&connections[0], "pacebus/v1/+/+/+/samples/+/ack");
+    subscribe(
+        &connections[0],
+        options.kind == LOCATIONS ? "pacebus/v1/+/+/+/locations/+/ack" : "pacebus/v1/+/+/+/samples/+/ack");
     if (options.with_metrics) subscribe(&connections[0], "pacebus/v1/+/+/+/metrics");
     settle(&connections[0], handle);
 }
@@ -353,7 +358,7 @@ static void make_sessions(void) {
     settle(&connections[0], handle);
 }
 
-enum { PORT = 1, SESSIONS, BATCH, QOS, RATE, IN_FLIGHT, WARM_UP, SECONDS, ITEMS, AGE, FIRST, KNOWN, SINCE, METRICS,
+enum { PORT = 1, SESSIONS, BATCH, QOS, RATE, IN_FLIGHT, WARM_UP, SECONDS, ITEMS, AGE, FIRST, KNOWN, SINCE, LOCATION_ITEMS, METRICS,
        MEASURE, COUNT_FILE, HELP };
 
 static void read_options(int argc, char **argv) {
@@ -361,7 +366,7 @@ static void read_options(int argc, char **argv) {
         {"port", 1, 0, PORT}, {"sessions", 1, 0, SESSIONS}, {"batch", 1, 0, BATCH}, {"qos", 1, 0, QOS},
         {"rate", 1, 0, RATE}, {"in-flight", 1, 0, IN_FLIGHT}, {"warm-up", 1, 0, WARM_UP}, {"seconds", 1, 0, SECONDS},
         {"items", 1, 0, ITEMS}, {"age", 1, 0, AGE}, {"first", 1, 0, FIRST}, {"known", 0, 0, KNOWN},
-        {"since", 1, 0, SINCE}, {"metrics", 0, 0, METRICS}, {"measure", 1, 0, MEASURE},
+        {"since", 1, 0, SINCE}, {"locations", 0, 0, LOCATION_ITEMS}, {"metrics", 0, 0, METRICS}, {"measure", 1, 0, MEASURE},
         {"count-file", 1, 0, COUNT_FILE}, {"help", 0, 0, HELP}, {0, 0, 0, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -379,6 +384,7 @@ static void read_options(int argc, char **argv) {
         case FIRST: options.first = atoll(optarg); break;
         case KNOWN: options.is_known = true; break;
         case SINCE: options.since = atof(optarg); break;
+        case LOCATION_ITEMS: options.kind = LOCATIONS; break;
         case METRICS: options.with_metrics = true; break;
         case MEASURE: options.measured = atoi(optarg); break;
         case COUNT_FILE: options.count_file = optarg; break;

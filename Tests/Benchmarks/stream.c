@@ -1,4 +1,5 @@
 #include "stream.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,11 +48,28 @@ static char *write_item(char *at, int64_t number, int64_t start_milliseconds) {
     return at;
 }
 
-size_t write_batch(char *text, int64_t first, int count, int64_t start_milliseconds) {
+/// Degrees with seven decimals.
+static char *write_degrees(char *at, double degrees) { return at + sprintf(at, "%.7f", degrees); }
+
+/// A run along a bent line, 3 m each second, with the noise of a receiver.
+static char *write_location(char *at, int64_t number, int64_t start_milliseconds) {
+    int64_t step = number * 7919 % 101;
+    at = write_thousandths(write_text(at, "{\"c\":"), start_milliseconds + number * 1000);
+    at = write_number(write_text(at, ",\"ac\":"), 3 + step % 9);
+    at = write_thousandths(write_text(at, ",\"al\":"), 400000 + number % 600 * 100 + step * 10);
+    at = write_degrees(write_text(at, ",\"la\":"), 47 + (double)(number % 20000) * 2.7e-5 + (double)(step - 50) * 4e-7);
+    at = write_degrees(write_text(at, ",\"lo\":"), 8 + 0.01 * sin((double)number / 500) + (double)(step % 13 - 6) * 3e-6);
+    at = write_thousandths(write_text(at, ",\"v\":"), 2500 + step * 10);
+    *at++ = '}';
+    return at;
+}
+
+size_t write_batch(char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds) {
     char *at = write_text(write_number(write_text(text, "{\"s\":"), first), ",\"x\":[");
     for (int64_t number = first; number < first + count; number++) {
         if (number > first) *at++ = ',';
-        at = write_item(at, number, start_milliseconds);
+        at = kind == LOCATIONS ? write_location(at, number, start_milliseconds)
+                               : write_item(at, number, start_milliseconds);
     }
     return (size_t)(write_text(at, "]}") - text);
 }

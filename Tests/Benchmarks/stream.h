@@ -35,9 +35,12 @@ struct stream {
 /// Whether a batch of so many items may go out.
 bool may_send(const struct stream *stream, int batch);
 
+/// What the items of a stream are.
+enum kind { SAMPLES, LOCATIONS };
+
 /// Writes a batch from `first` on, without a closing zero, and returns its length. Item 0 lies at the start, each other
 /// a second after the one before.
-size_t write_batch(char *text, int64_t first, int count, int64_t start_milliseconds);
+size_t write_batch(char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds);
 /// The most bytes of a batch of so many items.
 size_t batch_size(int count);
 

@@ -21,6 +21,8 @@ extension SeededRandom {
         return streams
     }
 
+    mutating func place() -> HistoryPlace { HistoryPlace(at: time(), session: identifier()) }
+
     mutating func commands() -> [Command] {
         let actions: [SessionAction] = [
             .start(start()), .deviceReady(name()), .pause, .resume, .lap, .suspend, .end(streams: streams()), .discard,
@@ -32,7 +34,7 @@ extension SeededRandom {
     mutating func requests() -> [UserRequest] {
         let limit = Int.random(in: 1...UserRequest.pageLimit, using: &self)
         let actions: [UserRequest.Action] = [
-            .setProfile(profile()), .setProfile(Profile()), .workouts(before: maybe(time()), limit: limit),
+            .setProfile(profile()), .setProfile(Profile()), .workouts(before: maybe(place()), limit: limit),
             .deleteWorkout(identifier()), .deleteEverything,
         ]
         return actions.map { UserRequest(id: identifier(), client: name(), action: $0) }
@@ -45,7 +47,7 @@ extension SeededRandom {
         let pages = [0, 1, UserRequest.pageLimit].map { count in
             var page = Reply(id: identifier(), revision: nil, now: time())
             page.workouts = (0..<count).map { WorkoutOverview(workouts[$0 % workouts.count]) }
-            page.next = maybe(time())
+            page.next = maybe(place())
             return page
         }
         return plain + pages
@@ -93,13 +95,6 @@ extension SeededRandom {
                 laps: session.laps, units: session.units, physiology: Physiology(session.state(revision: 1))))
     }
 
-    /// Finished records of a session, without metrics and with them.
-    mutating func records(of session: Session, _ report: MetricsReport) -> [WorkoutRecord] {
-        [report, nil].map {
-            WorkoutRecord(session, metrics: $0, isComplete: .random(using: &self), revision: revision())
-        }
-    }
-
     mutating func snapshot() -> MetricsSnapshot {
         var snapshot = MetricsSnapshot(user: user(), revision: revision())
         snapshot.newest = maybe(time())
@@ -119,6 +114,9 @@ extension SeededRandom {
         snapshot.lap = .random(in: 1...20, using: &self)
         snapshot.displayPace = maybe(300)
         snapshot.displaySpeed = maybe(3.333)
+        snapshot.latitude = maybe(-33.5)
+        snapshot.longitude = maybe(151.25)
+        snapshot.ascent = maybe(12)
         snapshot.battery = maybe(0.5)
         snapshot.count = .random(in: 0...1_000_000, using: &self)
         return snapshot
@@ -154,13 +152,14 @@ extension SeededRandom {
         for record in records { add("workout", JSONCoding.encode(record)) }
         for reply in replies(listing: records) { add("replies", JSONCoding.encode(reply)) }
         let series = Series(items)
-        for number in 0..<SeriesChunk.count(rows: series.times.count) {
-            add("series", SeriesChunk.payload(series, number: number, revision: revision()))
+        for number in 0..<FinalRows(series).chunkCount {
+            add("series", FinalRows(series).payload(number: number, revision: revision()))
         }
         add("samples", batch().payload)
         add("samplesAck", Ack.next(.random(in: 0...1_000, using: &self)).payload)
         add("samplesAck", Ack.streamReused.payload)
         add("metrics", snapshot().payload)
+        for payload in routePayloads(of: last) { add(payload.channel, payload.bytes) }
         for kind in [Announcement.Kind.lap, .split, .warning] {
             add(
                 "announcements",

@@ -35,6 +35,8 @@ extension SeededRandom {
         start.permissions = maybe(Permissions(heartRate: .random(using: &self), workouts: .random(using: &self)))
         start.place = maybe(place())
         start.replace = .random(using: &self)
+        start.run = maybe(identifier())
+        start.notSynced = maybe(identifier())
         return start
     }
 

@@ -34,12 +34,24 @@ import Testing
 
     @Test(
         arguments: [
-            (9, nil, .outdated), (10, nil, .known), (11, nil, .ahead), (9, 9, .known), (8, 9, .outdated),
-            (10, 10, .known), (9, 10, .outdated), (11, 9, .ahead),
-        ] as [(Int64, Int64?, RetainedRevision)])
+            (9, [], .outdated), (10, [], .known), (11, [], .ahead), (5, [5, 8, 10], .known), (8, [5, 8, 10], .known),
+            (7, [5, 8, 10], .outdated), (4, [5, 8, 10], .outdated), (11, [5, 8, 10], .ahead),
+        ] as [(Int64, [Int64], RetainedRevision)])
     func `of an own topic a newer revision is ahead, what was published since connecting known, the rest outdated`(
-        seen: Int64, first: Int64?, expected: RetainedRevision
+        seen: Int64, published: [Int64], expected: RetainedRevision
     ) {
-        #expect(RetainedRevision(seen, newest: 10, publishedFrom: first) == expected)
+        var revisions = PublishedRevisions()
+        for revision in published { revisions.insert(revision) }
+        #expect(RetainedRevision(seen, newest: 10, published: revisions) == expected)
+    }
+
+    @Test func `so many published revisions are remembered, the latest ones, each once`() {
+        var revisions = PublishedRevisions()
+        let limit = Int64(PublishedRevisions.limit)
+        for revision in 1...limit + 3 {
+            revisions.insert(revision)
+            revisions.insert(revision)
+        }
+        #expect((1...limit + 3).filter(revisions.contains) == Array(4...limit + 3))
     }
 }

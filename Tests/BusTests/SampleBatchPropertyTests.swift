@@ -121,7 +121,7 @@ import Workouts
             guard let batch = try? SampleBatch(bytes[...], accepting: Self.times) else { continue }
             taken += 1
             #expect((0...StreamLimits.items).contains(batch.first))
-            #expect((1...SampleBatch.itemLimit).contains(batch.items.count))
+            #expect((1...StreamLimits.batch).contains(batch.items.count))
             for item in batch.items {
                 #expect(item.time.map(Self.times.contains) ?? (item == Sample()))
                 #expect(Quantity.allCases.allSatisfy { item[$0].map($0.range.contains) ?? true })

@@ -12,9 +12,13 @@ import Workouts
 @testable import Device
 
 @Suite struct ControlServiceTests {
-    private let broker = InMemoryBroker()
     private let clock = ManualClock()
     private let key = SessionKey(User("ann")!, SessionID(UUID()))
+    private let bus: FakeBus
+
+    init() {
+        bus = FakeBus(FakeServices(key: key, device: Workouts.Device("watch-1")!, clock: clock))
+    }
 
     private final class Output: Sendable {
         private let written = Mutex("")
@@ -30,34 +34,15 @@ import Workouts
         let output = Output()
         let control = try #require(try DeviceCommand.parseAsRoot(["control"] + arguments) as? Control)
         let context = ServiceContext(
-            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: broker.client(),
-            clock: clock)
+            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: bus, clock: clock
+        )
         let service = control.build(context, terminal: output.terminal)
-        let services = FakeServices(key: key, device: Workouts.Device("watch-1")!, clock: clock)
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                await services.run(broker.client())
-                return false
-            }
-            group.addTask {
-                while !Task.isCancelled {
-                    try await clock.waitForSleepers()
-                    clock.advance(by: .milliseconds(50))
-                }
-                return false
-            }
-            group.addTask {
-                try await service.run()
-                return true
-            }
-            while try await group.next() == false {}
-            group.cancelAll()
-        }
+        #expect(try await bus.play(clock) { try await service.run() })
         return output.text
     }
 
     private func publish(_ topic: Topic, _ payload: [UInt8]) async throws {
-        try await broker.client().publish(topic.message(payload))
+        try await bus.publish(topic.message(payload))
     }
 
     private var active: SessionState {
@@ -115,7 +100,7 @@ import Workouts
     }
 
     @Test func `without an engine it gives up`() async throws {
-        broker.stop()
+        bus.cut()
         await #expect(throws: ControlService.Failure.noAnswer) {
             try await run("pause", "--user", "ann", "--session", "\(key.session)")
         }

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Workouts
 
-/// Engine and aggregator in one, as little of them as a device sees: replies, acknowledgements, the finished workout.
+/// All services in one, as little of them as a device sees: replies, acknowledgements, the finished workout.
 final class FakeServices: Sendable {
     /// What goes wrong.
     struct Faults: Sendable {
@@ -21,7 +21,8 @@ final class FakeServices: Sendable {
 
     private struct State {
         var faults: Faults
-        var items: [Sample] = []
+        var samples: [Sample] = []
+        var locations: [Location] = []
         var session: Session?
         var commands: [Command] = []
         var replies: [CommandID: Reply] = [:]
@@ -42,30 +43,21 @@ final class FakeServices: Sendable {
     }
 
     /// Everything that is on this side's disk.
-    var items: [Sample] { state.withLock(\.items) }
+    var samples: [Sample] { state.withLock(\.samples) }
+    var locations: [Location] { state.withLock(\.locations) }
     /// Each command that came, repetitions included.
     var commands: [Command] { state.withLock(\.commands) }
     var session: Session? { state.withLock(\.session) }
 
-    /// Works until it is cancelled.
-    func run(_ bus: InMemoryBus) async {
-        let topics: [Topic] = [.session(key, .command), .session(key, .samples(device))]
-        try? await bus.withSubscriptions(topics.map(TopicFilter.topic)) { events in
-            for await case .batch(let batch) in events {
-                let answers = batch.messages.flatMap(answer)
-                batch.acknowledge()
-                try? await bus.send(answers)
-            }
-        }
-    }
-
-    private func answer(_ message: MQTTMessage) -> [MQTTMessage] {
-        state.withLock { state in
+    /// What they say to a message of this session.
+    func answer(_ message: MQTTMessage) -> [MQTTMessage] {
+        guard case .session(key, let topic) = Topic(message.topic) else { return [] }
+        return state.withLock { state in
             do {
-                switch Topic(message.topic) {
-                case .session(_, .command):
-                    return execute(try JSONCoding.decode(Command.self, from: message.payload), &state)
-                case .session(_, .samples): return try take(message, &state)
+                switch topic {
+                case .command: return execute(try JSONCoding.decode(Command.self, from: message.payload), &state)
+                case .samples: return try take(message, .samples, \.samples, &state)
+                case .locations: return try take(message, .locations, \.locations, &state)
                 default: return []
                 }
             } catch {
@@ -74,12 +66,15 @@ final class FakeServices: Sendable {
         }
     }
 
-    private func take(_ message: MQTTMessage, _ state: inout State) throws -> [MQTTMessage] {
+    private func take<Item: StreamItem>(
+        _ message: MQTTMessage, _ kind: StreamName.Kind, _ items: WritableKeyPath<State, [Item]>, _ state: inout State
+    ) throws -> [MQTTMessage] where Item.Field: PayloadField {
         state.batches += 1
         if state.faults.loseBatch > 0, state.batches % state.faults.loseBatch == 0 { return [] }
-        let batch = try SampleBatch(message.payload, accepting: AcceptedTimes(now: clock.now))
-        if batch.first <= state.items.count { state.items += batch.items.dropFirst(state.items.count - batch.first) }
-        let ack = Topic.session(key, .samplesAck(device)).message(Ack.next(state.items.count).payload)
+        let batch = try ItemBatch<Item>(message.payload, accepting: AcceptedTimes(now: clock.now))
+        let count = state[keyPath: items].count
+        if batch.first <= count { state[keyPath: items] += batch.items.dropFirst(count - batch.first) }
+        let ack = Topic.session(key, kind.ack(device)).message(Ack.next(state[keyPath: items].count).payload)
         return [ack] + workout(&state)
     }
 
@@ -120,19 +115,18 @@ final class FakeServices: Sendable {
 
     /// The finished workout, once everything announced is there.
     private func workout(_ state: inout State) -> [MQTTMessage] {
-        let stream = StreamName(.samples, device)
-        guard let session = state.session, let announced = session.streams[stream], state.items.count >= announced
-        else {
-            return []
-        }
+        let next = [
+            StreamName(.samples, device): state.samples.count, StreamName(.locations, device): state.locations.count,
+        ]
+        guard let session = state.session, session.holdsAnnounced(next), !session.streams.isEmpty else { return [] }
         guard state.faults.workoutsLost == 0 else {
             state.faults.workoutsLost -= 1
             return []
         }
-        let totals = CountedItems(streams: [device: state.items], segments: session.segments)
+        let totals = CountedItems(streams: [device: state.samples], segments: session.segments)
             .summary(laps: [], units: .metric)
         let report = MetricsReport(
-            revision: 1, state: state.revision, next: [stream: state.items.count], chunks: 0, totals: totals)
+            revision: 1, state: state.revision, next: next, chunks: 0, totals: totals)
         state.revision += 1
         let record = WorkoutRecord(session, metrics: report, isComplete: true, revision: state.revision)
         return [Topic.session(key, .workout).message(JSONCoding.encode(record))]

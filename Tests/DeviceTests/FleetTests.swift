@@ -9,18 +9,17 @@ import Workouts
 
 @testable import Device
 
-/// A fleet on a broker in memory, with services of its own for each runner.
+/// A fleet, with services of its own for each runner.
 @Suite struct FleetTests {
-    private let broker = InMemoryBroker()
     private let clock = ManualClock()
     private let device = Device("watch-3f9a")!
 
-    private func service(_ keys: [SessionKey], speed: Double = 10, duration: Int? = 30, _ written: Output)
-        -> FleetService
-    {
+    private func service(
+        _ keys: [SessionKey], speed: Double = 10, duration: Int? = 30, _ bus: FakeBus, _ written: Output = Output()
+    ) -> FleetService {
         let context = ServiceContext(
-            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: broker.client(),
-            clock: clock)
+            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: bus, clock: clock
+        )
         return FleetService(
             context: context, terminal: written.terminal, keys: keys, device: device, seed: 7, rate: 2,
             duration: duration, speed: speed)
@@ -37,47 +36,27 @@ import Workouts
         }
     }
 
-    /// Lets everybody work until the body is done; the clock goes as fast as somebody waits for it.
-    private func play(_ services: [FakeServices], _ body: @escaping @Sendable () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            for services in services {
-                group.addTask {
-                    await services.run(broker.client())
-                    return false
-                }
-            }
-            group.addTask {
-                while !Task.isCancelled {
-                    try await clock.waitForSleepers()
-                    clock.advance(by: .milliseconds(50))
-                }
-                return false
-            }
-            group.addTask {
-                try await body()
-                return true
-            }
-            while let isDone = try await group.next(), !isDone {}
-            group.cancelAll()
-            while await group.nextResult() != nil {}
-        }
+    private func play(_ bus: FakeBus, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        #expect(try await bus.play(clock, body))
     }
 
     @Test func `each runner has a session whose workout holds all of its items`() async throws {
         let keys = FleetService.keys(5)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
+        let bus = FakeBus(services)
         let written = Output()
-        let fleet = service(keys, written)
-        try await play(services) { try await fleet.run() }
+        let fleet = service(keys, bus, written)
+        try await play(bus) { try await fleet.run() }
         #expect(keys.map { $0.user.description } == (1...5).map { "runner-000\($0)" })
         for services in services {
-            #expect(services.items.count == 61)
-            let times = services.items.compactMap(\.time)
+            #expect(services.samples.count == 61)
+            #expect(services.locations.count == 61)
+            let times = services.samples.compactMap(\.time)
             #expect(zip(times, times.dropFirst()).allSatisfy { $1.seconds(since: $0) == 0.5 })
             #expect(services.commands.map(\.action.name) == ["start", "end"])
         }
-        #expect(Set(services.map { $0.items[10][.heartRate] ?? 0 }).count > 1)
-        #expect(written.text.contains("5 sessions with 305 items are over"))
+        #expect(Set(services.map { $0.samples[10][.heartRate] ?? 0 }).count > 1)
+        #expect(written.text.contains("5 sessions with 610 items are over"))
         #expect(written.text.contains("items/s"))
     }
 
@@ -85,17 +64,19 @@ import Workouts
         let keys = FleetService.keys(3)
         let faults = FakeServices.Faults(loseBatch: 3, loseReply: 2, workoutsLost: 1)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock, faults: faults) }
-        let fleet = service(keys, Output())
-        try await play(services) { try await fleet.run() }
-        #expect(services.map(\.items.count) == [61, 61, 61])
+        let bus = FakeBus(services)
+        let fleet = service(keys, bus)
+        try await play(bus) { try await fleet.run() }
+        #expect(services.map(\.samples.count) == [61, 61, 61])
     }
 
     @Test func `Ctrl-C ends every session, and the workouts are awaited`() async throws {
         let keys = FleetService.keys(3)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
+        let bus = FakeBus(services)
         let written = Output()
-        let fleet = service(keys, speed: 1, duration: nil, written)
-        try await play(services) {
+        let fleet = service(keys, speed: 1, duration: nil, bus, written)
+        try await play(bus) {
             var loop = FleetLoop(service: fleet)
             var ticks = 0
             try await fleet.context.follow(loop.subscriptions) { event in
@@ -111,9 +92,10 @@ import Workouts
     @Test func `Ctrl-C while runners are starting leaves out those who have not`() async throws {
         let keys = FleetService.keys(200)
         let services = FakeServices(key: keys[0], device: device, clock: clock)
+        let bus = FakeBus(services)
         let written = Output()
-        let fleet = service(keys, speed: 1, duration: nil, written)
-        try await play([services]) {
+        let fleet = service(keys, speed: 1, duration: nil, bus, written)
+        try await play(bus) {
             var loop = FleetLoop(service: fleet)
             var isStopped = false
             try await fleet.context.follow(loop.subscriptions) { event in
@@ -135,9 +117,10 @@ import Workouts
             FakeServices(
                 key: key, device: device, clock: clock, faults: .init(workoutsLost: key == keys[0] ? .max : 0))
         }
-        let fleet = service(keys, speed: 1, duration: nil, Output())
+        let bus = FakeBus(services)
+        let fleet = service(keys, speed: 1, duration: nil, bus)
         let error = await #expect(throws: FleetStopped.self) {
-            try await play(services) {
+            try await play(bus) {
                 var loop = FleetLoop(service: fleet)
                 var ticks = 0
                 try await fleet.context.follow(loop.subscriptions) { event in

@@ -7,7 +7,7 @@ import Workouts
 @Suite struct ItemStreamTests {
     private let start = Timestamp(seconds: 1_700_000_000)
 
-    private func connected(_ count: Int) -> ItemStream {
+    private func connected(_ count: Int) -> ItemStream<Sample> {
         var stream = ItemStream(items: samples(count))
         stream.connected()
         return stream
@@ -29,7 +29,7 @@ import Workouts
     }
 
     @Test func `at most 20 batches are in flight`() {
-        var stream = ItemStream(items: [])
+        var stream = ItemStream<Sample>()
         stream.connected()
         let sent = (0..<30).flatMap { _ in
             stream.append(samples(1))
@@ -121,10 +121,41 @@ import Workouts
         #expect(batches.first?.items == Array(samples(10)[7...]))
     }
 
+    @Test func `a lower acknowledgement than before is believed when it answers what was sent again after a stall`() {
+        var stream = connected(500)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(400), start) == .moved(400))
+        #expect(stream.receive(.next(250), start + 4) == .nothing)
+        #expect(stream.take(start + 5).map(\.range) == [400..<500])
+        #expect(stream.receive(.next(250), start + 5.1) == .fellBack(250))
+        stream.takeBack(samples(500), from: 250)
+        #expect(stream.acknowledged == 250)
+        #expect(stream.count == 500)
+        let again = stream.take(start + 5.1)
+        #expect(again.map(\.range) == [250..<350, 350..<450, 450..<500])
+        #expect(again.flatMap(\.items) == Array(samples(500)[250...]))
+        #expect(stream.receive(.next(250), start + 5.2) == .nothing)
+        #expect(stream.take(start + 5.2).isEmpty)
+        #expect(stream.receive(.next(500), start + 5.3) == .moved(500))
+    }
+
+    @Test func `what confirms the latest acknowledgement ends the doubt`() {
+        var stream = connected(500)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(400), start) == .moved(400))
+        _ = stream.take(start + 5)
+        #expect(stream.receive(.next(400), start + 5.1) == .nothing)
+        #expect(stream.receive(.next(250), start + 5.2) == .nothing)
+        _ = stream.take(start + 5.2)
+        stream.connected()
+        _ = stream.take(start + 5.3)
+        #expect(stream.receive(.next(250), start + 5.4) == .nothing)
+    }
+
     @Test func `a reused stream fails`() {
         var stream = connected(3)
         #expect(stream.receive(.streamReused, start) == .failed(.reused))
-        #expect("\(ItemStream.Failure.reused)".contains("stream_reused"))
+        #expect("\(StreamFailure.reused)".contains("stream_reused"))
     }
 
     @Test func `an acknowledgement of items that never were fails`() {

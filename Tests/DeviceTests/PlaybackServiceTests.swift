@@ -12,10 +12,9 @@ import Workouts
 
 @testable import Device
 
-/// The playback as it is built, on a broker in memory, against services that lose what they may lose.
+/// The playback as it is built, against services that lose what they may lose.
 @Suite struct PlaybackServiceTests {
     private let folder: TemporaryFolder
-    private let broker = InMemoryBroker()
     private let clock = ManualClock()
     private let key = SessionKey(User("ann")!, SessionID(UUID()))
     private let device = Device("watch-3f9a")!
@@ -28,8 +27,9 @@ import Workouts
         file = try RecordingFile(path: folder.file("run.fit"))
     }
 
-    private func service(_ script: Script, speed: Double = 0, _ bus: InMemoryBus, _ written: Output) -> PlaybackService
-    {
+    private func service(
+        _ script: Script, speed: Double = 0, _ bus: FakeBus, _ written: Output = Output()
+    ) -> PlaybackService {
         var options = PlaybackOptions()
         options.user = key.user
         options.session = key.session
@@ -55,53 +55,22 @@ import Workouts
         }
     }
 
-    /// Plays to the end, or as if it were killed after so many ticks of the clock, which goes as fast as somebody waits
-    /// for it. Says whether it came to the end.
     private func play(
-        _ service: PlaybackService, _ services: FakeServices, ticks: Int = .max,
+        _ service: PlaybackService, _ bus: FakeBus, ticks: Int = .max,
         onTick: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws -> Bool {
-        try await play(services, ticks: ticks, onTick: onTick) { try await service.run() }
-    }
-
-    private func play(
-        _ services: FakeServices, ticks: Int = .max, onTick: @escaping @Sendable (Int) -> Void = { _ in },
-        _ body: @escaping @Sendable () async throws -> Void
-    ) async throws -> Bool {
-        try await withThrowingTaskGroup(of: Bool?.self) { group in
-            group.addTask {
-                await services.run(broker.client())
-                return nil
-            }
-            group.addTask {
-                for tick in 0..<ticks where !Task.isCancelled {
-                    try await clock.waitForSleepers()
-                    onTick(tick)
-                    clock.advance(by: .milliseconds(50))
-                }
-                return false
-            }
-            group.addTask {
-                try await body()
-                return true
-            }
-            while let end = try await group.next() {
-                guard let end else { continue }
-                group.cancelAll()
-                while await group.nextResult() != nil {}
-                return end
-            }
-            return false
-        }
+        try await bus.play(clock, ticks: ticks, onTick: onTick) { try await service.run() }
     }
 
     private var queues: [Device] { QueueFolder(path: folder.file("queues")).devices(of: key) }
 
     @Test func `a recording arrives whole, its pauses included, and the queue is removed`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
+        let bus = FakeBus(services)
         let written = Output()
-        #expect(try await play(service(.recording(file), broker.client(), written), services))
-        #expect(services.items == file.recording.samples)
+        #expect(try await play(service(.recording(file), bus, written), bus))
+        #expect(services.samples == file.recording.samples)
+        #expect(services.locations == file.recording.locations)
         #expect(services.commands.map(\.action.name) == ["start", "pause", "resume", "pause", "resume", "end"])
         #expect(
             services.session?.segments.map { [$0.start, $0.end] }
@@ -114,9 +83,11 @@ import Workouts
     @Test func `lost batches, replies and workouts and a start that must wait change nothing`() async throws {
         let faults = FakeServices.Faults(loseBatch: 3, loseReply: 2, workoutsLost: 2, startsPostponed: 2)
         let services = FakeServices(key: key, device: device, clock: clock, faults: faults)
+        let bus = FakeBus(services)
         let written = Output()
-        #expect(try await play(service(.recording(file), broker.client(), written), services))
-        #expect(services.items == file.recording.samples)
+        #expect(try await play(service(.recording(file), bus, written), bus))
+        #expect(services.samples == file.recording.samples)
+        #expect(services.locations == file.recording.locations)
         #expect(Set(services.commands.map(\.id)).count == 6)
         #expect(services.commands.count > 6)
         #expect(written.text.contains("unfinished"))
@@ -125,28 +96,31 @@ import Workouts
 
     @Test func `connections that are cut again and again change nothing`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
-        let bus = broker.client()
-        let isDone = try await play(service(.recording(file), speed: 60, bus, Output()), services) { tick in
+        let bus = FakeBus(services)
+        let isDone = try await play(service(.recording(file), speed: 60, bus), bus) { tick in
             if tick % 20 == 5 { bus.cut() }
             if tick % 20 == 9 { bus.connect() }
         }
         #expect(isDone)
-        #expect(services.items == file.recording.samples)
+        #expect(services.samples == file.recording.samples)
+        #expect(services.locations == file.recording.locations)
         #expect(queues.isEmpty)
     }
 
     @Test func `a device that is killed again and again goes on from its queue to the same result`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock, faults: .init(loseBatch: 5, loseReply: 3))
+        let bus = FakeBus(services)
         var random = SeededRandom()
         var kills = 0
         while true {
             let ticks = Int.random(in: 1...150, using: &random)
-            let service = service(.recording(file), speed: 60, broker.client(), Output())
-            if try await play(service, services, ticks: kills < 20 ? ticks : .max) { break }
+            let service = service(.recording(file), speed: 60, bus)
+            if try await play(service, bus, ticks: kills < 20 ? ticks : .max) { break }
             kills += 1
         }
         #expect(kills > 0)
-        #expect(services.items == file.recording.samples)
+        #expect(services.samples == file.recording.samples)
+        #expect(services.locations == file.recording.locations)
         #expect(Set(services.commands.map(\.id)).count == 6)
         #expect(
             services.session?.segments.map { [$0.start, $0.end] }
@@ -157,18 +131,20 @@ import Workouts
     @Test func `a simulated run that is killed goes on to the run it would have been`() async throws {
         let script = Script.simulation(seed: nil, duration: 120)
         let services = FakeServices(key: key, device: device, clock: clock)
+        let bus = FakeBus(services)
         var kills = 0
-        while try await !play(service(script, speed: 10, broker.client(), Output()), services, ticks: 60) { kills += 1 }
+        while try await !play(service(script, speed: 10, bus), bus, ticks: 60) { kills += 1 }
         #expect(kills > 0)
-        #expect(services.items.count == 121)
-        let times = services.items.compactMap(\.time)
+        #expect(services.samples.count == 121)
+        #expect(services.locations.map(\.time) == services.samples.map(\.time))
+        let times = services.samples.compactMap(\.time)
         #expect(zip(times, times.dropFirst()).allSatisfy { $1.seconds(since: $0) == 1 })
     }
 
     @Test func `a second process on the same queue is refused`() async throws {
         let queue = try Script.recording(file)
             .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now, joins: false)
-        let service = service(.recording(file), broker.client(), Output())
+        let service = service(.recording(file), FakeBus([]))
         await #expect(throws: QueueError.inUse(path: queue.path)) { try await service.run() }
     }
 
@@ -177,15 +153,16 @@ import Workouts
             _ = try Script.simulation(seed: 1, duration: nil)
                 .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now, joins: false)
         }
-        let service = service(.recording(file), broker.client(), Output())
+        let service = service(.recording(file), FakeBus([]))
         await #expect(throws: QueueError.self) { try await service.run() }
     }
 
     @Test func `a refused start ends it with the engine's message and keeps the queue`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
-        #expect(try await play(service(.recording(file), broker.client(), Output()), services))
-        let again = service(.recording(file), broker.client(), Output())
-        let error = await #expect(throws: PlaybackStopped.self) { try await play(again, services) }
+        let bus = FakeBus(services)
+        #expect(try await play(service(.recording(file), bus), bus))
+        let again = service(.recording(file), bus)
+        let error = await #expect(throws: PlaybackStopped.self) { try await play(again, bus) }
         #expect(error?.description.contains("the session has begun already") == true)
         #expect(queues == [device])
     }
@@ -196,7 +173,7 @@ import Workouts
         ])
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"),
-            bus: broker.client(), clock: clock)
+            bus: FakeBus([]), clock: clock)
         let drawn = options.build(context, .recording(file)).device
         #expect(drawn.kind == "watch")
         #expect(drawn.description.count == "watch-3f9a".count)
@@ -208,20 +185,23 @@ import Workouts
 
     @Test func `Ctrl-C ends the session of a simulated run and its workout is awaited`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
+        let bus = FakeBus(services)
         let output = Output()
         let isDone = try await stop(
-            service(.simulation(seed: 4, duration: nil), speed: 1, broker.client(), output), services, tick: 200)
+            service(.simulation(seed: 4, duration: nil), speed: 1, bus, output), bus, tick: 200)
         #expect(isDone)
         #expect(services.commands.map(\.action.name) == ["start", "end"])
-        #expect(services.commands.last?.at == services.items.last?.time)
+        #expect(services.commands.last?.at == services.samples.last?.time)
+        #expect(services.locations.last?.time == services.samples.last?.time)
         #expect(output.text.contains("Outdoor Running"))
         #expect(queues.isEmpty)
     }
 
     @Test func `Ctrl-C during the countdown discards the session`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
+        let bus = FakeBus(services)
         let isDone = try await stop(
-            service(.simulation(seed: 4, duration: nil), speed: 1, broker.client(), Output()), services, tick: 20)
+            service(.simulation(seed: 4, duration: nil), speed: 1, bus), bus, tick: 20)
         #expect(isDone)
         #expect(services.commands.map(\.action.name) == ["start", "discard"])
         #expect(queues.isEmpty)
@@ -229,24 +209,26 @@ import Workouts
 
     @Test func `a workout that does not come in 10 s after Ctrl-C leaves the queue`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock, faults: .init(workoutsLost: .max))
-        let service = service(.simulation(seed: 4, duration: nil), speed: 1, broker.client(), Output())
+        let bus = FakeBus(services)
+        let service = service(.simulation(seed: 4, duration: nil), speed: 1, bus)
         let before = clock.now
-        await #expect(throws: PlaybackStopped.self) { try await stop(service, services, tick: 200) }
+        await #expect(throws: PlaybackStopped.self) { try await stop(service, bus, tick: 200) }
         #expect((20...21).contains(clock.now.seconds(since: before)))
         #expect(queues == [device])
     }
 
     @Test func `Ctrl-C interrupts the playing of a recording`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
-        let service = service(.recording(file), speed: 1, broker.client(), Output())
-        await #expect(throws: PlaybackStopped.self) { try await stop(service, services, tick: 200) }
+        let bus = FakeBus(services)
+        let service = service(.recording(file), speed: 1, bus)
+        await #expect(throws: PlaybackStopped.self) { try await stop(service, bus, tick: 200) }
         #expect(services.commands.map(\.action.name) == ["start"])
         #expect(queues == [device])
     }
 
     /// Plays, with Ctrl-C at a tick of the clock.
-    private func stop(_ service: PlaybackService, _ services: FakeServices, tick: Int) async throws -> Bool {
-        try await play(services) {
+    private func stop(_ service: PlaybackService, _ bus: FakeBus, tick: Int) async throws -> Bool {
+        try await bus.play(clock) {
             var loop = try service.makeLoop()
             var ticks = 0
             try await service.context.follow(loop.subscriptions) { event in

@@ -60,7 +60,7 @@ import Workouts
         let session = Session(
             key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
         let report = MetricsReport(
-            revision: 1, state: 1, next: [header.stream: next], chunks: 0, totals: MetricsSummary())
+            revision: 1, state: 1, next: [header.stream(.samples): next], chunks: 0, totals: MetricsSummary())
         return message(
             .workout, JSONCoding.encode(WorkoutRecord(session, metrics: report, isComplete: true, revision: 9)))
     }
@@ -74,7 +74,7 @@ import Workouts
 
     /// Carries it on until every command is replied to and every item acknowledged.
     private func settle(_ playback: inout Playback, _ now: Timestamp) throws {
-        _ = playback.receive(message(.samplesAck(header.device), Ack.next(playback.stream.count).payload), now)
+        _ = playback.receive(message(.samplesAck(header.device), Ack.next(playback.samples.count).payload), now)
         while let command = try commands(playback.takeOutgoing(now)).first { _ = playback.receive(reply(command), now) }
     }
 
@@ -83,10 +83,10 @@ import Workouts
         let entries = playback.takeDue(now)
         var contents = QueueContents()
         for entry in entries { try contents.add(entry) }
-        #expect(contents.items == samples(10))
+        #expect(contents.samples.items == samples(10))
         #expect(contents.commands.map(\.action.name) == ["start", "pause", "resume", "end"])
         #expect(contents.commands.map(\.at) == [start, start + 4, start + 6, start + 9])
-        #expect(contents.commands.last?.action == .end(streams: [header.stream: 10]))
+        #expect(contents.commands.last?.action == .end(streams: [header.stream(.samples): 10]))
         #expect(playback.takeDue(now).isEmpty)
     }
 
@@ -107,11 +107,11 @@ import Workouts
         var playback = playback(speed: 2)
         var contents = QueueContents()
         for entry in playback.takeDue(now + 2) { try contents.add(entry) }
-        #expect(contents.items.count == 5)
+        #expect(contents.samples.items.count == 5)
         for entry in playback.takeDue(now + 2.4) { try contents.add(entry) }
-        #expect(contents.items.count == 5)
+        #expect(contents.samples.items.count == 5)
         for entry in playback.takeDue(now + 10) { try contents.add(entry) }
-        #expect(contents.items.count == 10)
+        #expect(contents.samples.items.count == 10)
     }
 
     @Test(arguments: 0...14)
@@ -125,7 +125,7 @@ import Workouts
         let commands = contents.commands
         var second = playback(contents)
         for entry in second.takeDue(now) { try contents.add(entry) }
-        #expect(contents.items == samples(10))
+        #expect(contents.samples.items == samples(10))
         #expect(contents.commands.map(\.action.name) == ["start", "pause", "resume", "end"])
         #expect(contents.commands.prefix(commands.count) == commands[...])
     }
@@ -173,7 +173,7 @@ import Workouts
             return
         }
         #expect(entries.count == 1)
-        #expect(end.action == .end(streams: [header.stream: 4]))
+        #expect(end.action == .end(streams: [header.stream(.samples): 4]))
         #expect(end.at == start + 3)
     }
 
@@ -265,7 +265,7 @@ import Workouts
         for entry in first.takeDue(now + 2) { try contents.add(entry) }
         var second = playback(contents)
         for entry in second.takeDue(now + 9) { try contents.add(entry) }
-        #expect(contents.items.map(\.time) == [now] + (1...9).map { now + 600 + Double($0) })
+        #expect(contents.samples.items.map(\.time) == [now] + (1...9).map { now + 600 + Double($0) })
         #expect(contents.commands.map(\.at) == [now] + [4, 6, 9].map { now + 600 + $0 })
     }
 }

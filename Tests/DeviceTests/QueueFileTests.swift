@@ -34,20 +34,29 @@ import Workouts
 
     @Test func `what was appended is there after a restart`() throws {
         let items = samples(3)
+        let locations = [Location(time: now, latitude: 47.25, longitude: -9), Location(time: now + 1)]
         let entries: [QueueEntry] = [
-            .items(SampleBatch(first: 0, items: Array(items[..<2]))), .items(SampleBatch(first: 2, items: [items[2]])),
-            .command(command),
+            .samples(SampleBatch(first: 0, items: Array(items[..<2]))),
+            .samples(SampleBatch(first: 2, items: [items[2]])),
+            .command(command), .locations(LocationBatch(first: 0, items: locations)),
         ]
         do {
             let file = try open()
             #expect(file.contents == QueueContents())
             try file.append(entries)
-            try file.note([.acknowledged(2), .replied(command.id)])
+            try file.note([
+                .acknowledged(.samples, 3), .acknowledged(.locations, 1), .acknowledged(.samples, 2),
+                .replied(command.id),
+            ])
+            #expect(try file.read().samples.acknowledged == 2)
+            #expect(file.contents == QueueContents())
         }
         let file = try open(source)
         #expect(file.header.beganAt == now)
-        #expect(file.contents.items == items)
-        #expect(file.contents.acknowledged == 2)
+        #expect(file.contents.samples.items == items)
+        #expect(file.contents.samples.acknowledged == 2)
+        #expect(file.contents.locations.items == locations)
+        #expect(file.contents.locations.acknowledged == 1)
         #expect(file.contents.commands == [command])
         #expect(file.contents.replied == [command.id])
     }
@@ -55,7 +64,7 @@ import Workouts
     @Test func `every cut of the last line leaves all lines before it`() throws {
         do {
             let file = try open()
-            try file.append([.items(SampleBatch(first: 0, items: samples(2)))])
+            try file.append([.samples(SampleBatch(first: 0, items: samples(2)))])
             try file.append([.command(command)])
         }
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
@@ -64,14 +73,14 @@ import Workouts
             try whole.dropLast(cut).write(to: URL(fileURLWithPath: path))
             do {
                 let file = try open()
-                #expect(file.contents.items == samples(2))
+                #expect(file.contents.samples.items == samples(2))
                 #expect(file.contents.commands.isEmpty)
                 #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == whole.dropLast(lastLine))
                 // Shorter than what was cut off.
-                try file.append([.acknowledged(1)])
+                try file.append([.acknowledged(.samples, 1)])
             }
             let file = try open()
-            #expect(file.contents.acknowledged == 1)
+            #expect(file.contents.samples.acknowledged == 1)
             #expect(file.contents.commands.isEmpty)
         }
     }
@@ -98,7 +107,7 @@ import Workouts
     @Test func `a damaged line is told and nothing is changed`() throws {
         do {
             let file = try open()
-            try file.append([.items(SampleBatch(first: 0, items: samples(1))), .acknowledged(1)])
+            try file.append([.samples(SampleBatch(first: 0, items: samples(1))), .acknowledged(.samples, 1)])
         }
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         bytes[bytes.count - 3] = UInt8(ascii: "x")

@@ -151,6 +151,57 @@ import Workouts
         }
     }
 
+    @Test func `a record's position becomes a location, and one without leaves none`() throws {
+        var fixture = FITFixture()
+        let (latitude, longitude) = (1 << 29, -(1 << 30))
+        fixture.add(20, local: 1, [.time(253, start), .init(2, .uint16, (120 + 500) * 5)])
+        fixture.add(
+            20, local: 2,
+            [
+                .time(253, start + 1), .init(0, .sint32, latitude), .init(1, .sint32, longitude),
+                .init(2, .uint16, (120 + 500) * 5), .init(78, .uint32, (123 + 500) * 5), .init(6, .uint16, 3_000),
+                .init(31, .uint8, 4),
+            ])
+        fixture.add(
+            20, local: 3, [.time(253, start + 2), .init(0, .sint32, latitude), .init(1, .sint32, longitude)])
+        fixture.add(18, local: 4, [.time(253, start + 60), .time(2, start), .init(7, .uint32, 60_000)])
+        let locations = try recording(fixture.bytes).locations
+        var whole = Location(time: time(1), latitude: 45, longitude: -90)
+        whole[.altitude] = 123
+        whole[.speed] = 3
+        whole[.horizontalAccuracy] = 4
+        #expect(locations == [whole, Location(time: time(2), latitude: 45, longitude: -90)])
+    }
+
+    @Test func `without distance everything else stays, and the queue is another one's`() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("run.fit")
+        try Data(FITFixture.workout(start: start, duration: 60)).write(to: URL(filePath: path))
+        let (with, without) = (try RecordingFile(path: path), try RecordingFile(path: path, withoutDistance: true))
+        #expect(with.recording.samples.contains { ($0[.distance] ?? 0) > 0 })
+        #expect(without.recording.samples.allSatisfy { $0[.distance] == nil })
+        #expect(without.recording.locations == with.recording.locations)
+        #expect(without.recording.locations.count == 61)
+        #expect(without.recording.samples.map { $0[.speed] } == with.recording.samples.map { $0[.speed] })
+        #expect(with.fingerprint != without.fingerprint)
+    }
+
+    @Test func `a location follows the sample of its time, also around a pause`() throws {
+        let steps = try recording(FITFixture.workout(start: start, duration: 20, pauses: [5...10])).steps
+        let items = steps.filter { step in
+            if case .command = step.kind { false } else { true }
+        }
+        for (sample, location) in zip(items, items.dropFirst()) {
+            guard case .sample = sample.kind else { continue }
+            guard case .location = location.kind else {
+                Issue.record("no location at \(sample.at)")
+                continue
+            }
+            #expect(sample.at == location.at)
+        }
+        #expect(items.count == 2 * 17)
+    }
+
     @Test(
         arguments: [
             (1, nil, Activity.running, nil), (1, 1, .running, .indoor), (1, 3, .running, .outdoor),

@@ -21,12 +21,14 @@ import Workouts
 
     @Test func `a run begins with a countdown, measures every second and ends`() {
         let steps = steps(seed: 1, duration: 60)
-        #expect(steps.count == 63)
+        #expect(steps.count == 2 + 2 * 61)
         #expect(steps.first?.at == start)
         #expect(steps.last?.kind == .command(.end(streams: [:])))
-        let samples = steps.dropFirst().dropLast()
-        #expect(samples.map(\.at) == (0...60).map { start + 3 + Double($0) })
-        #expect(steps.last?.at == samples.last?.at)
+        let items = steps.dropFirst().dropLast()
+        // A sample and a location.
+        let times = (0...60).flatMap { second in [Timestamp](repeating: start + 3 + Double(second), count: 2) }
+        #expect(items.map(\.at) == times)
+        #expect(steps.last?.at == items.last?.at)
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])

@@ -141,6 +141,41 @@ import Workouts
         }
     }
 
+    @Test func `a trackpoint's position becomes a location`() throws {
+        let position = """
+            <Position><LatitudeDegrees>47.5</LatitudeDegrees><LongitudeDegrees>-9.25</LongitudeDegrees></Position>
+            <AltitudeMeters>-3.5</AltitudeMeters><Extensions><ns3:TPX><ns3:Speed>3.5</ns3:Speed></ns3:TPX></Extensions>
+            """
+        let laps = [Fixture.lap(0, duration: 1, [[Fixture.trackpoint(0, position), Fixture.trackpoint(1)]])]
+        var location = Location(time: Timestamp(seconds: Fixture.start), latitude: 47.5, longitude: -9.25)
+        location[.altitude] = -3.5
+        location[.speed] = 3.5
+        #expect(try recording(Fixture.tcx(laps)).locations == [location])
+    }
+
+    @Test func `a track point's position becomes a location with speed and course, an impossible one leaves none`()
+        throws
+    {
+        let point = Fixture.point(0, "<gpxtpx:speed>3.5</gpxtpx:speed><gpxtpx:course>270</gpxtpx:course>")
+        let impossible = Fixture.point(1).replacing("lat=\"47.2\"", with: "lat=\"97.2\"")
+        var location = Location(time: Timestamp(seconds: Fixture.start), latitude: 47.2, longitude: 9.04)
+        location[.altitude] = 787
+        location[.speed] = 3.5
+        location[.course] = 270
+        let recording = try recording(Fixture.gpx([[point, impossible]]))
+        #expect(recording.locations == [location])
+        #expect(recording.samples.count == 2)
+    }
+
+    @Test func `a track with positions was recorded outdoors, whatever was done`() throws {
+        func environment(_ text: String) throws -> Workouts.Environment? {
+            guard case .command(.start(let start))? = try recording(text).steps.first?.kind else { return nil }
+            return start.environment
+        }
+        #expect(try environment(Fixture.gpx(type: nil, [[Fixture.point(0)]])) == .outdoor)
+        #expect(try environment(Fixture.tcx([Fixture.lap(0, duration: 1, [[Fixture.trackpoint(0)]])])) == nil)
+    }
+
     @Test func `cadence on a bicycle stays as it is`() throws {
         let laps = [Fixture.lap(0, duration: 1, [[Fixture.trackpoint(0, "<Cadence>85</Cadence>")]])]
         let recording = try recording(Fixture.tcx(sport: "Biking", laps))
@@ -242,6 +277,10 @@ import Workouts
         let expected = try TrackSummary(path)
         #expect(recording.samples.compactMap { $0.time?.seconds } == expected.points.map(\.time))
         #expect(recording.samples.map { $0[.heartRate] } == expected.points.map(\.heartRate))
+        #expect(recording.locations.map { $0.time?.seconds } == expected.points.map(\.time))
+        #expect(recording.locations.map(\.latitude) == expected.points.map(\.latitude))
+        #expect(recording.locations.map(\.longitude) == expected.points.map(\.longitude))
+        #expect(recording.locations.map(\.altitude) == expected.points.map(\.altitude))
         #expect(
             recording.segments.map { [$0.lowerBound.seconds, $0.upperBound.seconds] }
                 == expected.parts.map { [$0[0].time, $0[$0.count - 1].time] })

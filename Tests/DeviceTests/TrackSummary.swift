@@ -8,6 +8,11 @@ struct TrackSummary {
         /// Metres since the recording began.
         let distance: Double?
         let heartRate: Double?
+        /// Degrees.
+        let latitude: Double?
+        let longitude: Double?
+        /// Metres.
+        let altitude: Double?
     }
 
     let parts: [[Point]]

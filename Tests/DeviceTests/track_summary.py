@@ -18,10 +18,16 @@ def point(element, distance):
     values = {local(e): e.text for e in element.iter() if e.text and e.text.strip()}
     rate = values.get("hr") or values.get("Value")
     covered = values.get(distance)
+    latitude = element.get("lat") or values.get("LatitudeDegrees")
+    longitude = element.get("lon") or values.get("LongitudeDegrees")
+    height = values.get("ele") or values.get("AltitudeMeters")
     return {
         "time": seconds(values.get("time") or values["Time"]),
         "distance": float(covered) if covered else None,
         "heartRate": float(rate) if rate else None,
+        "latitude": float(latitude) if latitude else None,
+        "longitude": float(longitude) if longitude else None,
+        "altitude": float(height) if height else None,
     }
 
 

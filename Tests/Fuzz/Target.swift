@@ -82,8 +82,8 @@ enum Target: CaseIterable {
         let totals = counted.summary(laps: laps, units: state.units, physiology: Physiology(state))
         roundTrip(MetricsSummary.self, JSONCoding.encode(totals))
         let series = Series(counted)
-        for number in 0..<SeriesChunk.count(rows: series.times.count) {
-            _ = SeriesChunk.payload(series, number: number, revision: 1)
+        for number in 0..<FinalRows(series).chunkCount {
+            _ = FinalRows(series).payload(number: number, revision: 1)
         }
         var live = LiveMetrics(physiology: Physiology(state), units: state.units)
         for (device, samples) in streams { live.add(samples, from: device, segments: state.segments, now: now) }

@@ -43,6 +43,16 @@ struct AccessRights {
             case .samples, .state, .route, .request, .summaryMetrics, .series: true
             default: false
             }
+        case (.service("route-builder"), .session(_, let topic)):
+            switch topic {
+            case .locations, .state, .request, .summaryRoute, .track: true
+            default: false
+            }
+        case (.service("weather-fetcher"), .session(_, let topic)):
+            switch topic {
+            case .state, .route, .weather: true
+            default: false
+            }
         default: false
         }
     }
@@ -69,6 +79,12 @@ struct AccessRights {
             case .samplesAck, .metrics, .summaryMetrics, .series, .announcements: true
             default: false
             }
+        case (.service("route-builder"), .session(_, let topic)):
+            switch topic {
+            case .locationsAck, .route, .summaryRoute, .track: true
+            default: false
+            }
+        case (.service("weather-fetcher"), .session(_, let topic)): topic == .weather
         case (.service(let name), .presence(let service, _)), (.service(let name), .rejected(let service)):
             service == name
         default: false
@@ -99,7 +115,7 @@ struct AccessRights {
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .coachRequest, .coachReply,
             .virtualRunRequest, .virtualRun(run), .partner(run, User("partner")!), .virtualRunAnnouncements(run),
         ]
-        let services = ["session-engine", "metrics-aggregator", "route-builder"]
+        let services = ["session-engine", "metrics-aggregator", "route-builder", "weather-fetcher"]
         return users.flatMap { user in
             let key = SessionKey(user, SessionID(UUID()))
             return sessionTopics.map { Topic.session(key, $0) } + userTopics.map { Topic.user(user, $0) }

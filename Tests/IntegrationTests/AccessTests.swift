@@ -14,14 +14,15 @@ struct AccessTests {
         )
         let compose = try ComposeFolder()
         let people = [
-            (try compose.addAccount("anna"), AccessRights.Account.user(anna), "anna"),
-            (try compose.addAccount("bob"), .user(bob), "bob"),
-            (try compose.addAccount("annas-coach", "--viewer-of", "anna"), .viewer(anna), "annas-coach"),
+            (try await compose.addAccount("anna"), AccessRights.Account.user(anna), "anna"),
+            (try await compose.addAccount("bob"), .user(bob), "bob"),
+            (try await compose.addAccount("annas-coach", "--viewer-of", "anna"), .viewer(anna), "annas-coach"),
         ]
-        try compose.needAccounts("_coach", "_simulator", "_everything")
+        try await compose.needAccounts("_coach", "_simulator", "_everything")
         let others: [(AccessRights.Account, String)] = [
             (.operators, "_operator"), (.coach, "_coach"), (.simulator, "_simulator"),
             (.service("session-engine"), "_session-engine"), (.service("metrics-aggregator"), "_metrics-aggregator"),
+            (.service("route-builder"), "_route-builder"), (.service("weather-fetcher"), "_weather-fetcher"),
         ]
         // One account for the test itself, and for each account a topic that tells when it has seen all.
         try compose.addRules("\nuser _everything\ntopic readwrite #\npattern read seen/%u\n")
@@ -77,26 +78,27 @@ struct AccessTests {
         async throws
     {
         let compose = try ComposeFolder()
-        let bob = try compose.addAccount("bob")
+        let bob = try await compose.addAccount("bob")
         let broker = try await compose.startBroker()
         defer { broker.process.end(SIGTERM) }
         let trust = MQTTConfiguration.TLS(caFile: compose.folder.file("data/tls/ca.crt"))
 
-        let anna = AccountClient("anna", try compose.addAccount("anna"), port: broker.tlsPort, tls: trust)
-        let viewer = AccountClient("viewer", try compose.addAccount("viewer", "--viewer-of", "anna"), port: broker.port)
+        let anna = AccountClient("anna", try await compose.addAccount("anna"), port: broker.tlsPort, tls: trust)
+        let viewer = AccountClient(
+            "viewer", try await compose.addAccount("viewer", "--viewer-of", "anna"), port: broker.port)
         let other = AccountClient("bob", bob, port: broker.port)
         try await AccountClient.run([anna, viewer, other], subscribedTo: ["pacebus/v1/#"]) {
             let topic = "pacebus/v1/u/anna/request"
             #expect(try await anna.mayPublish(topic))
             #expect(await eventually { viewer.live == [topic] })
             #expect(other.live == [])
-            #expect(try compose.run("user", "list") == "anna\nbob\nviewer, viewer of anna\n")
-            try compose.run("user", "remove", "anna")
+            #expect(try await compose.run("user", "list") == "anna\nbob\nviewer, viewer of anna\n")
+            try await compose.run("user", "remove", "anna")
             #expect(await eventually { anna.disconnects > 0 && viewer.disconnects > 0 })
             #expect(!anna.isConnected)
             #expect(!viewer.isConnected)
             #expect(other.disconnects == 0)
-            #expect(try compose.run("user", "list") == "bob\n")
+            #expect(try await compose.run("user", "list") == "bob\n")
         }
     }
 
@@ -107,16 +109,16 @@ struct AccessTests {
         ["add", "x", "--viewer-of", "viewer"], ["add", "x", "--viewer-of", "_operator"], ["remove", "_operator"],
         ["remove", "nobody"],
     ])
-    func `an account that cannot be is refused, and nothing changes`(arguments: [String]) throws {
+    func `an account that cannot be is refused, and nothing changes`(arguments: [String]) async throws {
         let compose = try ComposeFolder()
-        _ = try compose.addAccount("bob")
-        _ = try compose.addAccount("viewer", "--viewer-of", "bob")
+        _ = try await compose.addAccount("bob")
+        _ = try await compose.addAccount("viewer", "--viewer-of", "bob")
         let rules = try String(contentsOfFile: compose.folder.file("data/broker/access.conf"), encoding: .utf8)
         let log = compose.folder.file("refused.log")
-        let status = try ChildProcess([compose.folder.file("compose/user")] + arguments, log: log).finish()
+        let status = try await ChildProcess([compose.folder.file("compose/user")] + arguments, log: log).finish()
         #expect(status == 1)
         #expect(try String(contentsOfFile: log, encoding: .utf8).hasPrefix("compose/user: "))
-        #expect(try compose.run("user", "list") == "bob\nviewer, viewer of bob\n")
+        #expect(try await compose.run("user", "list") == "bob\nviewer, viewer of bob\n")
         #expect(try String(contentsOfFile: compose.folder.file("data/broker/access.conf"), encoding: .utf8) == rules)
     }
 }

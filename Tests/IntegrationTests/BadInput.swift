@@ -60,9 +60,9 @@ struct BadInput {
     }
 
     /// Publishes what the services' own client would not: a payload beyond the limit.
-    func sendLarge(bytes: Int, to topic: String) throws {
+    func sendLarge(bytes: Int, to topic: String) async throws {
         let file = try installation.folder.write(String(repeating: "[", count: bytes), to: "large")
-        try ChildProcess.run(
+        try await ChildProcess.run(
             [
                 "mosquitto_pub", "-h", "127.0.0.1", "-p", "\(installation.broker.port)", "-q", "1", "-t", topic, "-f",
                 file,
@@ -92,7 +92,7 @@ struct GoodRun {
         try Data(Self.recording).write(to: URL(filePath: file))
         let device = try installation.replay(file, key, speedUp: speedUp)
         try await body()
-        #expect(device.finish() == 0, "\(installation.deviceLog)")
+        #expect(await device.finish() == 0, "\(installation.deviceLog)")
         let results = try await Results(key, device: "watch-1", items: Self.items, from: observer)
         totals = results.summary.totals
         segments = results.workout.segments

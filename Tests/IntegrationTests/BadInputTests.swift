@@ -173,7 +173,7 @@ struct BadInputTests {
             Topic.session(SessionKey(bad.user, SessionID(UUID())), topic).name
         }
         for topic in [SessionTopic.command, watch, .request, .state] {
-            try bad.sendLarge(bytes: 1_000_000, to: unknown(topic))
+            try await bad.sendLarge(bytes: 1_000_000, to: unknown(topic))
         }
         func send(_ text: String, _ topic: SessionTopic) async {
             await bad.observer.publish(MQTTMessage(topic: unknown(topic), payload: Array(text.utf8), qos: .atMostOnce))

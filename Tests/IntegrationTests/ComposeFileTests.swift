@@ -8,11 +8,11 @@ private enum ComposeFile {
     static let compose = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../compose").standardizedFileURL
     static let file = compose.appending(path: "compose.yaml").path(percentEncoded: false)
-    static let isUnreadable = (try? run(["-c", "import check_jsonschema, yaml"])) == nil
+    static func isReadable() async -> Bool { (try? await run(["-c", "import check_jsonschema, yaml"])) != nil }
 
-    @discardableResult static func run(_ arguments: [String]) throws -> String {
+    @discardableResult static func run(_ arguments: [String]) async throws -> String {
         let folder = try TemporaryFolder()
-        try ChildProcess.run([python] + arguments, log: folder.file("log"))
+        try await ChildProcess.run([python] + arguments, log: folder.file("log"))
         return try String(contentsOfFile: folder.file("log"), encoding: .utf8)
     }
 
@@ -42,29 +42,31 @@ private enum ComposeFile {
         var secrets: [String: Secret]
     }
 
-    static func read() throws -> Document {
+    static func read() async throws -> Document {
         let script = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)"
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return try decoder.decode(Document.self, from: Data(run(["-c", script, file]).utf8))
+        return try decoder.decode(Document.self, from: Data(await run(["-c", script, file]).utf8))
     }
 }
 
-@Suite(.disabled(if: ComposeFile.isUnreadable, "PYTHON has no check-jsonschema and PyYAML"))
+@Suite(.enabled("PYTHON has no check-jsonschema and PyYAML", { await ComposeFile.isReadable() }))
 struct ComposeFileTests {
-    @Test func `it is a compose file`() throws {
-        try ComposeFile.run(["-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", ComposeFile.file])
+    @Test func `it is a compose file`() async throws {
+        try await ComposeFile.run([
+            "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", ComposeFile.file,
+        ])
     }
 
-    @Test func `it runs what compose/up runs`() throws {
+    @Test func `it runs what compose/up runs`() async throws {
         let common = try String(contentsOf: ComposeFile.compose.appending(path: "common.sh"), encoding: .utf8)
         let list = try #require(common.firstMatch(of: /\nservices=\((.*?)\)/)?.1)
-        let services = try ComposeFile.read().services.filter { $0.value.profiles == nil }
+        let services = try await ComposeFile.read().services.filter { $0.value.profiles == nil }
         #expect(Set(services.keys) == Set(list.split(separator: " ").map(String.init) + ["broker"]))
     }
 
-    @Test func `no container has more rights than it needs`() throws {
-        let document = try ComposeFile.read()
+    @Test func `no container has more rights than it needs`() async throws {
+        let document = try await ComposeFile.read()
         for (name, service) in document.services {
             #expect(service.image == "pacebus", "\(name)")
             #expect(service.user.hasPrefix("${PACEBUS_USER:?"), "\(name)")
@@ -76,8 +78,8 @@ struct ComposeFileTests {
         }
     }
 
-    @Test func `each container has its own password alone, from a secret, and a health check`() throws {
-        let document = try ComposeFile.read()
+    @Test func `each container has its own password alone, from a secret, and a health check`() async throws {
+        let document = try await ComposeFile.read()
         for (name, service) in document.services where service.profiles == nil {
             #expect(service.healthcheck?.test.first == "CMD", "\(name)")
             guard name != "broker" else { continue }

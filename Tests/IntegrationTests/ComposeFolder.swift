@@ -15,16 +15,16 @@ final class ComposeFolder: Sendable {
 
     /// Runs a command of the folder to its end; what it printed.
     @discardableResult
-    func run(_ command: String, _ arguments: String...) throws -> String {
+    func run(_ command: String, _ arguments: String...) async throws -> String {
         let log = folder.file("\(UUID().uuidString).log")
-        try ChildProcess.run([folder.file("compose/\(command)")] + arguments, log: log)
+        try await ChildProcess.run([folder.file("compose/\(command)")] + arguments, log: log)
         return try String(contentsOfFile: log, encoding: .utf8)
     }
 
     /// Makes a person's account; its password.
-    func addAccount(_ arguments: String...) throws -> Secret {
+    func addAccount(_ arguments: String...) async throws -> Secret {
         let log = folder.file("\(UUID().uuidString).log")
-        try ChildProcess.run([folder.file("compose/user"), "add"] + arguments, log: log)
+        try await ChildProcess.run([folder.file("compose/user"), "add"] + arguments, log: log)
         let words = try String(contentsOfFile: log, encoding: .utf8).split(whereSeparator: \.isWhitespace)
         guard let title = words.firstIndex(of: "password"), words.indices.contains(title + 1),
             let password = words[title...].first(where: { $0.count == 48 })
@@ -33,8 +33,8 @@ final class ComposeFolder: Sendable {
     }
 
     /// Makes accounts as `compose/up` makes those of services, with their passwords in files.
-    func needAccounts(_ names: String...) throws {
-        try script(names.map { "need_account \($0)" }.joined(separator: "\n"))
+    func needAccounts(_ names: String...) async throws {
+        try await script(names.map { "need_account \($0)" }.joined(separator: "\n"))
     }
 
     /// The password that stands in a file.
@@ -81,8 +81,8 @@ final class ComposeFolder: Sendable {
         let text: String
     }
 
-    private func script(_ line: String) throws {
-        try ChildProcess.run(
+    private func script(_ line: String) async throws {
+        try await ChildProcess.run(
             bash(["lock_accounts", "prepare_accounts", line, "write_access"]), log: folder.file("script.log"))
     }
 

@@ -29,7 +29,7 @@ struct FaultTests {
         let installation = try await Installation()
         return try await BusObserver.run(port: installation.broker.port) { observer in
             let device = try installation.replay(try recordingFile(installation.folder), key)
-            #expect(device.finish() == 0, "\(installation.deviceLog)")
+            #expect(await device.finish() == 0, "\(installation.deviceLog)")
             return try await Results(key, device: "watch-1", items: Self.items, from: observer)
         }
     }
@@ -59,7 +59,7 @@ struct FaultTests {
                     }
                 }
             }
-            #expect(device.finish() == 0, "\(installation.deviceLog)")
+            #expect(await device.finish() == 0, "\(installation.deviceLog)")
             return try await Results(key, device: "watch-1", items: Self.items, from: observer)
         }
         #expect(actual.comparable == expected.comparable, "seed \(random.seed)")
@@ -83,7 +83,7 @@ struct FaultTests {
                 device.end(SIGKILL)
             }
             let device = try installation.replay(file, key)
-            #expect(device.finish() == 0, "\(installation.deviceLog)")
+            #expect(await device.finish() == 0, "\(installation.deviceLog)")
             return try await Results(key, device: "watch-1", items: Self.items, from: observer)
         }
         #expect(actual.comparable == expected.comparable, "seed \(random.seed)")

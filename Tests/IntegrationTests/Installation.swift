@@ -7,6 +7,7 @@ final class Installation {
     enum Service: String, CaseIterable {
         case engine = "session-engine"
         case aggregator = "metrics-aggregator"
+        case router = "route-builder"
     }
 
     let broker: Mosquitto

@@ -11,7 +11,8 @@ import Workouts
     @Test(.timeLimit(.minutes(2)))
     func `the README's device, killed on the way, brings its workout home`() async throws {
         let folder = try TemporaryFolder()
-        guard (try? ChildProcess.run([Self.interpreter, "-c", "import paho.mqtt"], log: folder.file("log"))) != nil
+        guard
+            (try? await ChildProcess.run([Self.interpreter, "-c", "import paho.mqtt"], log: folder.file("log"))) != nil
         else {
             print("skipped: PYTHON names no interpreter that has paho-mqtt")
             return
@@ -37,7 +38,7 @@ import Workouts
             }
             first.end(SIGKILL)
             let second = try start()
-            #expect(second.finish() == 0, "\(log(folder))")
+            #expect(await second.finish() == 0, "\(log(folder))")
             return try await Results(key, device: "\(device)", items: items, from: observer)
         }
         #expect(results.workout.next == [StreamName(.samples, device): items])

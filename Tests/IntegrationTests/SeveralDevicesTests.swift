@@ -36,7 +36,7 @@ struct SeveralDevicesTests {
         let installation = try await Installation()
         return try await BusObserver.run(port: installation.broker.port) { observer in
             for device in ["watch-1", "strap-1", "phone-1"] {
-                #expect(try play(device, installation, key).finish() == 0, "\(installation.deviceLog)")
+                #expect(try await play(device, installation, key).finish() == 0, "\(installation.deviceLog)")
             }
             return try await Results(key, items: Self.items, from: observer)
         }
@@ -70,11 +70,11 @@ struct SeveralDevicesTests {
                     }
                 }
             }
-            #expect(watch.finish() == 0, "\(installation.deviceLog)")
-            #expect(strap.finish() == 0, "\(installation.deviceLog)")
+            #expect(await watch.finish() == 0, "\(installation.deviceLog)")
+            #expect(await strap.finish() == 0, "\(installation.deviceLog)")
 
             let again = try play("phone-1", installation, key, port: link.port)
-            #expect(again.finish() == 0, "\(installation.deviceLog)")
+            #expect(await again.finish() == 0, "\(installation.deviceLog)")
             return try await Results(key, items: Self.items, from: observer)
         }
         #expect(actual.comparable == expected.comparable, "seed \(random.seed)")

@@ -9,29 +9,29 @@ import Testing
         let folder: TemporaryFolder
         var certificate: String { folder.file("ca.pem") }
 
-        init() throws {
+        init() async throws {
             folder = try TemporaryFolder()
-            try openssl(
+            try await openssl(
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                 "-subj", "/CN=Test authority", "-keyout", folder.file("ca.key"), "-out", certificate)
-            try issue("broker", extensions: "subjectAltName=IP:127.0.0.1,DNS:localhost")
-            try issue("client", extensions: "extendedKeyUsage=clientAuth")
+            try await issue("broker", extensions: "subjectAltName=IP:127.0.0.1,DNS:localhost")
+            try await issue("client", extensions: "extendedKeyUsage=clientAuth")
         }
 
-        private func issue(_ name: String, extensions: String) throws {
+        private func issue(_ name: String, extensions: String) async throws {
             let request = folder.file("\(name).csr")
             try folder.write(extensions + "\n", to: "\(name).ext")
-            try openssl(
+            try await openssl(
                 "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj",
                 "/CN=\(name)", "-keyout", folder.file("\(name).key"), "-out", request)
-            try openssl(
+            try await openssl(
                 "x509", "-req", "-in", request, "-CA", certificate, "-CAkey", folder.file("ca.key"),
                 "-CAcreateserial", "-days", "2", "-extfile", folder.file("\(name).ext"), "-out",
                 folder.file("\(name).pem"))
         }
 
-        private func openssl(_ arguments: String...) throws {
-            try ChildProcess.run(["openssl"] + arguments, log: folder.file("openssl.log"))
+        private func openssl(_ arguments: String...) async throws {
+            try await ChildProcess.run(["openssl"] + arguments, log: folder.file("openssl.log"))
         }
 
         func broker(_ lines: [String] = []) async throws -> Mosquitto {
@@ -47,7 +47,7 @@ import Testing
 
     @Test(arguments: ["127.0.0.1", "localhost"])
     func `messages pass over TLS when the authority is trusted`(host: String) async throws {
-        let authority = try Authority()
+        let authority = try await Authority()
         let broker = try await authority.broker()
         var configuration = testConfiguration(port: broker.port)
         configuration.host = host
@@ -63,8 +63,8 @@ import Testing
     }
 
     @Test func `a broker of another authority is refused, and the log says why`() async throws {
-        let authority = try Authority()
-        let other = try Authority()
+        let authority = try await Authority()
+        let other = try await Authority()
         let broker = try await authority.broker()
         let log = LogRecorder()
         var configuration = testConfiguration(port: broker.port)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `without an authority file the system's authorities refuse a broker of ours`() async throws {
-        let authority = try Authority()
+        let authority = try await Authority()
         let broker = try await authority.broker()
         let log = LogRecorder()
         var configuration = testConfiguration(port: broker.port)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func `a client certificate identifies the client`() async throws {
-        let authority = try Authority()
+        let authority = try await Authority()
         let broker = try await authority.broker(["require_certificate true", "use_identity_as_username true"])
         var configuration = testConfiguration(port: broker.port)
         configuration.tls = .init(

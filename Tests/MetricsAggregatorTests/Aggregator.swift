@@ -8,24 +8,25 @@ import TestSupport
 import Workouts
 
 @testable import MetricsAggregator
+@testable import Streams
 
 /// The aggregator's loop on a real store, its events handed to it one by one.
 struct Aggregator {
     let bus = RecordingBus()
     let store: RefusingStore
     let clock: ManualClock
-    private(set) var loop: AggregatorLoop
+    private(set) var loop: StreamLoop<SampleWork>
 
     /// Starts on the store in a folder, as a process does.
     init(_ folder: TemporaryFolder, clock: ManualClock) async throws {
         self.clock = clock
         store = RefusingStore(
             try SQLiteStore(
-                path: folder.file("aggregator.sqlite"), schema: AggregatorStore.schema, shards: Set(Shard.all)))
+                path: folder.file("aggregator.sqlite"), schema: StreamStore.schema(SampleWork.service), shards: Set(Shard.all)))
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "metrics-aggregator"),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, bus: bus, clock: clock)
-        loop = AggregatorLoop(context: context, store: store)
+        loop = StreamLoop<SampleWork>(context: context, store: store)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))
             break

@@ -6,6 +6,7 @@ import Testing
 import Workouts
 
 @testable import MetricsAggregator
+@testable import Streams
 
 /// The service's loop on a real store.
 struct AggregatorTests {

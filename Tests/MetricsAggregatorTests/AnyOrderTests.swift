@@ -6,6 +6,7 @@ import Testing
 import Workouts
 
 @testable import MetricsAggregator
+@testable import Streams
 
 /// Rule 3: any order, any duplication, any cut and any crash gives the same bytes.
 struct AnyOrderTests {

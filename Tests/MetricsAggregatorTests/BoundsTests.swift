@@ -8,6 +8,7 @@ import Testing
 import Workouts
 
 @testable import MetricsAggregator
+@testable import Streams
 
 /// Bad and hostile input: counted, told at a limited rate, in bounded memory.
 struct BoundsTests {
@@ -58,9 +59,9 @@ struct BoundsTests {
         let batch = script.batch("watch-1", 0, items(0..<10))
         try await aggregator.deliver([batch])
         // Somebody else writes it: a look would find it.
-        let record = JSONCoding.encode(SessionRecord(state: script.state))
+        let record = JSONCoding.encode(SessionRecord<MetricsSummary>(state: script.state))
         let write = try #require(
-            aggregator.loop.write(script.key.session.shard, AggregatorStore.sessions, "\(script.key)", record))
+            aggregator.loop.write(script.key.session.shard, StreamStore.sessions, "\(script.key)", record))
         _ = try await aggregator.store.commit([write])
         try await aggregator.deliver([batch])
         #expect(aggregator.loop.machine.sessions[script.key] == nil)

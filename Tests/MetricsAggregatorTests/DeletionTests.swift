@@ -7,6 +7,7 @@ import Testing
 import Workouts
 
 @testable import MetricsAggregator
+@testable import Streams
 
 /// What happens to sessions that are deleted or canceled, and to what stood retained for long enough.
 struct DeletionTests {
@@ -35,7 +36,7 @@ struct DeletionTests {
     }
 
     private func chunks(_ aggregator: Aggregator) async throws -> Int {
-        try await aggregator.store.records(in: AggregatorStore.chunks, shards: [script.key.session.shard]).count
+        try await aggregator.store.records(in: StreamStore.chunks, shards: [script.key.session.shard]).count
     }
 
     @Test mutating func `a deleted session is purged, its topics cleared and its items dropped`() async throws {
@@ -54,7 +55,7 @@ struct DeletionTests {
         #expect(try await chunks(aggregator) == 0)
 
         // Neither a restart nor an old state brings it back.
-        let records = try await aggregator.store.records(in: AggregatorStore.sessions, shards: Set(Shard.all))
+        let records = try await aggregator.store.records(in: StreamStore.sessions, shards: Set(Shard.all))
         #expect(records.count == 1)
         #expect(!String(decoding: records[0].value, as: UTF8.self).contains("Running"))
         let clock = clock

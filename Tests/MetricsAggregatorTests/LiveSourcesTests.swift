@@ -6,6 +6,7 @@ import Testing
 import Workouts
 
 @testable import MetricsAggregator
+@testable import Streams
 
 /// Several devices, late items and kilometres, through the service's loop.
 struct LiveSourcesTests {

@@ -121,7 +121,7 @@ struct CrashTests {
             _ = try await engine?.deliver([Topic.session(key, .command).message(JSONCoding.encode(start))])
         }
         engine = nil
-        try ChildProcess.run(
+        try await ChildProcess.run(
             [
                 "sqlite3", folder.file("engine.sqlite"),
                 "UPDATE collection_sessions SET value = x'7b7d' WHERE key LIKE 'anna/%'",
@@ -129,5 +129,43 @@ struct CrashTests {
         let again = try await Engine(folder, clock: clock)
         #expect(again.session(users[0]) == nil)
         #expect(again.session(users[1])?.statusName == .active)
+    }
+
+    @Test func `whatever cannot be read is set aside, and the next start finds nothing of it`() async throws {
+        let folder = try TemporaryFolder()
+        let clock = ManualClock(now: Timestamp(seconds: Self.start))
+        let user = User("anna")!
+        let key = SessionKey(user, SessionID(UUID()))
+        var engine: Engine? = try await Engine(folder, clock: clock)
+        let request = UserRequest(id: CommandID(UUID()), client: Client("c")!, action: .setProfile(Profile()))
+        let commands = [.start(SessionStart(activity: .running, countdown: 0)), .end(streams: [:])].map {
+            Topic.session(key, .command).message(
+                JSONCoding.encode(Command(id: CommandID(UUID()), client: Client("c")!, at: clock.now, action: $0)))
+        }
+        _ = try await engine?.deliver([Topic.user(user, .request).message(JSONCoding.encode(request))] + commands)
+        clock.advance(by: .seconds(11))
+        _ = try await engine?.tick()
+        clock.advance(by: .seconds(49 * 3_600))
+        _ = try await engine?.tick()
+        engine = nil
+        try await ChildProcess.run(
+            [
+                "sqlite3", folder.file("engine.sqlite"),
+                "UPDATE collection_users SET value = x'7b'; UPDATE collection_history SET value = x'00ff';",
+            ], log: folder.file("sqlite3.log"))
+        for _ in 0..<2 {
+            engine = nil
+            engine = try await Engine(folder, clock: clock)
+            #expect(engine?.profile(user) == nil)
+            let page = UserRequest(
+                id: CommandID(UUID()), client: Client("c")!, action: .workouts(before: nil, limit: 5))
+            let sent = try await engine?.deliver([Topic.user(user, .request).message(JSONCoding.encode(page))])
+            #expect(sent?.replies.map(\.workouts) == [[]])
+        }
+        engine = nil
+        try await ChildProcess.run(
+            ["sqlite3", folder.file("engine.sqlite"), "SELECT key FROM collection_corrupt"], log: folder.file("keys"))
+        let keys = try String(contentsOfFile: folder.file("keys"), encoding: .utf8).split(separator: "\n")
+        #expect(keys == ["history/\(key)", "users/anna"])
     }
 }

@@ -17,11 +17,11 @@ struct Engine {
     private var loop: SessionEngineLoop
 
     /// Starts on the store in a folder, as a process does.
-    init(_ folder: TemporaryFolder, clock: ManualClock) async throws {
+    init(_ folder: TemporaryFolder, clock: ManualClock, shards: Set<Shard> = Set(Shard.all)) async throws {
         self.clock = clock
         store = RefusingStore(
             try SQLiteStore(
-                path: folder.file("engine.sqlite"), schema: SessionRecord.schema, shards: Set(Shard.all)))
+                path: folder.file("engine.sqlite"), schema: SessionRecord.schema, shards: shards))
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "session-engine"),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, bus: bus, clock: clock)
@@ -32,6 +32,17 @@ struct Engine {
         }
         try await loop.handle(.connected)
         _ = bus.take()
+    }
+
+    /// The store says what this process owns.
+    mutating func own(_ change: OwnershipChange) async throws {
+        try await loop.handle(.ownership(change))
+    }
+
+    /// Connects to a broker that knows nothing and returns what was sent.
+    mutating func connect() async throws -> [MQTTMessage] {
+        try await loop.handle(.connected)
+        return bus.take()
     }
 
     /// Delivers messages in one batch and returns what was sent.
@@ -46,6 +57,8 @@ struct Engine {
     }
 
     func profile(_ user: User) -> Profile? { loop.machine.users[user]?.profile }
+
+    func record(_ key: SessionKey) -> SessionRecord? { loop.machine.entries[key]?.record }
 
     func session(_ key: SessionKey) -> Session? { loop.machine.entries[key]?.record.session }
 }

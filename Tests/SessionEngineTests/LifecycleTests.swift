@@ -104,6 +104,41 @@ struct LifecycleTests {
         #expect(status(2) == .active)
     }
 
+    @Test mutating func `a command to an expired session restores it and is carried out`() {
+        begin()
+        perform(.pause, at: 60)
+        _ = machine.advance(to: Self.start + 60 + 6 * Self.hour)
+        #expect(status() == .canceled)
+        #expect(perform(.resume, at: 7 * Self.hour)?.ok == true)
+        #expect(status() == .active)
+        #expect(machine.entries[key()]?.record.state.expiresAt == Self.start + 13 * Self.hour)
+    }
+
+    @Test mutating func `a command that is refused restores an expired session all the same`() {
+        begin()
+        _ = machine.advance(to: Self.start + 6 * Self.hour)
+        #expect(perform(.resume, at: 7 * Self.hour)?.error?.code == "invalid_state")
+        #expect(status() == .active)
+    }
+
+    @Test mutating func `a command to an expired session saves it when the user has another`() {
+        begin()
+        _ = machine.advance(to: Self.start + 6 * Self.hour)
+        begin(2, at: 7 * Self.hour)
+        #expect(perform(.pause, at: 8 * Self.hour)?.error?.code == "invalid_state")
+        #expect(status() == .saving)
+        #expect(status(2) == .active)
+    }
+
+    @Test mutating func `an expired session is recovered by hand into saving`() {
+        begin()
+        _ = hear(10, newest: 90, now: 95)
+        _ = machine.advance(to: Self.start + 95 + 6 * Self.hour)
+        #expect(perform(.recover, at: 7 * Self.hour)?.ok == true)
+        #expect(status() == .saving)
+        #expect(machine.entries[key()]?.record.session.endedAt == Self.start + 90)
+    }
+
     @Test mutating func `metrics without new items are not heard`() {
         begin()
         _ = hear(10, newest: 60, now: 60)
@@ -142,7 +177,7 @@ struct LifecycleTests {
         #expect(status() == .deleted)
         #expect(perform(.recover, at: 49 * Self.hour)?.error?.code == "session_not_found")
         let later = machine.advance(to: Self.start + 93 * 24 * Self.hour)
-        #expect(later == [.clear(key()), .erase(key())])
+        #expect(later == [.saveUser(user), .erase(key()), .clear(key())])
     }
 
     @Test mutating func `a finished session leaves the bus after 48 hours`() {
@@ -151,7 +186,8 @@ struct LifecycleTests {
         _ = machine.advance(to: Self.start + 75)
         #expect(status() == .completed)
         #expect(machine.advance(to: Self.start + 47 * Self.hour) == [])
-        #expect(machine.advance(to: Self.start + 49 * Self.hour) == [.clear(key()), .archive(key())])
+        #expect(
+            machine.advance(to: Self.start + 49 * Self.hour) == [.saveUser(user), .archive(key()), .clear(key())])
     }
 
     @Test mutating func `a start that replaces discards the unfinished session`() {

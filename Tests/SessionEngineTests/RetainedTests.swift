@@ -1,5 +1,6 @@
 import Bus
 import Foundation
+import MQTT
 import Testing
 import Workouts
 
@@ -36,14 +37,83 @@ struct RetainedTests {
         #expect(machine.seeCurrent(revision - 1, of: key.user, now: Self.now) == [.publishCurrent(key.user)])
     }
 
+    @Test mutating func `a revision between those published since connecting is somebody else's and answered`() {
+        let first = revision
+        _ = machine.receive(
+            Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now + 9, action: .pause), for: key,
+            now: Self.now + 9)
+        _ = machine.messages(for: .publishState(key))
+        _ = machine.messages(for: .publishCurrent(key.user))
+        #expect(revision > first + 1)
+        #expect(machine.seeState(first + 1, of: key, now: Self.now + 10) == [.publishState(key)])
+        #expect(machine.seeCurrent(first + 1, of: key.user, now: Self.now + 10) == [.publishCurrent(key.user)])
+    }
+
+    @Test mutating func `the same holds of the finished record and the profile`() throws {
+        _ = machine.receive(
+            Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now + 9, action: .end(streams: [:])),
+            for: key, now: Self.now + 9)
+        for seconds in [20.0, 40] {
+            _ = machine.finish(key, Self.now + seconds)
+            _ = machine.messages(for: .publishWorkout(key))
+            let request = UserRequest(id: CommandID(UUID()), client: Client("c")!, action: .setProfile(Profile()))
+            _ = machine.receive(request, of: key.user, now: Self.now + seconds)
+            _ = machine.messages(for: .publishProfile(key.user))
+        }
+        let first = (Self.now + 20).milliseconds
+        let newest = (Self.now + 40).milliseconds
+        for (seen, isAnswered) in [(first - 1, true), (first, false), (first + 1, true), (newest, false)] {
+            let workout = machine.seeWorkout(seen, of: key, now: Self.now + 41)
+            #expect(workout == (isAnswered ? [.publishWorkout(key)] : []))
+            let profile = machine.seeProfile(seen, of: key.user, now: Self.now + 41)
+            #expect(profile == (isAnswered ? [.publishProfile(key.user)] : []))
+        }
+        #expect(machine.seeWorkout(newest + 5, of: key, now: Self.now + 41) == [.save(key), .publishWorkout(key)])
+        #expect(machine.entries[key]?.record.workout?.revision == newest + 1_000)
+        #expect(
+            machine.seeProfile(newest + 5_000, of: key.user, now: Self.now + 41) == [
+                .saveUser(key.user), .publishProfile(key.user),
+            ])
+        #expect(machine.users[key.user]?.revision == newest + 5_001)
+    }
+
+    @Test mutating func `what was cleared is cleared again`() {
+        // There is no record yet.
+        #expect(machine.seeWorkout(revision, of: key, now: Self.now) == [.publishWorkout(key)])
+        #expect(machine.messages(for: .publishWorkout(key)).map(\.payload.isEmpty) == [true])
+        // A deleted session that was told of for ninety days, and forgotten.
+        let other = SessionKey(key.user, SessionID(UUID()))
+        let old = (Self.now - 91 * 86_400).milliseconds
+        #expect(machine.seeState(old, of: other, now: Self.now) == [.clear(other)])
+        #expect(machine.seeWorkout(old, of: other, now: Self.now) == [.clear(other)])
+        #expect(machine.messages(for: .clear(other)).map(\.payload.isEmpty) == [true, true])
+    }
+
+    @Test mutating func `live sessions are published first, then what is over, then users`() {
+        let over = SessionKey(User("anna")!, SessionID(UUID()))
+        for action in [.start(SessionStart(activity: .running, countdown: 0)), .end(streams: [:])] as [SessionAction] {
+            let command = Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now, action: action)
+            _ = machine.receive(command, for: over, now: Self.now)
+        }
+        _ = machine.finish(over, Self.now)
+        #expect(
+            machine.connected(now: Self.now) == [
+                .publishState(key), .publishState(over), .publishWorkout(over), .publishCurrent(over.user),
+                .publishCurrent(key.user),
+            ])
+    }
+
     @Test mutating func `a newer revision is gone beyond, and saved before it is published`() {
         let seen = revision + 1_000_000
         let actions = machine.seeState(seen, of: key, now: Self.now)
         #expect(actions == [.save(key), .publishState(key), .publishCurrent(key.user)])
         #expect(revision > seen)
         let current = revision + 1_000_000
-        #expect(machine.seeCurrent(current, of: key.user, now: Self.now).first == .save(key))
-        #expect(revision > current)
+        #expect(
+            machine.seeCurrent(current, of: key.user, now: Self.now) == [
+                .saveUser(key.user), .publishCurrent(key.user),
+            ])
+        #expect(machine.currentRevision(key.user) > current)
     }
 
     @Test mutating func `on a new connection everything is published again and nothing is an echo`() {
@@ -53,7 +123,8 @@ struct RetainedTests {
 
     @Test mutating func `a session the engine does not have is left alone`() {
         let other = SessionKey(key.user, SessionID(UUID()))
-        #expect(machine.seeState(5, of: other, now: Self.now) == [])
-        #expect(machine.seeWorkout(5, of: key, now: Self.now) == [])
+        let revision = Self.now.milliseconds
+        #expect(machine.seeState(revision, of: other, now: Self.now) == [])
+        #expect(machine.seeWorkout(revision, of: other, now: Self.now) == [])
     }
 }

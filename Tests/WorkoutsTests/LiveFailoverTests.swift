@@ -77,7 +77,7 @@ import Testing
                 let device = isWild ? left.randomElement(using: &random)! : left[turn % left.count]
                 let done = stored[device]?.count ?? 0
                 let count = isWild ? Int.random(in: 1...60, using: &random) : 2
-                let items = streams[device]!.dropFirst(done).prefix(count)
+                let items = Array(streams[device]!.dropFirst(done).prefix(count))
                 stored[device, default: []] += items
                 live.add(items, from: device, segments: segments, now: year2026 + 100_000)
                 if stored[device]!.count == streams[device]!.count { left.removeAll { $0 == device } }
@@ -134,7 +134,7 @@ import Testing
                 for device in order {
                     let ahead = device == strap ? 600.0 : 0
                     let item = sample(Double(second) + ahead, [.heartRate: device == strap ? 150 : 140, .speed: 3])
-                    live.add(CollectionOfOne(item), from: device, segments: open, now: now)
+                    live.add(item, from: device, segments: open, now: now)
                 }
             }
             #expect(live.newest == year2026 + 99)
@@ -143,7 +143,7 @@ import Testing
         // Alone it is taken at its word.
         var live = LiveMetrics()
         for second in 700..<710 {
-            live.add(CollectionOfOne(sample(Double(second), [.speed: 3])), from: strap, segments: open, now: now)
+            live.add(sample(Double(second), [.speed: 3]), from: strap, segments: open, now: now)
         }
         #expect(live.newest == year2026 + 709)
     }

@@ -41,6 +41,7 @@ import Workouts
     @Test(
         arguments: [
             [], [100], [100, 120, 140], [100, 120, 140, 160, 180], [120, 100, 140, 160], [160, 140, 120, 100],
+            [100, 100, 140, 160], [100, 120, 160, 160],
             [19.9, 120, 140, 160], [100, 120, 140, 300.1], [100, 120, .nan, 160], [100, 120, 140, .infinity],
         ] as [[Double]])
     func `other zones than four rising limits are a flaw`(zones: [Double]) {

@@ -42,7 +42,8 @@ struct FleetLoop {
 
     var subscriptions: [MQTTSubscription] {
         [
-            TopicFilter.samplesAck(of: service.device), TopicFilter.replies(to: service.context.client),
+            TopicFilter.acks(.samples, of: service.device), TopicFilter.acks(.locations, of: service.device),
+            TopicFilter.replies(to: service.context.client),
         ]
             + [.state, .workout].flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
     }
@@ -91,7 +92,7 @@ struct FleetLoop {
     private mutating func takeOutgoing(_ index: Int, _ now: Timestamp) -> [MQTTMessage] {
         guard !runners[index].isOver else { return [] }
         let outgoing = runners[index].playback.takeOutgoing(now)
-        if runners[index].sentAt == nil, runners[index].playback.stream.itemsInFlight > 0 {
+        if runners[index].sentAt == nil, runners[index].playback.itemsInFlight > 0 {
             runners[index].sentAt = now
         }
         return outgoing
@@ -99,21 +100,18 @@ struct FleetLoop {
 
     private mutating func receive(_ message: MQTTMessage, _ now: Timestamp) -> [MQTTMessage] {
         guard let index = index(message), !runners[index].isOver else { return [] }
-        let before = runners[index].playback.stream.acknowledged
+        let before = runners[index].playback.acknowledgedCount
         let reaction = runners[index].playback.receive(message, now)
-        let stream = runners[index].playback.stream
-        if stream.acknowledged > before {
-            meter.acknowledged(
-                stream.acknowledged - before, after: runners[index].sentAt.map { now.seconds(since: $0) } ?? 0)
-            runners[index].sentAt = stream.itemsInFlight > 0 ? now : nil
+        let after = runners[index].playback.acknowledgedCount
+        if after > before {
+            meter.acknowledged(after - before, after: runners[index].sentAt.map { now.seconds(since: $0) } ?? 0)
+            runners[index].sentAt = runners[index].playback.itemsInFlight > 0 ? now : nil
         }
         switch reaction {
         case .nothing, .note: break
         case .remark(let text): remark(text, index)
-        case .fail(let failure):
-            remark("\(failure)", index)
-            failedCount += 1
-            close(index)
+        case .takeBack(_, let number): fail(.stream(.lost(next: number)), index)
+        case .fail(let failure): fail(failure, index)
         }
         if runners[index].playback.outcome != nil { close(index) }
         if service.speed == 0 { takeDue(index, now) }
@@ -126,6 +124,12 @@ struct FleetLoop {
         case .session(let key, _): indices[key.user].flatMap { service.keys[$0] == key ? $0 : nil }
         default: nil
         }
+    }
+
+    private mutating func fail(_ failure: Playback.Failure, _ index: Int) {
+        remark("\(failure)", index)
+        failedCount += 1
+        close(index)
     }
 
     private mutating func close(_ index: Int) {
@@ -165,7 +169,7 @@ struct FleetLoop {
 
     private mutating func finish() throws {
         service.terminal.status(line.finish())
-        let items = runners.reduce(0) { $0 + $1.playback.stream.acknowledged }
+        let items = runners.reduce(0) { $0 + $1.playback.acknowledgedCount }
         service.terminal.output("\(runners.count - failedCount) sessions with \(items) items are over\n")
         guard failedCount == 0 else { throw FleetStopped(description: "\(failedCount) sessions failed") }
     }

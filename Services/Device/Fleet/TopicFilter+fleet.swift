@@ -4,8 +4,8 @@ import Workouts
 
 extension TopicFilter {
     /// The acknowledgements of a device that takes part in many users' sessions.
-    static func samplesAck(of device: Device) -> MQTTSubscription {
-        MQTTSubscription(filter: "\(Topic.root)/+/+/+/samples/\(device)/ack", qos: .atMostOnce)
+    static func acks(_ kind: StreamName.Kind, of device: Device) -> MQTTSubscription {
+        MQTTSubscription(filter: "\(Topic.root)/+/+/+/\(kind.rawValue)/\(device)/ack", qos: .atMostOnce)
     }
 
     /// The replies to a client that acts for many users.

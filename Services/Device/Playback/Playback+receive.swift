@@ -5,7 +5,7 @@ import Workouts
 /// What the services say to a playback.
 extension Playback {
     enum Failure: Error, Equatable {
-        case stream(ItemStream.Failure)
+        case stream(StreamFailure)
         case refused(SessionAction, Refusal)
     }
 
@@ -14,6 +14,8 @@ extension Playback {
         case nothing
         /// To be noted in the queue.
         case note([QueueEntry])
+        /// The stream's items from this number on are to be read from the queue and given back.
+        case takeBack(StreamName.Kind, from: Int)
         /// To be said to whoever watches.
         case remark(String)
         case fail(Failure)
@@ -23,7 +25,8 @@ extension Playback {
         guard !message.payload.isEmpty else { return .nothing }
         do throws(PayloadError) {
             switch Topic(message.topic) {
-            case .session(_, .samplesAck): return receive(try Ack(message.payload), now)
+            case .session(_, .samplesAck): return receive(try Ack(message.payload), .samples, now)
+            case .session(_, .locationsAck): return receive(try Ack(message.payload), .locations, now)
             case .user(_, .replies): return receive(try JSONCoding.decode(Reply.self, from: message.payload), now)
             case .session(_, .state):
                 let received = try SessionState(message.payload)
@@ -32,6 +35,7 @@ extension Playback {
             case .session(_, .workout):
                 let received = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
                 if received.revision >= workout?.revision ?? 0 { workout = received }
+                if let (kind, number) = loss(in: received) { return .takeBack(kind, from: number) }
             default: break
             }
             return .nothing
@@ -40,18 +44,11 @@ extension Playback {
         }
     }
 
-    private mutating func receive(_ ack: Ack, _ now: Timestamp) -> Reaction {
-        switch stream.receive(ack, now) {
-        case .nothing: .nothing
-        case .moved(let number): .note([.acknowledged(number)])
-        case .failed(let failure): .fail(.stream(failure))
-        }
-    }
-
     private mutating func receive(_ reply: Reply, _ now: Timestamp) -> Reaction {
         switch commands.receive(reply, now) {
         case .nothing: return .nothing
         case .accepted(let command):
+            replied.insert(command.id)
             switch command.action {
             case .start:
                 isStarted = true
@@ -65,8 +62,9 @@ extension Playback {
         case .postponed(let refusal):
             return .remark("\(refusal.message); trying again every \(Int(CommandSender.interval)) s")
         case .refused(let command, let refusal):
-            // Another client's `end` came first.
-            if isOver, command.action.needsRunningSession { return .note([.replied(command.id)]) }
+            // Another client's `end` came first, or it was carried out before and is only repeated.
+            let isPast = isOver && command.action.needsRunningSession || replied.contains(command.id)
+            if isPast, refusal.code != Refusal.sessionNotFound.code { return .note([.replied(command.id)]) }
             return .fail(.refused(command.action, refusal))
         }
     }
@@ -85,10 +83,10 @@ extension Playback {
         switch closing?.action {
         case .discard? where isClosed: return .discarded
         case .end? where isClosed:
-            if let workout, workout.next[header.stream, default: 0] >= stream.count { return .finished(workout) }
+            if let workout, counts.allSatisfy({ workout.next[$0, default: 0] >= $1 }) { return .finished(workout) }
         default: break
         }
-        return isDiscardedElsewhere && stream.isEmpty ? .discarded : nil
+        return isDiscardedElsewhere && isAcknowledged ? .discarded : nil
     }
 }
 

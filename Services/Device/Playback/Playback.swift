@@ -27,11 +27,14 @@ struct Playback {
     let header: QueueHeader
     private let pace: Pace
     private let newID: () -> CommandID
-    private var steps: any IteratorProtocol<Step>
+    private var steps: RemainingSteps
     /// The step after those taken; none when all are.
     private var next: Step?
-    var stream: ItemStream
+    var samples: ItemStream<Sample>
+    var locations: ItemStream<Location>
     var commands: CommandSender
+    /// What the engine has carried out, though it may have forgotten.
+    var replied: Set<CommandID>
     /// The time of the newest item.
     private var newestItem: Timestamp?
     /// Whether the engine has replied to `start`; of a session that was joined, whether it is there.
@@ -42,6 +45,8 @@ struct Playback {
     var isClosed = false
     /// Since when nothing but the workout is awaited.
     private var settledAt: Timestamp?
+    /// Whether it was awaited so long that the end was sent again.
+    var isEndRepeated = false
     var state: SessionState?
     var workout: WorkoutRecord?
     private var connects = 0
@@ -54,14 +59,15 @@ struct Playback {
         self.header = header
         self.pace = pace
         self.newID = newID
-        self.steps = steps
-        stream = ItemStream(items: contents.items, acknowledged: contents.acknowledged)
+        self.steps = RemainingSteps(steps, after: contents)
+        samples = ItemStream(items: contents.samples.items, acknowledged: contents.samples.acknowledged)
+        locations = ItemStream(items: contents.locations.items, acknowledged: contents.locations.acknowledged)
+        replied = contents.replied
         commands = CommandSender(
             client: client, waiting: contents.commands.filter { !contents.replied.contains($0.id) },
             leavesStartToEngine: header.source.isLive, clockOffset: contents.clockOffset)
-        newestItem = contents.items.last?.time
-        for command in contents.commands { note(command, isReplied: contents.replied.contains(command.id)) }
-        for _ in 0..<contents.items.count + contents.commands.count { _ = self.steps.next() }
+        newestItem = [contents.samples.items.last?.time, contents.locations.items.last?.time].compactMap(\.self).max()
+        for command in contents.commands { note(command, isReplied: replied.contains(command.id)) }
         next = closing == nil ? self.steps.next() : nil
     }
 
@@ -78,23 +84,27 @@ struct Playback {
         if isEndedElsewhere { return stop(now) }
         if isDiscardedElsewhere { next = nil }
         var entries: [QueueEntry] = []
-        var samples: [Sample] = []
+        var due: (samples: [Sample], locations: [Location]) = ([], [])
         for _ in 0..<room {
             guard let step = next, pace.isDue(step.at, now) else { break }
             next = steps.next()
+            let time = step.at + commands.clockOffset
             switch step.kind {
             case .sample(var sample):
-                let time = step.at + commands.clockOffset
                 sample.time = time
-                samples.append(sample)
+                due.samples.append(sample)
+                newestItem = time
+            case .location(var location):
+                location.time = time
+                due.locations.append(location)
                 newestItem = time
             case .command(let action):
-                entries += queue(samples)
-                samples = []
-                entries.append(.command(queue(action, at: step.at + commands.clockOffset)))
+                entries += queue(due.samples, due.locations)
+                due = ([], [])
+                entries.append(.command(queue(action, at: time)))
             }
         }
-        return entries + queue(samples)
+        return entries + queue(due.samples, due.locations)
     }
 
     /// Ends the session now with what there is; before the first item, discards it. A session that was joined and is
@@ -106,10 +116,11 @@ struct Playback {
         return [.command(queue(action, at: newestItem ?? now + commands.clockOffset))]
     }
 
-    /// How many steps may be taken at once.
+    /// How many steps may be taken at once. Samples set the pace, and locations go along: where nobody takes locations,
+    /// the session comes to its end all the same.
     private var room: Int {
         guard pace.followsReceiver else { return Self.writeLimit }
-        return max(0, min(Self.writeLimit, 2 * ItemStream.itemWindow - stream.unacknowledged))
+        return max(0, min(Self.writeLimit, 2 * StreamWindow.items - samples.unacknowledged))
     }
 
     /// Another client has ended the session: there is nothing more to play, unless the recording of a device that joined
@@ -118,16 +129,22 @@ struct Playback {
         isStarted && closing == nil && isOver && (next == nil || !header.joins || header.source.isLive)
     }
 
-    private mutating func queue(_ samples: [Sample]) -> [QueueEntry] {
-        guard !samples.isEmpty else { return [] }
-        let entry = QueueEntry.items(SampleBatch(first: stream.count, items: samples))
-        stream.append(samples)
-        return [entry]
+    private mutating func queue(_ moreSamples: [Sample], _ moreLocations: [Location]) -> [QueueEntry] {
+        var entries: [QueueEntry] = []
+        if !moreSamples.isEmpty {
+            entries.append(.samples(SampleBatch(first: samples.count, items: moreSamples)))
+            samples.append(moreSamples)
+        }
+        if !moreLocations.isEmpty {
+            entries.append(.locations(LocationBatch(first: locations.count, items: moreLocations)))
+            locations.append(moreLocations)
+        }
+        return entries
     }
 
     private mutating func queue(_ action: SessionAction, at: Timestamp) -> Command {
         var action = action
-        if case .end = action { action = .end(streams: [header.stream: stream.count]) }
+        if case .end = action { action = .end(streams: counts) }
         let command = Command(id: newID(), client: commands.client, at: at, action: action)
         note(command, isReplied: false)
         commands.append(command)
@@ -155,12 +172,14 @@ struct Playback {
         }
         // A session that is not known yet would only fill the receiver's memory.
         guard isStarted else { return messages }
-        return messages + stream.take(now).map { topic(.samples(header.device)).message($0.payload) }
+        messages += samples.take(now).map { topic(.samples(header.device)).message($0.payload) }
+        messages += locations.take(now).map { topic(.locations(header.device)).message($0.payload) }
+        return messages
     }
 
     /// A workout that does not come was lost with the broker: the engine publishes it again on a repeated `end`.
     private mutating func repeatEnd(_ now: Timestamp) {
-        guard isClosed, stream.isEmpty, commands.isEmpty, let closing else {
+        guard isClosed, isAcknowledged, commands.isEmpty, let closing else {
             settledAt = nil
             return
         }
@@ -170,17 +189,20 @@ struct Playback {
         }
         guard now.seconds(since: since) >= Self.workoutPatience else { return }
         settledAt = nil
+        isEndRepeated = true
         commands.append(closing)
     }
 
     mutating func connected() {
         connects += 1
-        stream.connected()
+        samples.connected()
+        locations.connected()
         commands.connected()
     }
 
     mutating func disconnected() {
-        stream.disconnected()
+        samples.disconnected()
+        locations.disconnected()
         commands.disconnected()
     }
 
@@ -188,7 +210,7 @@ struct Playback {
 
     var subscriptions: [MQTTSubscription] {
         [
-            topic(.samplesAck(header.device)), topic(.state), topic(.workout),
+            topic(.samplesAck(header.device)), topic(.locationsAck(header.device)), topic(.state), topic(.workout),
             .user(header.user, .replies(commands.client)),
         ].map(TopicFilter.topic)
     }

@@ -53,6 +53,10 @@ struct PlaybackLoop {
         switch reaction {
         case .nothing: break
         case .note(let entries): try queue.note(entries)
+        case .takeBack(let kind, let number):
+            try queue.note(playback.takeBack(kind, from: number, queue.read()))
+            let text = "the server has lost \(kind.rawValue) from number \(number) on; sending again"
+            service.terminal.status(line.remark(text))
         case .remark(let text): service.terminal.status(line.remark(text))
         case .fail(let failure): throw stopped("\(failure)")
         }
@@ -80,9 +84,8 @@ struct PlaybackLoop {
 
     private var progress: String {
         if queue.header.joins, !playback.isStarted { return "waiting for the session to begin" }
-        let stream = playback.stream
-        let total = max(service.script.total ?? 0, stream.count)
-        return "\(stream.acknowledged) of \(total) items acknowledged, \(playback.reconnects) reconnects"
+        let total = max(service.script.total ?? 0, playback.itemCount)
+        return "\(playback.acknowledgedCount) of \(total) items acknowledged, \(playback.reconnects) reconnects"
     }
 
     private mutating func finish(_ outcome: Playback.Outcome) throws {
@@ -94,7 +97,7 @@ struct PlaybackLoop {
         case .deleted:
             try queue.remove()
             service.terminal.output("the session was deleted\n")
-        case .discarded where playback.stream.count == 0:
+        case .discarded where playback.itemCount == 0:
             try queue.remove()
             service.terminal.output("the session was discarded\n")
         case .discarded:

@@ -33,7 +33,7 @@ enum Script: Sendable {
                 SimulatedRun(seed: seed, start: header.beganAt, duration: duration, rate: rate)
             case (.simulation, .recording): preconditionFailure("the queue was opened for another script")
             }
-        return header.joins ? SampleSteps(steps: steps) : steps
+        return header.joins ? ItemSteps(steps: steps) : steps
     }
 
     func pace(_ header: QueueHeader, speed: Double) -> Pace {
@@ -48,19 +48,22 @@ enum Script: Sendable {
     /// How many items there will be, when that is known.
     var total: Int? {
         switch self {
-        case .recording(let file): file.recording.samples.count
-        case .simulation(_, let duration, let rate): duration.map { SimulatedRun.lastNumber($0, rate: rate) + 1 }
+        case .recording(let file): file.recording.samples.count + file.recording.locations.count
+        case .simulation(_, let duration, let rate): duration.map { 2 * (SimulatedRun.lastNumber($0, rate: rate) + 1) }
         }
     }
 }
 
-/// The samples among steps: what a device contributes to a session that is another's.
-private struct SampleSteps: IteratorProtocol {
+/// The items among steps: what a device contributes to a session that is another's.
+private struct ItemSteps: IteratorProtocol {
     var steps: any IteratorProtocol<Step>
 
     mutating func next() -> Step? {
         while let step = steps.next() {
-            if case .sample = step.kind { return step }
+            switch step.kind {
+            case .sample, .location: return step
+            case .command: continue
+            }
         }
         return nil
     }

@@ -15,6 +15,9 @@ struct SimulatedRun: IteratorProtocol {
     private let interval: Double
     private let replaces: Bool
     private var random: SplitMix64
+    private var route: SimulatedRoute
+    /// Where the runner was when the latest sample was measured, until it is told.
+    private var location: Location?
     private var phase = Phase.start
     private var number = 0
     private var heartRate = 92.0
@@ -33,6 +36,7 @@ struct SimulatedRun: IteratorProtocol {
         interval = 1 / rate
         last = duration.map { Self.lastNumber($0, rate: rate) }
         random = SplitMix64(state: seed)
+        route = SimulatedRoute(seed: ~seed)
     }
 
     /// The number of the last sample of a run that takes so many seconds.
@@ -41,12 +45,17 @@ struct SimulatedRun: IteratorProtocol {
     private func time(_ number: Int) -> Timestamp { start + Self.countdown + Double(number) * interval }
 
     mutating func next() -> Step? {
+        if let told = location, let time = told.time {
+            location = nil
+            return Step(at: time, .location(told))
+        }
         switch phase {
         case .start:
             phase = .samples
             var session = SessionStart(
                 activity: .running, environment: .outdoor, countdown: Self.countdown,
                 timeZone: TimeZone.current.identifier)
+            session.place = SimulatedRoute.start
             session.replace = replaces
             return Step(at: start, .command(.start(session)))
         case .samples:
@@ -85,23 +94,12 @@ struct SimulatedRun: IteratorProtocol {
             sample[.steps] = stepFraction.rounded(.down)
             stepFraction -= stepFraction.rounded(.down)
         }
+        let distance = number > 0 ? speed * interval : 0
+        location = route.advance(by: distance, in: interval, at: time, speed: sample[.speed] ?? speed)
         // Nine hours from full to empty, told once a minute.
         if number == 0 || Int(seconds / 60) > Int((seconds - interval) / 60) {
             sample[.battery] = (max(0, 0.93 - seconds / 32_400) * 1000).rounded() / 1000
         }
         return sample
-    }
-}
-
-/// Random numbers that can be repeated.
-private struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var result = state
-        result = (result ^ (result >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        result = (result ^ (result >> 27)) &* 0x94D0_49BB_1331_11EB
-        return result ^ (result >> 31)
     }
 }

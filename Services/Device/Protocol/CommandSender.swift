@@ -50,6 +50,12 @@ struct CommandSender {
         waiting.append(command)
     }
 
+    /// Begins with the first command again.
+    mutating func startAgain(_ commands: [Command]) {
+        waiting = Deque(commands)
+        forgetTries()
+    }
+
     mutating func connected() {
         isConnected = true
         sentAt = nil
@@ -97,6 +103,10 @@ struct CommandSender {
 
     private mutating func drop() {
         waiting.removeFirst()
+        forgetTries()
+    }
+
+    private mutating func forgetTries() {
         sentAt = nil
         tries = 0
         isTimeLeft = false

@@ -6,32 +6,9 @@ import Workouts
 ///
 /// A value; time is passed in. Batches are cut anew whenever it goes back, so a device that lost its connection for an
 /// hour sends large ones.
-struct ItemStream {
-    /// Items that may be sent and not yet acknowledged.
-    static let itemWindow = 1_000
-    /// Batches that may be sent and not yet acknowledged.
-    static let batchWindow = 20
-    /// Items of one batch at most: a window of ten keeps the receiver busy while an acknowledgement travels.
-    static let batchLimit = 100
-    static let stallMinimum = 5.0
-    static let stallMaximum = 60.0
-
-    enum Failure: Error, Equatable {
-        /// The receiver has a stream of this name that begins with another item.
-        case reused
-        /// The receiver has more than was ever queued here.
-        case unknownItems(next: Int, count: Int)
-    }
-
-    enum Received: Equatable {
-        case nothing
-        /// Everything below this number is on the receiver's disk.
-        case moved(Int)
-        case failed(Failure)
-    }
-
+struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private struct Stall {
-        var wait = ItemStream.stallMinimum
+        var wait = StreamWindow.stallMinimum
         var due: Timestamp
 
         init(_ now: Timestamp) {
@@ -46,16 +23,18 @@ struct ItemStream {
     /// Everything below this number is on the receiver's disk and forgotten here.
     private(set) var acknowledged: Int
     /// The items from `acknowledged` on.
-    private var items: Deque<Sample>
+    private var items: Deque<Item>
     /// What is under way: batches without gaps between them, the first from `acknowledged` on.
     private var flights: Deque<Range<Int>> = []
     /// The acknowledgement that it went back for last.
     private var wentBackFor: Int?
     private var stall: Stall?
+    /// Whether the first batch was sent again and nothing has come since that confirms `acknowledged`.
+    private var isInDoubt = false
     private var isConnected = false
 
     /// Takes up a stream whose items below `acknowledged` are acknowledged.
-    init(items: some Collection<Sample> = [], acknowledged: Int = 0) {
+    init(items: [Item] = [], acknowledged: Int = 0) {
         self.items = Deque(items.dropFirst(acknowledged))
         self.acknowledged = acknowledged
     }
@@ -72,34 +51,51 @@ struct ItemStream {
     /// The number of the next item to send.
     private var cursor: Int { flights.last?.upperBound ?? acknowledged }
 
-    mutating func append(_ samples: some Sequence<Sample>) {
-        items.append(contentsOf: samples)
+    mutating func append(_ more: some Sequence<Item>) {
+        items.append(contentsOf: more)
     }
 
     /// A new connection: whatever was under way may be lost, and nothing that still comes tells what was.
     mutating func connected() {
         isConnected = true
-        flights.removeAll()
+        sendAgain()
         wentBackFor = nil
-        stall = nil
     }
 
     mutating func disconnected() {
         isConnected = false
     }
 
+    /// Begins again at `number`, as if nothing from there on had been acknowledged.
+    ///
+    /// - Parameter all: every item there is, from the first on.
+    mutating func takeBack(_ all: [Item], from number: Int) {
+        items = Deque(all.dropFirst(number))
+        acknowledged = number
+        sendAgain()
+        // What still comes from before the fall must not count as a gap.
+        wentBackFor = number
+    }
+
+    private mutating func sendAgain() {
+        flights.removeAll()
+        stall = nil
+        isInDoubt = false
+    }
+
     /// The batches to send now.
-    mutating func take(_ now: Timestamp) -> [SampleBatch] {
+    mutating func take(_ now: Timestamp) -> [ItemBatch<Item>] {
         guard isConnected else { return [] }
-        var batches: [SampleBatch] = []
+        var batches: [ItemBatch<Item>] = []
         if var current = stall, current.due <= now, let first = flights.first {
             batches.append(batch(first))
-            current.wait = min(current.wait * 2, Self.stallMaximum)
+            current.wait = min(current.wait * 2, StreamWindow.stallMaximum)
             current.restart(now)
             stall = current
+            isInDoubt = true
         }
-        while batchesInFlight < Self.batchWindow {
-            let end = min(count, cursor + min(Self.batchLimit, Self.itemWindow - itemsInFlight))
+        while batchesInFlight < StreamWindow.batches {
+            let end = min(count, cursor + min(StreamWindow.batch, StreamWindow.items - itemsInFlight))
             guard cursor < end else { break }
             batches.append(batch(cursor..<end))
             flights.append(cursor..<end)
@@ -108,13 +104,15 @@ struct ItemStream {
         return batches
     }
 
-    mutating func receive(_ ack: Ack, _ now: Timestamp) -> Received {
+    mutating func receive(_ ack: Ack, _ now: Timestamp) -> StreamProgress {
         guard case .next(let number) = ack else { return .failed(.reused) }
         guard number <= count else { return .failed(.unknownItems(next: number, count: count)) }
         if number < acknowledged {
-            // Late: a newer one has overtaken it.
-            return .nothing
+            // Late, overtaken by a newer one. But to a batch that was sent again after a stall, a receiver that has what it
+            // acknowledged would have said so.
+            return isInDoubt ? .fellBack(number) : .nothing
         }
+        isInDoubt = false
         if number == acknowledged {
             // An acknowledgement that says nothing new answers a gap, or a repetition that crossed it.
             if !flights.isEmpty, wentBackFor != number {
@@ -123,7 +121,7 @@ struct ItemStream {
             }
             return .nothing
         }
-        let hasStalled = stall.map { $0.wait > Self.stallMinimum } ?? false
+        let hasStalled = stall.map { $0.wait > StreamWindow.stallMinimum } ?? false
         forget(below: number)
         stall = flights.isEmpty ? nil : Stall(now)
         // Only the first batch came again after a stall: the receiver took nothing of those beyond it.
@@ -145,21 +143,8 @@ struct ItemStream {
         }
     }
 
-    private func batch(_ range: Range<Int>) -> SampleBatch {
+    private func batch(_ range: Range<Int>) -> ItemBatch<Item> {
         let indices = range.lowerBound - acknowledged..<range.upperBound - acknowledged
-        return SampleBatch(first: range.lowerBound, items: Array(items[indices]))
-    }
-}
-
-extension ItemStream.Failure: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .reused:
-            "the server has a stream of this device in this session that begins with another item (stream_reused): "
-                + "the queue it came from is lost; take another --device"
-        case .unknownItems(let next, let count):
-            "the server has \(next) items of this device in this session and the queue only \(count): "
-                + "the queue they came from is lost; take another --device"
-        }
+        return ItemBatch(first: range.lowerBound, items: Array(items[indices]))
     }
 }

@@ -4,10 +4,11 @@ import Workouts
 /// One line of a queue file after its header.
 enum QueueEntry: Equatable {
     /// Consecutive items, written as they stand on the bus.
-    case items(SampleBatch)
+    case samples(SampleBatch)
+    case locations(LocationBatch)
     case command(Command)
-    /// The receiver has everything below this number on disk.
-    case acknowledged(Int)
+    /// The stream's receiver has everything below this number on disk, and no more.
+    case acknowledged(StreamName.Kind, Int)
     /// The engine has carried the command out.
     case replied(CommandID)
     /// The engine's clock is this many seconds ahead of the device's; items from here on carry the engine's.
@@ -17,7 +18,8 @@ enum QueueEntry: Equatable {
 extension QueueEntry {
     private struct Line: Codable {
         var command: Command?
-        var acknowledged: Int?
+        /// By the kind of stream.
+        var acknowledged: [String: Int]?
         var replied: CommandID?
         var clock: Double?
     }
@@ -25,9 +27,10 @@ extension QueueEntry {
     /// The line without its end.
     var line: [UInt8] {
         switch self {
-        case .items(let batch): batch.payload
+        case .samples(let batch): batch.payload
+        case .locations(let batch): Self.locationsPrefix + batch.payload + [UInt8(ascii: "}")]
         case .command(let command): JSONCoding.encode(Line(command: command))
-        case .acknowledged(let number): JSONCoding.encode(Line(acknowledged: number))
+        case .acknowledged(let kind, let number): JSONCoding.encode(Line(acknowledged: [kind.rawValue: number]))
         case .replied(let id): JSONCoding.encode(Line(replied: id))
         case .clock(let offset): JSONCoding.encode(Line(clock: offset))
         }
@@ -35,14 +38,19 @@ extension QueueEntry {
 
     init(line: ArraySlice<UInt8>) throws(PayloadError) {
         if line.starts(with: "{\"s\":".utf8) {
-            self = .items(try SampleBatch(line, accepting: Self.allTimes))
+            self = .samples(try SampleBatch(line, accepting: Self.allTimes))
+            return
+        }
+        if line.starts(with: Self.locationsPrefix) {
+            let batch = line.dropFirst(Self.locationsPrefix.count).dropLast()
+            self = .locations(try LocationBatch(batch, accepting: Self.allTimes))
             return
         }
         let entry = try JSONCoding.decode(Line.self, from: line)
         if let command = entry.command {
             self = .command(command)
-        } else if let number = entry.acknowledged {
-            self = .acknowledged(number)
+        } else if let (name, number) = entry.acknowledged?.first, let kind = StreamName.Kind(rawValue: name) {
+            self = .acknowledged(kind, number)
         } else if let id = entry.replied {
             self = .replied(id)
         } else if let offset = entry.clock {
@@ -51,6 +59,8 @@ extension QueueEntry {
             throw .malformed("unknown entry")
         }
     }
+
+    private static let locationsPrefix = Array("{\"locations\":".utf8)
 
     /// Whether a time is acceptable is for the services to say.
     private static let allTimes = AcceptedTimes(now: Timestamp(seconds: 9e12))

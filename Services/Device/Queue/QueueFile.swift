@@ -43,6 +43,11 @@ final class QueueFile {
         try write(entries)
     }
 
+    /// What the file holds by now.
+    func read() throws(QueueError) -> QueueContents {
+        try Self.parse(Self.read(descriptor, path)[...], path).1
+    }
+
     /// Takes the file away: the finished workout covers what it holds.
     func remove() throws(QueueError) {
         guard unlink(path) == 0 else { throw .failed(path) }

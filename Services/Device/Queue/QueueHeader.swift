@@ -27,5 +27,6 @@ struct QueueHeader: Codable, Equatable {
     }
 
     var key: SessionKey { SessionKey(user, session) }
-    var stream: StreamName { StreamName(.samples, device) }
+
+    func stream(_ kind: StreamName.Kind) -> StreamName { StreamName(kind, device) }
 }

@@ -9,12 +9,15 @@ struct GPXReader {
     private var point: RecordedTrack.Point?
     private var isComplete = false
 
-    mutating func open(_ name: String) {
+    mutating func open(_ name: String, _ attributes: [String: String]) {
         guard !isComplete else { return }
         switch name {
         case "trk": track = RecordedTrack()
         case "trkseg": track.parts.append([])
-        case "trkpt": point = RecordedTrack.Point()
+        case "trkpt":
+            point = RecordedTrack.Point()
+            point?.latitude = attributes["lat"].flatMap(Double.init)
+            point?.longitude = attributes["lon"].flatMap(Double.init)
         default: break
         }
     }
@@ -28,6 +31,7 @@ struct GPXReader {
             if let point, !track.parts.isEmpty { track.parts[track.parts.count - 1].append(point) }
             point = nil
         case ("time", "trkpt"): point?.time = Timestamp(iso8601: text)
+        case ("ele", "trkpt"): point?.altitude = Double(text)
         default: measure(name, text)
         }
     }
@@ -39,6 +43,7 @@ struct GPXReader {
         case "cad", "cadence": point?.cadence = Double(measured: text)
         case "power", "watts", "PowerInWatts": point?.power = Double(measured: text)
         case "speed": point?.speed = Double(measured: text)
+        case "course": point?.course = Double(measured: text)
         default: break
         }
     }

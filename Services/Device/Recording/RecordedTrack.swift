@@ -11,6 +11,13 @@ struct RecordedTrack {
         var heartRate: Double?
         var power: Double?
         var speed: Double?
+        /// Degrees, WGS 84.
+        var latitude: Double?
+        var longitude: Double?
+        /// Metres.
+        var altitude: Double?
+        /// Degrees, clockwise from north.
+        var course: Double?
     }
 
     /// As the file calls what was done.
@@ -56,6 +63,11 @@ extension Recording {
             sample.set(.cadence, point.cadence.map { $0 * activity.cadenceFactor })
             if let distance = point.distance { sample.set(.distance, deltas.delta(to: distance)) }
             return sample
+        }
+        locations = points.compactMap { time, point in
+            Location(
+                time: time, latitude: point.latitude, longitude: point.longitude, altitude: point.altitude,
+                speed: point.speed, course: point.course)
         }
     }
 }

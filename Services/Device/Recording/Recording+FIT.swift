@@ -28,6 +28,11 @@ extension Recording {
             }
             return sample
         }
+        locations = records.compactMap { record in
+            Location(
+                time: Timestamp(seconds: record.time), latitude: record.latitude, longitude: record.longitude,
+                altitude: record.altitude, accuracy: record.gpsAccuracy, speed: record.speed)
+        }
     }
 
     /// What the distance shows when the session begins: the device may have counted before, or an editor cut it.
@@ -69,10 +74,10 @@ extension Activity {
     }
 }
 
-extension Sample {
+extension StreamItem {
     /// Takes the value unless it lies outside what an item may carry.
-    mutating func set(_ quantity: Quantity, _ value: Double?) {
-        guard let value, quantity.range.contains(value) else { return }
-        self[quantity] = value
+    mutating func set(_ field: Field, _ value: Double?) {
+        guard let value, field.range.contains(value) else { return }
+        self[field] = value
     }
 }

@@ -7,19 +7,30 @@ struct Recording: Equatable {
     /// The active time, in order and apart from one another; at least one.
     var segments: [ClosedRange<Timestamp>]
     var activity: Activity
-    /// When the recording says nothing about it, the activity's default counts.
+    /// What the recording says about it.
     var environment: Environment?
     /// In the order of time, each with its own.
     var samples: [Sample]
+    /// In the order of time, each with that of a sample.
+    var locations: [Location] = []
 }
 
 extension Recording {
     /// A pause at the end that is no longer than this is only the time it took to press the button twice.
     private static let lastPause = 1.0
 
-    /// What was done, in the order of time: `start`, every sample, the recording's pauses as `pause` and `resume`,
-    /// `end`.
+    /// The same without any sample's distance, as of a device that only knows where it is.
+    var withoutDistance: Recording {
+        var recording = self
+        for index in samples.indices { recording.samples[index][.distance] = nil }
+        return recording
+    }
+
+    /// What was done, in the order of time: `start`, every sample and location, the recording's pauses as `pause` and
+    /// `resume`, `end`.
     var steps: [Step] {
+        // Who knew where he was, was outdoors; else the activity's default counts.
+        let environment = environment ?? (locations.isEmpty ? nil : .outdoor)
         var commands = [
             Step(
                 at: segments[0].lowerBound,
@@ -34,10 +45,15 @@ extension Recording {
         if isPausedAtEnd { commands.append(Step(at: last, .command(.pause))) }
 
         var steps = [commands.removeFirst()]
+        var locations = locations[...]
         for sample in samples {
             guard let time = sample.time else { continue }
             while let command = commands.first, command.at < time { steps.append(commands.removeFirst()) }
             steps.append(Step(at: time, .sample(sample)))
+            while let location = locations.first, let at = location.time, at <= time {
+                steps.append(Step(at: at, .location(location)))
+                locations.removeFirst()
+            }
         }
         return steps + commands + [Step(at: isPausedAtEnd ? end : last, .command(.end(streams: [:])))]
     }
@@ -49,6 +65,7 @@ struct Step: Equatable {
         /// An `end` is sent with the number of items that there are by then.
         case command(SessionAction)
         case sample(Sample)
+        case location(Location)
     }
 
     let at: Timestamp

@@ -11,10 +11,11 @@ struct RecordingFile {
     private static let sizeLimit = 256 * 1_024 * 1_024
 
     let recording: Recording
-    /// Tells this file from another: FNV-1a over its bytes, in hexadecimal.
+    /// Tells what is played of this file from anything else: FNV-1a over its bytes, in hexadecimal, and what is left out.
     let fingerprint: String
 
-    init(path: String) throws(Problem) {
+    /// - Parameter withoutDistance: whether the distance is left out; it is another recording then.
+    init(path: String, withoutDistance: Bool = false) throws(Problem) {
         let data: Data
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
@@ -23,12 +24,13 @@ struct RecordingFile {
         }
         do {
             guard data.count <= Self.sizeLimit else { throw Problem(description: "larger than any recording") }
-            recording = try Self.read(data)
+            let read = try Self.read(data)
+            recording = withoutDistance ? read.withoutDistance : read
         } catch {
             throw Problem(description: "\(path): \(error)")
         }
         let hash = data.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        fingerprint = String(hash, radix: 16)
+        fingerprint = String(hash, radix: 16) + (withoutDistance ? "-without-distance" : "")
     }
 
     /// XML begins with `<`, after white space or a byte order mark; a FIT file never does.

@@ -69,7 +69,7 @@ private final class ElementReader: NSObject, XMLParserDelegate {
         }
         path.append(name)
         text = ""
-        gpx?.open(name)
+        gpx?.open(name, attributeDict)
         tcx?.open(name, attributeDict)
     }
 

@@ -1,0 +1,49 @@
+package import Bus
+import Streams
+package import Workouts
+
+/// What the metrics aggregator makes of samples.
+enum SampleWork: StreamWork {
+    static let service = "metrics-aggregator"
+    static let metricsPrefix = "pacebus_aggregator_"
+    static let kind = StreamName.Kind.samples
+    static let companion: (topic: SessionTopic, filter: TopicFilter.Sessions)? = (.route, .route)
+
+    static func finish(
+        _ streams: [Device: [Sample]], of state: SessionState
+    ) -> (totals: MetricsSummary, rows: FinalRows) {
+        let items = CountedItems(streams: streams, segments: state.segments)
+        let totals = items.summary(laps: state.laps, units: state.units, physiology: Physiology(state))
+        return (totals, FinalRows(Series(items)))
+    }
+
+    typealias Live = LiveMetrics
+}
+
+extension LiveMetrics: LiveFold {
+    package init(_ state: SessionState) {
+        self.init(physiology: Physiology(state), units: state.units)
+    }
+
+    package init(streams: [Device: [Sample]], state: SessionState, now: Timestamp, shown: LiveMetrics?) {
+        self.init(
+            streams: streams, segments: state.segments, physiology: Physiology(state), units: state.units, now: now,
+            shown: shown)
+    }
+
+    package static func isOther(_ state: SessionState, than known: SessionState) -> Bool {
+        state.segments != known.segments || state.units != known.units || Physiology(state) != Physiology(known)
+    }
+
+    package static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> RouteProgress {
+        try JSONCoding.decode(RouteProgress.self, from: payload)
+    }
+
+    package mutating func hear(_ heard: RouteProgress, of state: SessionState) {
+        hear(heard, segments: state.segments)
+    }
+
+    package func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8] {
+        snapshot(state, revision: revision, count: count, isSilent: isSilent).payload
+    }
+}

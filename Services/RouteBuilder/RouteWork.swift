@@ -1,0 +1,50 @@
+package import Bus
+import Streams
+package import Workouts
+
+/// What the route builder makes of locations.
+enum RouteWork: StreamWork {
+    static let service = "route-builder"
+    static let metricsPrefix = "pacebus_route_"
+    static let kind = StreamName.Kind.locations
+    static let companion: (topic: SessionTopic, filter: TopicFilter.Sessions)? = nil
+
+    static func finish(
+        _ streams: [Device: [Location]], of state: SessionState
+    ) -> (totals: RouteSummary, rows: FinalRows) {
+        let locations = CountedLocations(
+            streams: streams, segments: state.segments, activity: state.activity, environment: state.environment)
+        return (locations.summary(laps: state.laps, units: state.units), FinalRows(Track(locations)))
+    }
+
+    typealias Live = LiveRoute
+}
+
+extension LiveRoute: LiveFold {
+    /// The metrics aggregator announces splits, for it alone knows whether a device measures the distance.
+    package var splitsToAnnounce: (count: Int, at: Timestamp?) { (0, nil) }
+
+    package init(_ state: SessionState) {
+        self.init(activity: state.activity, environment: state.environment)
+    }
+
+    package init(streams: [Device: [Location]], state: SessionState, now: Timestamp, shown: LiveRoute?) {
+        self.init(
+            streams: streams, segments: state.segments, activity: state.activity, environment: state.environment,
+            now: now)
+    }
+
+    package static func isOther(_ state: SessionState, than known: SessionState) -> Bool {
+        state.segments != known.segments || state.activity != known.activity || state.environment != known.environment
+    }
+
+    package static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Never {
+        throw .malformed("nothing is expected here")
+    }
+
+    package mutating func hear(_ heard: Never, of state: SessionState) {}
+
+    package func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8] {
+        snapshot(state, revision: revision, count: count, isSilent: isSilent).payload
+    }
+}

@@ -1,0 +1,118 @@
+import AsyncHTTPClient
+import Bus
+import NIOCore
+import NIOHTTP1
+import ServiceKit
+import Workouts
+
+/// Asks a provider over HTTP. Whatever happens comes back as an answer.
+struct WeatherSource: Sendable {
+    /// An answer has come whole by then, or it is given up.
+    static let patience = Duration.seconds(10)
+    /// Longer answers are not read: MET Norway's, the longest, has under 100 KiB.
+    static let sizeLimit = 1 << 20
+
+    let provider: any WeatherProvider
+    let url: String
+    let contact: String?
+    let clock: any WallClock
+    let client: HTTPClient
+    let patience: Duration
+
+    /// - Parameter patience: for how long an answer is awaited.
+    init(
+        _ provider: any WeatherProvider, _ configuration: WeatherConfiguration, clock: any WallClock,
+        client: HTTPClient, patience: Duration = Self.patience
+    ) {
+        self.provider = provider
+        url = configuration.url ?? type(of: provider).url
+        contact = configuration.contact
+        self.clock = clock
+        self.client = client
+        self.patience = patience
+    }
+
+    /// How a client has to be set up.
+    static func http(_ patience: Duration) -> HTTPClient.Configuration {
+        var pool = HTTPClient.Configuration.ConnectionPool()
+        pool.concurrentHTTP1ConnectionsPerHostSoftLimit = WeatherMachine.concurrency
+        // The machine decides when to try again.
+        pool.retryConnectionEstablishment = false
+        return HTTPClient.Configuration(
+            redirectConfiguration: .follow(max: 3, allowCycles: false),
+            timeout: HTTPClient.Configuration.Timeout(connect: TimeAmount(patience), read: TimeAmount(patience)),
+            connectionPool: pool)
+    }
+
+    func ask(_ request: WeatherRequest) async -> WeatherAnswer {
+        let began = ContinuousClock.now
+        let outcome: WeatherAnswer.Outcome
+        do {
+            outcome = try await exchange(request)
+        } catch let failure as FetchFailure {
+            outcome = .failed(failure)
+        } catch let error as HTTPClientError {
+            outcome = .failed(.unreachable(error.shortDescription))
+        } catch is NIOTooManyBytesError {
+            outcome = .failed(.unreadable("an answer of more than \(Self.sizeLimit) bytes"))
+        } catch {
+            outcome = .failed(.unreachable("\(error)"))
+        }
+        return WeatherAnswer(cell: request.cell, outcome: outcome, took: ContinuousClock.now - began)
+    }
+
+    private func exchange(_ request: WeatherRequest) async throws -> WeatherAnswer.Outcome {
+        var message = HTTPClientRequest(url: url + provider.path(request.cell))
+        message.headers.add(name: "Accept", value: "application/json")
+        message.headers.add(name: "User-Agent", value: userAgent)
+        for (name, value) in try await provider.headers(now: clock.now) {
+            message.headers.add(name: name, value: value)
+        }
+        if let validator = request.validator { message.headers.add(name: "If-Modified-Since", value: validator) }
+        let response = try await client.execute(message, timeout: TimeAmount(patience))
+        let caching = Caching(
+            expiresAt: response.headers.first(name: "Expires").flatMap { Timestamp(httpDate: $0) },
+            validator: response.headers.first(name: "Last-Modified"))
+        switch response.status.code {
+        case 200...203: return try await read(response, caching)
+        case 304 where request.validator != nil: return .unchanged(caching)
+        case let code: throw failure(Int(code), response.headers)
+        }
+    }
+
+    private func read(_ response: HTTPClientResponse, _ caching: Caching) async throws -> WeatherAnswer.Outcome {
+        let body = try await response.body.collect(upTo: Self.sizeLimit)
+        do throws(PayloadError) {
+            let answer = try provider.read([UInt8](body.readableBytesView))
+            guard answer.observation.isPlausible else { throw .malformed("a temperature that cannot be") }
+            var caching = caching
+            caching.expiresAt = answer.expiresAt ?? caching.expiresAt
+            return .observed(answer.observation.plausible, caching)
+        } catch {
+            throw FetchFailure.unreadable(error.explanation)
+        }
+    }
+
+    private func failure(_ status: Int, _ headers: HTTPHeaders) -> FetchFailure {
+        switch status {
+        case 401, 403: .refused(status: status)
+        case 408, 425, 429, 500...:
+            .overloaded(status: status, headers.first(name: "Retry-After").flatMap(RetryAfter.init))
+        default: .unavailable(status: status)
+        }
+    }
+
+    private var userAgent: String {
+        let product = "pacebus/\(pacebusVersion)"
+        return contact.map { "\(product) (\($0))" } ?? product
+    }
+}
+
+extension PayloadError {
+    /// What was wrong with an answer.
+    fileprivate var explanation: String {
+        switch self {
+        case .malformed(let text), .tooLarge(let text): text
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import AsyncHTTPClient
+import Bus
+import Logging
+import MQTT
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import Workouts
+
+/// Feeds the machine with states, positions, answers and time, and does what it returns: first to disk, then to the bus.
+/// Requests run beside that, so that nothing ever waits for a provider.
+struct WeatherFetcherService: Service {
+    let context: ServiceContext
+    let weather: WeatherConfiguration
+    let store: any Store
+    /// For how long an answer is awaited.
+    var patience = WeatherSource.patience
+
+    func run() async throws {
+        let health = StoreHealth()
+        context.readiness.add("store") { health.isWriting }
+        let provider = weather.provider
+        context.logger.info(
+            "asking for the weather", metadata: ["provider": "\(provider.map { type(of: $0).name } ?? "none")"])
+        var loop = WeatherLoop(context: context, machine: machine(provider), store: store, health: health)
+        try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(patience)) { client in
+            let source = provider.map {
+                WeatherSource($0, weather, clock: context.clock, client: client, patience: patience)
+            }
+            let answers = AnswerBox()
+            try await withThrowingDiscardingTaskGroup { requests in
+                defer { requests.cancelAll() }
+                try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
+                    try await loop.handle(event, answers: answers.take())
+                    guard let source else { return }
+                    for request in loop.requests() {
+                        requests.addTask { answers.add(await source.ask(request)) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func machine(_ provider: (any WeatherProvider)?) -> WeatherMachine {
+        guard let provider else { return WeatherMachine(provider: nil) }
+        // Whoever runs a server of their own knows what it can bear.
+        let budget = weather.url == nil ? type(of: provider).budget : nil
+        return WeatherMachine(provider: type(of: provider).name, budget: budget)
+    }
+
+    private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+        // States first: a session's first position means nothing before its state.
+        [TopicFilter.Sessions.state, .weather, .route].flatMap { TopicFilter.sessions($0, shards: shards) }
+    }
+}

@@ -1,0 +1,121 @@
+package import Workouts
+
+/// A batch on `samples/{device}` or `locations/{device}`: consecutive items of one stream.
+package struct ItemBatch<Item: StreamItem>: Equatable, Sendable where Item.Field: PayloadField {
+    /// The number of the first item.
+    package var first: Int
+    package var items: [Item]
+    /// How many fields and times were out of range or of the wrong kind, and so left out.
+    package var flaws = 0
+
+    package init(first: Int, items: [Item]) {
+        self.first = first
+        self.items = items
+    }
+}
+
+extension ItemBatch {
+    /// Reads `{"s": first, "x": [item, …]}`.
+    ///
+    /// A text that is not of this shape is refused whole. Otherwise every number is consumed: a field out of range is
+    /// left out, an item without a usable `c` becomes an empty one, and both are counted as flaws.
+    package init(_ payload: ArraySlice<UInt8>, accepting times: AcceptedTimes) throws(PayloadError) {
+        self.init(first: -1, items: [])
+        let outcome: Result<Void, PayloadError> = payload.withUnsafeBufferPointer { bytes in
+            var scanner = JSONScanner(bytes)
+            do throws(PayloadError) {
+                try read(&scanner, times)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try outcome.get()
+        guard first >= 0 else { throw .malformed("no number of the first item in \"s\"") }
+        guard !items.isEmpty else { throw .malformed("no items in \"x\"") }
+    }
+
+    private mutating func read(_ scanner: inout JSONScanner, _ times: AcceptedTimes) throws(PayloadError) {
+        try scanner.expect(UInt8(ascii: "{"))
+        repeat {
+            let key = try scanner.string()
+            try scanner.expect(UInt8(ascii: ":"))
+            if key.elementsEqual("s".utf8) {
+                guard let number = try scanner.number()?.integer, (0...StreamLimits.items).contains(number) else {
+                    throw scanner.unexpected("\"s\" is not the number of an item")
+                }
+                first = number
+            } else if key.elementsEqual("x".utf8) {
+                items.removeAll()
+                flaws = 0
+                try readItems(&scanner, times)
+            } else {
+                try scanner.skipValue()
+            }
+        } while scanner.take(UInt8(ascii: ","))
+        try scanner.expect(UInt8(ascii: "}"))
+        try scanner.expectEnd()
+    }
+
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
+    private mutating func readItems(_ scanner: inout JSONScanner, _ times: AcceptedTimes) throws(PayloadError) {
+        try scanner.expect(UInt8(ascii: "["))
+        repeat {
+            guard items.count < StreamLimits.batch else { throw .tooLarge("more than \(StreamLimits.batch) items") }
+            if scanner.peek() == UInt8(ascii: "{") {
+                items.append(try readItem(&scanner, times))
+            } else {
+                try scanner.skipValue()
+                flaws += 1
+                items.append(Item(time: nil))
+            }
+        } while scanner.take(UInt8(ascii: ","))
+        try scanner.expect(UInt8(ascii: "]"))
+    }
+
+    private mutating func readItem(_ scanner: inout JSONScanner, _ times: AcceptedTimes) throws(PayloadError) -> Item {
+        var item = Item(time: nil)
+        try scanner.expect(UInt8(ascii: "{"))
+        if !scanner.take(UInt8(ascii: "}")) {
+            repeat {
+                let key = try scanner.string()
+                try scanner.expect(UInt8(ascii: ":"))
+                if key.elementsEqual("c".utf8) {
+                    item.time = try scanner.number()?.millionths.map(Timestamp.init(microseconds:))
+                } else if let field = Item.Field(key: key) {
+                    let value = try scanner.number()?.double
+                    let usable = value.map(field.range.contains) ?? false
+                    item[field] = usable ? value : nil
+                    if !usable { flaws += 1 }
+                } else {
+                    try scanner.skipValue()
+                }
+            } while scanner.take(UInt8(ascii: ","))
+            try scanner.expect(UInt8(ascii: "}"))
+        }
+        guard let time = item.time, times.contains(time) else {
+            flaws += 1
+            return Item(time: nil)
+        }
+        return item
+    }
+
+    /// The batch as JSON.
+    package var payload: [UInt8] {
+        var json = JSONWriter()
+        json.object {
+            $0.field("s", Double(first))
+            let fields = Item.Field.allCases.sorted { $0.key < $1.key }
+            $0.array("x", items) { json, item in
+                json.object { json in
+                    if let time = item.time { json.field("c", time) }
+                    for field in fields {
+                        if let value = item[field] { json.field(field.key, value) }
+                    }
+                }
+            }
+        }
+        return json.bytes
+    }
+}

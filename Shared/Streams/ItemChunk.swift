@@ -1,0 +1,136 @@
+import Workouts
+
+/// The bytes are not those of a chunk.
+struct CorruptChunk: Error {}
+
+/// Consecutive items of a stream in the form in which they are stored.
+///
+/// An item is a byte of flags for what it carries, the time since the item before in microseconds, and its values. A
+/// value is a variable-length integer when it is whole or has at most three decimals, otherwise its eight bytes: every
+/// value comes back exactly as it was.
+struct ItemChunk<Item: StreamItem>: Equatable {
+    /// Items of a full chunk.
+    static var capacity: Int { 128 }
+
+    private(set) var bytes: [UInt8] = []
+    private(set) var count = 0
+    private var previous: Int64 = 0
+
+    var isFull: Bool { count == Self.capacity }
+
+    mutating func append(_ item: Item) {
+        var flags: UInt16 = 0
+        if item.time != nil { flags |= 1 }
+        for field in Item.Field.allCases where item[field] != nil { flags |= 2 << field.rawValue }
+        append(UInt64(flags))
+        if let time = item.time {
+            append(zigzag(time.microseconds &- previous))
+            previous = time.microseconds
+        }
+        for field in Item.Field.allCases {
+            if let value = item[field] { append(value) }
+        }
+        count += 1
+    }
+
+    /// The low two bits tell the form: whole, thousandths, or eight bytes that follow.
+    private mutating func append(_ value: Double) {
+        let thousandths = (value * 1000).rounded()
+        if value.magnitude < 1e12, value == value.rounded(), !(value == 0 && value.sign == .minus) {
+            append(zigzag(Int64(value)) << 2)
+        } else if value.magnitude < 1e12, thousandths / 1000 == value {
+            append(zigzag(Int64(thousandths)) << 2 | 1)
+        } else {
+            append(2 as UInt64)
+            withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+        }
+    }
+
+    private mutating func append(_ number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    private func zigzag(_ value: Int64) -> UInt64 {
+        UInt64(bitPattern: value << 1 ^ value >> 63)
+    }
+}
+
+extension ItemChunk {
+    /// Takes stored bytes for going on with them.
+    init(stored bytes: [UInt8]) throws(CorruptChunk) {
+        for item in try Self.items(bytes) {
+            count += 1
+            if let time = item.time { previous = time.microseconds }
+        }
+        self.bytes = bytes
+    }
+
+    /// The items of stored bytes.
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
+    static func items(_ bytes: [UInt8]) throws(CorruptChunk) -> [Item] {
+        var reader = ChunkReader(bytes: bytes)
+        var items: [Item] = []
+        var previous: Int64 = 0
+        while !reader.isAtEnd {
+            let flags = try reader.number()
+            var item = Item(time: nil)
+            if flags & 1 != 0 {
+                previous &+= reader.signed(try reader.number())
+                item.time = Timestamp(microseconds: previous)
+            }
+            for field in Item.Field.allCases where flags & 2 << UInt64(field.rawValue) != 0 {
+                item[field] = try reader.value()
+            }
+            items.append(item)
+        }
+        return items
+    }
+}
+
+private struct ChunkReader {
+    let bytes: [UInt8]
+    var index = 0
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { index >= bytes.count }
+
+    mutating func number() throws(CorruptChunk) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while index < bytes.count, shift < 64 {
+            let byte = bytes[index]
+            index += 1
+            value |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+            shift += 7
+        }
+        throw CorruptChunk()
+    }
+
+    mutating func value() throws(CorruptChunk) -> Double {
+        let number = try number()
+        switch number & 3 {
+        case 0: return Double(signed(number >> 2))
+        case 1: return Double(signed(number >> 2)) / 1000
+        case 2:
+            guard bytes.count - index >= 8 else { throw CorruptChunk() }
+            let pattern = bytes[index..<index + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            index += 8
+            return Double(bitPattern: pattern)
+        default: throw CorruptChunk()
+        }
+    }
+
+    func signed(_ value: UInt64) -> Int64 {
+        Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+}

@@ -1,0 +1,134 @@
+import Bus
+import Logging
+import ServiceKit
+import Storage
+import Workouts
+
+extension StreamLoop {
+    mutating func loadCeilings(_ shards: Set<Shard>) async throws {
+        for record in try await store.records(in: StreamStore.revisions, shards: shards) {
+            floors[record.shard] = Int64(String(decoding: record.value, as: UTF8.self))
+        }
+    }
+
+    mutating func loadRetention(_ shards: Set<Shard>) async throws {
+        for record in try await store.records(in: StreamStore.retained, shards: shards) {
+            guard let key = StreamStore.session(record.key) else { continue }
+            retention.load(key, record.value)
+        }
+    }
+
+    /// Brings into memory what the topics speak of: the records of sessions, and the end of each stream that items come for.
+    mutating func load(_ topics: [Topic], _ now: Timestamp) async throws {
+        var missing: Set<SessionKey> = []
+        /// Those that somebody speaks of, and not only the broker that brings back what stood retained.
+        var spokenOf: Set<SessionKey> = []
+        var streams: [SessionKey: Set<Device>] = [:]
+        for case .session(let key, let kind) in topics {
+            let session = machine.sessions[key]
+            if session == nil {
+                guard epochs[key.session.shard] != nil, !unknown.contains(key) else { continue }
+                missing.insert(key)
+                if kind != Work.kind.summary, kind != Work.companion?.topic { spokenOf.insert(key) }
+            }
+            guard let device = Work.kind.device(of: kind), session?.hasAllStreams != true else { continue }
+            if session?.index(of: device) == nil { streams[key, default: []].insert(device) }
+        }
+        if !missing.isEmpty { try await loadRecords(missing, spokenOf, now) }
+        if !streams.isEmpty { try await loadHeads(streams) }
+    }
+
+    private mutating func loadRecords(
+        _ missing: Set<SessionKey>, _ spokenOf: Set<SessionKey>, _ now: Timestamp
+    ) async throws {
+        let keys = missing.sorted().map { StoreKey(shard: $0.session.shard, key: "\($0)") }
+        for record in try await store.records(in: StreamStore.sessions, at: keys) {
+            do {
+                let record = try JSONCoding.decode(SessionRecord<Work.Totals>.self, from: record.value)
+                machine.load(record, now: now)
+                // The broker may have forgotten what stood retained.
+                if spokenOf.contains(record.state.key) { announce(record.state.key, now) }
+            } catch {
+                // Its state comes again from the session engine; its items are not in it.
+                context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])
+            }
+        }
+        let absent = missing.filter { machine.sessions[$0] == nil }
+        if unknown.count + absent.count > StreamTimes.unknownLimit { unknown = [] }
+        unknown.formUnion(absent.prefix(StreamTimes.unknownLimit))
+    }
+
+    /// Reads as little as going on with a stream needs: its first chunk and its last, whose number is searched for.
+    private mutating func loadHeads(_ wanted: [SessionKey: Set<Device>]) async throws {
+        var searches = wanted.filter { machine.sessions[$0.key].map { $0.state.status != .deleted } ?? false }.flatMap {
+            key, devices in devices.map { StreamSearch(key, $0) }
+        }
+        var open = searches.indices.map(\.self)
+        while !open.isEmpty {
+            let asked = open.flatMap { index in searches[index].keys.map { (index, $0) } }
+            let records = try await store.records(in: StreamStore.chunks, at: asked.map(\.1))
+            var next = 0
+            for (index, key) in asked {
+                // They come in the order that was asked for, absent ones left out.
+                let isFound = next < records.count && records[next].key == key.key
+                searches[index].answer(isFound ? records[next].value : nil)
+                if isFound { next += 1 }
+            }
+            open.removeAll { searches[$0].isDone }
+        }
+        for search in searches {
+            guard let first = search.first, let last = search.last else { continue }
+            do {
+                let stream = try ItemStream<Work.Item>(first: first, last: last.bytes, number: last.number)
+                machine.load(stream, from: search.device, of: search.key)
+            } catch {
+                // What can be read of it is found when all of it is.
+                try await readStreams(search.key, context.clock.now)
+            }
+        }
+    }
+
+    /// Makes the live fold of sessions anew that is not there yet or not exact any more.
+    mutating func refold(_ now: Timestamp) async throws {
+        let end = ContinuousClock.now + StreamTimes.foldPatience
+        for key in machine.foldsDue(now: now) {
+            try await readStreams(key, now)
+            if ContinuousClock.now > end { return }
+        }
+    }
+
+    /// Reads all items of a session, and its streams and live fold with them.
+    @discardableResult
+    mutating func readStreams(_ key: SessionKey, _ now: Timestamp) async throws -> [Device: [Work.Item]] {
+        let folder = StoreFolder(shard: key.session.shard, path: "\(key)")
+        var chunks: [Device: [[UInt8]]] = [:]
+        for record in try await store.records(in: StreamStore.chunks, below: [folder]) {
+            guard let (device, number) = StreamStore.chunk(record.key) else { continue }
+            // Keys come in order, and a stream has no gaps.
+            if number == chunks[device, default: []].count { chunks[device, default: []].append(record.value) }
+        }
+        var items: [Device: [Work.Item]] = [:]
+        var streams: [Device: ItemStream<Work.Item>] = [:]
+        for (device, stored) in chunks {
+            var readable: [[UInt8]] = []
+            var read: [Work.Item] = []
+            for chunk in stored {
+                guard let more = try? ItemChunk<Work.Item>.items(chunk) else { break }
+                read += more
+                readable.append(chunk)
+            }
+            if readable.count < stored.count {
+                // The device is asked for the rest again, and what cannot be read is written over.
+                context.logger.error("corrupt items left out", metadata: ["stream": "\(key)/\(device)"])
+            }
+            items[device] = read
+            guard let first = readable.first, let last = readable.last else {
+                streams[device] = ItemStream()
+                continue
+            }
+            streams[device] = try ItemStream<Work.Item>(first: first, last: last, number: readable.count - 1)
+        }
+        machine.fold(key, items, streams: streams, now: now)
+        return items
+    }
+}

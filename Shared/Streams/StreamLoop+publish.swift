@@ -1,0 +1,74 @@
+import Bus
+import Storage
+import Workouts
+
+extension StreamLoop {
+    /// Publishes the live metrics that are due, under revisions that even a clock set back does not bring back.
+    mutating func publishLive(_ now: Timestamp) async throws {
+        let due = machine.liveDue(now: now)
+        let shards = Set(due.map(\.session.shard))
+        let short = shards.filter { now.milliseconds + StreamTimes.reserve / 2 > ceilings[$0, default: 0] }
+        if !short.isEmpty {
+            var reserved: [Shard: Int64] = [:]
+            for shard in short { reserved[shard] = max(now.milliseconds, floors[shard, default: 0]) + StreamTimes.reserve }
+            let writes = reserved.compactMap { shard, ceiling in
+                write(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))
+            }
+            guard await commit(writes) else { return }
+            ceilings.merge(reserved) { $1 }
+        }
+        for key in due {
+            let message = machine.liveMessage(key, now: now, floor: floors[key.session.shard, default: 0])
+            guard let message else { continue }
+            retention.published(key, now)
+            messages.append(message)
+        }
+    }
+
+    /// Says which kilometres or miles have just been done.
+    mutating func publishSplits(_ now: Timestamp) {
+        for split in machine.takeFinishedSplits(now: now) {
+            let unit = machine.sessions[split.key]?.state.units == .imperial ? "Mile" : "Kilometer"
+            let said = Announcement(.split, at: split.at, number: split.number, text: "\(unit) \(split.number)")
+            messages.append(Topic.session(split.key, .announcements).message(JSONCoding.encode(said)))
+        }
+    }
+
+    /// Makes the summaries that are due, answers requests and clears chunks whose hour is over.
+    mutating func publishSummaries(_ now: Timestamp) async throws {
+        for key in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
+            let items = try await readStreams(key, now)
+            if let summary = machine.summarize(key, items, now: now) { await publish(summary, of: key, now) }
+        }
+        // A summary that is due comes first: the chunks are its own.
+        let requested = requestedChunks.subtracting(machine.awaitingSummary)
+        for key in requested.sorted().prefix(StreamTimes.summariesAtOnce) {
+            requestedChunks.remove(key)
+            try await load([.session(key, .request)], now)
+            guard machine.sessions[key]?.record.report != nil else { continue }
+            let items = try await readStreams(key, now)
+            if let summary = machine.repeatChunks(key, items, now: now) { await publish(summary, of: key, now) }
+        }
+        for summary in machine.expireChunks(now: now) {
+            if await commit([write(summary.record.state.key, summary.record)].compactMap(\.self)) {
+                messages += summary.messages
+            }
+        }
+    }
+
+    /// The record first, then its messages; when the disk refuses it is made again later.
+    private mutating func publish(_ summary: StreamMachine<Work>.Summary, of key: SessionKey, _ now: Timestamp) async {
+        retention.published(key, now)
+        let shard = key.session.shard
+        let writes = [
+            write(key, summary.record),
+            write(shard, StreamStore.retained, "\(key)", retention.value(key)),
+        ]
+        if await commit(writes.compactMap(\.self)) {
+            retention.stored([key])
+            messages += summary.messages
+        } else {
+            machine.requestSummary(key, now)
+        }
+    }
+}

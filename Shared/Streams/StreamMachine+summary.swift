@@ -1,0 +1,112 @@
+import Bus
+import MQTT
+import Workouts
+
+extension StreamMachine {
+    /// A summary and what goes out with it.
+    struct Summary {
+        var record: SessionRecord<Work.Totals>
+        /// Chunks first, then the summary, then the empty payloads that clear chunks beyond.
+        var messages: [MQTTMessage]
+    }
+
+    /// The sessions whose summary is due.
+    func summariesDue(now: Timestamp) -> [SessionKey] {
+        awaitingSummary.filter { sessions[$0]?.summaryDue.map { $0 <= now } ?? false }.sorted()
+    }
+
+    /// Makes the summary of a session from all its stored items.
+    ///
+    /// The revision moves only when the content does; when only the state differs, the summary alone goes out again.
+    mutating func summarize(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Timestamp) -> Summary? {
+        awaitingSummary.remove(key)
+        guard let session = sessions[key] else { return nil }
+        session.summaryDue = nil
+        session.summarizedAt = now
+        let result = Work.finish(streams, of: session.state)
+        let old = session.record.report
+        var report = SummaryReport(
+            revision: old?.revision ?? 0, state: session.state.revision, next: session.next,
+            chunks: result.rows.chunkCount, totals: result.totals)
+        var chunks: [MQTTMessage] = []
+        if !report.hasSameContent(as: old) || report.revision < session.summaryFloor {
+            report.revision = max(report.revision + 1, now.milliseconds, session.summaryFloor)
+            session.record.chunksUntil = now + StreamTimes.chunks
+            session.record.mostChunks = max(session.record.mostChunks, report.chunks)
+            chunks = Self.chunks(key, result.rows, report)
+        }
+        session.record.report = report
+        session.record.needsSummary = false
+        return Summary(
+            record: session.record,
+            messages: chunks + [summaryMessage(key, report)]
+                + Self.cleared(key, from: report.chunks, to: session.record.mostChunks))
+    }
+
+    /// The final chunks of a session again: for somebody who asked, or because it may not have gone out whole.
+    mutating func repeatChunks(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Timestamp) -> Summary? {
+        guard var record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
+        record.chunksUntil = now + StreamTimes.chunks
+        record.mostChunks = max(record.mostChunks, report.chunks)
+        sessions[key]?.record = record
+        let rows = Work.finish(streams, of: record.state).rows
+        return Summary(
+            record: record,
+            messages: Self.chunks(key, rows, report) + [summaryMessage(key, report)]
+                + Self.cleared(key, from: report.chunks, to: record.mostChunks))
+    }
+
+    /// The summary as it is known, for a broker that may have forgotten it.
+    mutating func knownSummary(_ key: SessionKey) -> MQTTMessage? {
+        guard let report = sessions[key]?.record.report else { return nil }
+        return summaryMessage(key, report)
+    }
+
+    /// The clearing of chunks whose hour is over.
+    mutating func expireChunks(now: Timestamp) -> [Summary] {
+        defer { withExpiredChunks = [] }
+        return withExpiredChunks.sorted().compactMap { key in
+            guard var record = sessions[key]?.record, record.chunksUntil.map({ $0 <= now }) ?? false else { return nil }
+            let most = record.mostChunks
+            record.chunksUntil = nil
+            record.mostChunks = 0
+            sessions[key]?.record = record
+            return Summary(record: record, messages: Self.cleared(key, from: 0, to: most))
+        }
+    }
+
+    /// A revision of the summary that stands on the bus. Says whether the known one is to be published again.
+    mutating func seeSummary(_ revision: Int64, of key: SessionKey, now: Timestamp) -> Bool {
+        guard let session = sessions[key], let report = session.record.report else { return false }
+        switch RetainedRevision(revision, newest: report.revision, publishedFrom: session.summaryEcho) {
+        case .known: return false
+        case .outdated: return true
+        case .ahead:
+            // The chunks carry the summary's revision, so that it is made anew with them.
+            sessions[key]?.summaryFloor = revision + 1
+            requestSummary(key, now)
+            return false
+        }
+    }
+
+    private mutating func summaryMessage(_ key: SessionKey, _ report: SummaryReport<Work.Totals>) -> MQTTMessage {
+        let echo = sessions[key]?.summaryEcho
+        sessions[key]?.summaryEcho = echo ?? report.revision
+        return Topic.session(key, Work.kind.summary).message(JSONCoding.encode(report))
+    }
+
+    private static func chunks(_ key: SessionKey, _ rows: FinalRows, _ report: SummaryReport<Work.Totals>) -> [MQTTMessage] {
+        (0..<report.chunks).map { number in
+            Topic.session(key, Work.kind.chunk(number)).message(rows.payload(number: number, revision: report.revision))
+        }
+    }
+
+    /// The clearing of what stands retained of a session besides its chunks.
+    static func cleared(_ key: SessionKey) -> [MQTTMessage] {
+        [Work.kind.live, Work.kind.summary].map { Topic.session(key, $0).message([]) }
+    }
+
+    static func cleared(_ key: SessionKey, from: Int, to: Int) -> [MQTTMessage] {
+        (from..<max(from, to)).map { Topic.session(key, Work.kind.chunk($0)).message([]) }
+    }
+}

@@ -1,0 +1,258 @@
+import Bus
+import MQTT
+import Storage
+import Workouts
+
+/// The sessions that are in memory and what items, states and time do to them.
+///
+/// It reads no clock and performs nothing; its sessions are objects, so that a message copies none. Items that were taken count only once their commit is confirmed.
+struct StreamMachine<Work: StreamWork> {
+    var sessions: [SessionKey: OwnedSession<Work>] = [:]
+    /// Sessions whose live metrics have changed since they were published.
+    var withNews: Set<SessionKey> = []
+    /// Sessions whose summary is to be made.
+    var awaitingSummary: Set<SessionKey> = []
+    /// Sessions whose live metrics are to be made anew from all their items.
+    private(set) var stale: Set<SessionKey> = []
+    /// Sessions whose distance has grown.
+    private var withSplits: Set<SessionKey> = []
+    /// Deleted sessions of which something is stored.
+    private(set) var toPurge: Set<SessionKey> = []
+    /// Sessions whose chunks have stood retained for their hour.
+    var withExpiredChunks: Set<SessionKey> = []
+    private(set) var statusCounts: [SessionStatus: Int] = [:]
+    private var sweptAt: Timestamp?
+    /// Sessions that items came for since the last commit.
+    private var touched: [OwnedSession<Work>] = []
+    /// Sessions whose record goes into the next commit.
+    private(set) var unsaved: Set<SessionKey> = []
+
+    // MARK: Items
+
+    /// Takes a batch of a session that is in memory with this stream.
+    mutating func receive(_ batch: ItemBatch<Work.Item>, from device: Device, of key: SessionKey, now: Timestamp)
+        -> StreamOutcome
+    {
+        guard let session = sessions[key] else { return .full }
+        if session.state.status == .deleted { return .dropped }
+        if !session.isTouched {
+            session.isTouched = true
+            touched.append(session)
+        }
+        return session.receive(batch, from: device, now: now)
+    }
+
+    /// How many items the next commit stores.
+    var pendingItems: Int { touched.reduce(0) { $0 + $1.pendingItems } }
+
+    /// The chunks that make the pending items durable. A summary that will not know them is marked in the record.
+    mutating func stage() -> [StoredChunk] {
+        var chunks: [StoredChunk] = []
+        for session in touched {
+            let staged = session.stage()
+            if !staged.isEmpty, session.isOver, !session.record.needsSummary {
+                session.record.needsSummary = true
+                unsaved.insert(session.state.key)
+            }
+            chunks += staged
+        }
+        return chunks
+    }
+
+    /// The pending items are on disk: they count from now on.
+    mutating func committed(now: Timestamp) {
+        for session in touched where session.pendingItems > 0 {
+            let key = session.state.key
+            session.committed(now)
+            session.heardAt = now
+            session.isSilent = false
+            if session.live?.isExact == false { requestFold(key, now) }
+            if let splits = session.live?.splitsToAnnounce, splits.count > session.announcedSplits { withSplits.insert(key) }
+            withNews.insert(key)
+            if session.isOver { requestSummary(key, now) }
+        }
+        unsaved = []
+    }
+
+    /// The commit failed: what was taken is expected again.
+    mutating func discardPending() {
+        for session in touched {
+            session.discardPending()
+            session.isTouched = false
+        }
+        touched = []
+    }
+
+    /// The acknowledgements that are due, one for each stream.
+    mutating func takeAcks() -> [MQTTMessage] {
+        defer { touched = [] }
+        return touched.flatMap { session in
+            session.isTouched = false
+            return session.takeAcks()
+        }
+    }
+
+    // MARK: States
+
+    /// Takes over a session from the store, its streams not read yet.
+    mutating func load(_ record: SessionRecord<Work.Totals>, now: Timestamp) {
+        let key = record.state.key
+        sessions[key] = OwnedSession(stored: record, heardAt: now)
+        if record.state.status == .deleted { return }
+        requestFold(key, now)
+        if record.needsSummary { requestSummary(key, now) }
+    }
+
+    /// Takes a session's state; an older one changes nothing.
+    mutating func receive(_ state: SessionState, now: Timestamp) {
+        let key = state.key
+        if let known = sessions[key]?.state {
+            guard state.revision > known.revision else { return }
+            sessions[key]?.record.state = state
+            if Work.Live.isOther(state, than: known) {
+                stale.insert(key)
+                sessions[key]?.foldDue = now
+            }
+        } else {
+            sessions[key] = OwnedSession(new: state, heardAt: now)
+        }
+        guard state.status != .deleted else { return purge(key, state, now) }
+        withNews.insert(key)
+        unsaved.insert(key)
+        guard sessions[key]?.isOver == true else { return }
+        sessions[key]?.record.needsSummary = true
+        requestSummary(key, now)
+    }
+
+    /// Asks for the live metrics to be made anew: at once, or when the last time is long enough ago.
+    private mutating func requestFold(_ key: SessionKey, _ now: Timestamp) {
+        guard let session = sessions[key], stale.insert(key).inserted else { return }
+        let interval = session.count > StreamTimes.manyItems ? StreamTimes.longFold : StreamTimes.fold
+        session.foldDue = max(now, session.foldedAt.map { $0 + interval } ?? now)
+    }
+
+    /// The sessions whose live metrics are due to be made anew.
+    func foldsDue(now: Timestamp) -> [SessionKey] {
+        stale.filter { key in
+            guard let session = sessions[key], session.isShown else { return false }
+            return session.foldDue.map { $0 <= now } ?? true
+        }
+    }
+
+    /// Takes what the companion topic says of a session.
+    mutating func hear(_ heard: Work.Live.Heard, of key: SessionKey, now: Timestamp) {
+        guard let session = sessions[key] else { return }
+        guard session.live != nil else {
+            session.unheard = heard
+            return
+        }
+        session.live?.hear(heard, of: session.state)
+        session.heardAt = now
+        session.isSilent = false
+        withSplits.insert(key)
+        withNews.insert(key)
+    }
+
+    /// The kilometres or miles that have just been done.
+    mutating func takeFinishedSplits(now: Timestamp) -> [(key: SessionKey, number: Int, at: Timestamp)] {
+        defer { withSplits = [] }
+        return withSplits.compactMap { key in
+            guard let split = sessions[key]?.takeFinishedSplit(now), sessions[key]?.isShown == true else {
+                return nil
+            }
+            return (key, split.number, split.at)
+        }
+    }
+
+    /// Asks for a summary: at once, or when the last one is old enough.
+    mutating func requestSummary(_ key: SessionKey, _ now: Timestamp) {
+        guard let session = sessions[key], awaitingSummary.insert(key).inserted else { return }
+        let isLong = session.count > StreamTimes.manyItems
+        let interval = isLong ? StreamTimes.longSummary : StreamTimes.summary
+        sessions[key]?.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)
+    }
+
+    // MARK: Time
+
+    /// Notices what comes with time alone: sessions fall silent, and those that are over leave memory.
+    ///
+    /// Returns whether it was time to look.
+    mutating func sweep(now: Timestamp) -> Bool {
+        guard sweptAt.map({ now.seconds(since: $0) >= StreamTimes.sweep || now < $0 }) ?? true else { return false }
+        sweptAt = now
+        statusCounts = [:]
+        for (key, session) in sessions {
+            statusCounts[session.state.status, default: 0] += 1
+            if session.becomesSilent(now) { withNews.insert(key) }
+            if let until = session.record.chunksUntil, until <= now { withExpiredChunks.insert(key) }
+            if session.isIdle(now), !awaitingSummary.contains(key), !unsaved.contains(key), !toPurge.contains(key) {
+                forget(key)
+            }
+        }
+        return true
+    }
+
+    private mutating func forget(_ key: SessionKey) {
+        guard let session = sessions.removeValue(forKey: key) else { return }
+        if session.isTouched { touched.removeAll { $0 === session } }
+        unsaved.remove(key)
+        withNews.remove(key)
+        stale.remove(key)
+        withSplits.remove(key)
+        toPurge.remove(key)
+        awaitingSummary.remove(key)
+    }
+
+    /// Takes over the stream of a device from the store.
+    mutating func load(_ stream: ItemStream<Work.Item>, from device: Device, of key: SessionKey) {
+        sessions[key]?.load(stream, from: device)
+    }
+
+    /// Takes over all of a session that is in the store, and makes the live fold anew.
+    ///
+    /// - Parameters:
+    ///   - items: all items on disk, by device.
+    ///   - streams: their streams.
+    mutating func fold(
+        _ key: SessionKey, _ items: [Device: [Work.Item]], streams: [Device: ItemStream<Work.Item>], now: Timestamp
+    ) {
+        guard let session = sessions[key] else { return }
+        for device in streams.keys.sorted() {
+            if let stream = streams[device] { session.load(stream, from: device) }
+        }
+        session.hasAllStreams = true
+        let isFirst = session.live == nil
+        session.live = Work.Live(streams: items, state: session.state, now: now, shown: session.live)
+        if let heard = session.unheard.take() { session.live?.hear(heard, of: session.state) }
+        // What was done before this process began was announced by an earlier one.
+        if isFirst { session.announcedSplits = session.live?.splitsToAnnounce.count ?? 0 }
+        session.foldedAt = now
+        session.foldDue = nil
+        stale.remove(key)
+        withSplits.insert(key)
+        withNews.insert(key)
+    }
+
+    /// Forgets sessions that are another process's now.
+    mutating func drop(where isLost: (SessionKey) -> Bool) {
+        for key in sessions.keys.filter(isLost) { forget(key) }
+    }
+
+    // MARK: Deletion
+
+    /// What was taken and is due of a deleted session is no longer wanted.
+    private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Timestamp) {
+        let record = SessionRecord<Work.Totals>(deleted: state, mostChunks: sessions[key]?.record.mostChunks ?? 0)
+        forget(key)
+        sessions[key] = OwnedSession(stored: record, heardAt: now)
+        toPurge.insert(key)
+    }
+
+    /// Nothing is stored any more but that it was deleted. Returns what clears its retained topics.
+    mutating func purged(_ key: SessionKey) -> [MQTTMessage] {
+        toPurge.remove(key)
+        let most = sessions[key]?.record.mostChunks ?? 0
+        sessions[key]?.record.mostChunks = 0
+        return Self.cleared(key) + Self.cleared(key, from: 0, to: most)
+    }
+}

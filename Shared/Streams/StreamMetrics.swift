@@ -1,0 +1,79 @@
+import Metrics
+import ServiceKit
+import Workouts
+
+/// What operators see of the service, counted once for each batch.
+struct StreamMetrics {
+    private static let reasons = ["bad_topic", "flawed_items", "malformed", "too_large"]
+
+    private let items: Counter
+    private let messages: Counter
+    private let rejections: [String: Counter]
+    private let commitItems: Recorder
+    private let commitTime: Timer
+    private let lag: Timer
+    private let sessions: [SessionStatus: Meter]
+    private let waitingBytes: Meter
+    private let waitingDropped: Meter
+
+    /// - Parameter prefix: what the names begin with.
+    init(_ factory: PrometheusMetrics, prefix: String) {
+        factory.describe(Self.help(prefix))
+        items = Counter(label: prefix + "items_total", factory: factory)
+        messages = Counter(label: prefix + "messages_total", factory: factory)
+        rejections = Dictionary(
+            uniqueKeysWithValues: Self.reasons.map { reason in
+                (
+                    reason,
+                    Counter(label: prefix + "rejected_total", dimensions: [("reason", reason)], factory: factory)
+                )
+            })
+        commitItems = Recorder(label: prefix + "commit_items", factory: factory)
+        commitTime = Timer(label: prefix + "commit_seconds", factory: factory)
+        lag = Timer(label: prefix + "ack_lag_seconds", factory: factory)
+        sessions = Dictionary(
+            uniqueKeysWithValues: SessionStatus.allCases.map { status in
+                (
+                    status,
+                    Meter(label: prefix + "sessions", dimensions: [("status", status.rawValue)], factory: factory)
+                )
+            })
+        waitingBytes = Meter(label: prefix + "waiting_bytes", factory: factory)
+        waitingDropped = Meter(label: prefix + "waiting_dropped", factory: factory)
+    }
+
+    func batch(messages count: Int, took duration: Duration) {
+        messages.increment(by: count)
+        lag.record(duration: duration)
+    }
+
+    func commit(items count: Int, took duration: Duration) {
+        items.increment(by: count)
+        if count > 0 { commitItems.record(count) }
+        commitTime.record(duration: duration)
+    }
+
+    func rejected(_ reason: String) {
+        rejections[reason]?.increment()
+    }
+
+    func show(_ counts: [SessionStatus: Int], _ waitingRoom: WaitingRoom) {
+        for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
+        waitingBytes.set(waitingRoom.bytes)
+        waitingDropped.set(waitingRoom.dropped)
+    }
+
+    private static func help(_ prefix: String) -> [String: String] {
+        [
+        prefix + "items_total": "Items stored.",
+        prefix + "messages_total": "Messages handled.",
+        prefix + "rejected_total": "Payloads that were refused, wholly or in part, by reason.",
+        prefix + "commit_items": "Items of a commit.",
+        prefix + "commit_seconds": "How long a commit took.",
+        prefix + "ack_lag_seconds": "From taking a batch of messages to having sent its acknowledgements.",
+        prefix + "sessions": "Sessions in memory, by status.",
+        prefix + "waiting_bytes": "What waits for the state of its session, in bytes.",
+        prefix + "waiting_dropped": "Messages that waited in vain or found no room since the start.",
+    ]
+    }
+}

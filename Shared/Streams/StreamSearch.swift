@@ -1,0 +1,49 @@
+import Storage
+import Workouts
+
+/// Finds the first and the last chunk of a stream by asking for few: first ever further ones, then between what is there
+/// and what is not.
+struct StreamSearch {
+    let key: SessionKey
+    let device: Device
+    private(set) var first: [UInt8]?
+    private(set) var last: (number: Int, bytes: [UInt8])?
+    /// The lowest number that is known to be absent.
+    private var absent: Int?
+    private var asked: [Int] = [0, 1, 3, 7, 15, 31, 63]
+    private var answered = 0
+
+    init(_ key: SessionKey, _ device: Device) {
+        self.key = key
+        self.device = device
+    }
+
+    /// The keys to ask the store for.
+    var keys: [StoreKey] {
+        let prefix = StreamStore.chunkPrefix(key, device)
+        return asked.map { StoreKey(shard: key.session.shard, key: StreamStore.chunkKey(prefix, $0)) }
+    }
+
+    var isDone: Bool { asked.isEmpty }
+
+    /// Takes the store's answer for the next of the keys.
+    mutating func answer(_ bytes: [UInt8]?) {
+        let number = asked[answered]
+        answered += 1
+        if let bytes {
+            if number == 0 { first = bytes }
+            if number < absent ?? .max, number >= last?.number ?? 0 { last = (number, bytes) }
+        } else {
+            absent = min(absent ?? number, number)
+        }
+        guard answered == asked.count else { return }
+        answered = 0
+        asked = next
+    }
+
+    private var next: [Int] {
+        guard let last else { return [] }
+        guard let absent else { return (1...6).map { (last.number + 1) << $0 - 1 } }
+        return absent - last.number > 1 ? [last.number + (absent - last.number) / 2] : []
+    }
+}

@@ -1,0 +1,48 @@
+import Bus
+import MQTT
+package import ServiceKit
+import ServiceLifecycle
+package import Storage
+import Workouts
+
+/// Feeds the machine with items, states and time, and does what follows: first to disk, then to the bus.
+package struct StreamService<Work: StreamWork>: Service {
+    private let context: ServiceContext
+    private let store: any Store
+
+    /// Opens the store and wires the service to the broker.
+    package init(_ context: ServiceContext) throws {
+        self.context = context
+        store = try context.openStore(StreamStore.schema(Work.service))
+    }
+
+    package init(context: ServiceContext, store: any Store) {
+        self.context = context
+        self.store = store
+    }
+
+    package func run() async throws {
+        let health = StoreHealth()
+        context.readiness.add("store") { health.isWriting }
+        var loop = StreamLoop<Work>(context: context, store: store, health: health)
+        try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
+            try await loop.handle(event)
+        }
+    }
+
+    private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+        // States first: what their sessions' items need is there when these come.
+        filters.flatMap {
+            TopicFilter.sessions($0, shards: shards)
+        }
+    }
+
+    private static var filters: [TopicFilter.Sessions] {
+        let own: [TopicFilter.Sessions] =
+            switch Work.kind {
+            case .samples: [.state, .samples, .summaryMetrics, .request]
+            case .locations: [.state, .locations, .summaryRoute, .request]
+            }
+        return own + [Work.companion?.filter].compactMap(\.self)
+    }
+}

@@ -1,0 +1,152 @@
+/// What dashboards show of a session's route while it goes on: a running fold over its locations.
+///
+/// Items are taken as they come, each in the order of its stream. As long as ``isExact`` holds, the totals are those that
+/// a summary of the same items would have. Items that came late or a change of source end that: then the fold is to be made
+/// anew from all items, as the summary is.
+///
+/// What is settled of a route is folded; the latest fixes, some dozens at most, of which later ones may still say that they
+/// are wrong, are added for each ``snapshot(_:revision:count:isSilent:)``.
+package struct LiveRoute: Sendable {
+    private static let freshness = Int64(SourceOrder.freshness * 1e6)
+    /// Bytes of the polylines in a snapshot, whose payload is to stay within 4 KiB.
+    static let polylineLimit = 3_500
+
+    struct Row: Sendable {
+        let device: Device
+        /// The time of its newest item.
+        var newest = Int64.min
+        var route: SourceRoute
+        /// How many devices are preferred to it.
+        var rank = 0
+        /// Whether what counts of it, from before the current source's turn or its beginning, may still change.
+        var isOpen = false
+    }
+
+    let activity: Activity
+    let environment: Environment
+    var rows: [Row] = []
+    /// The row whose fixes count; −1 as long as there are none.
+    var current = -1
+    /// Since when the current source has had no gap: what others say from there on does not count.
+    var solidFrom = Int64.min
+    /// What the totals are beyond those of the current source.
+    var base = RouteTotals()
+    var sketch = RouteSketch(sizeLimit: polylineLimit)
+    /// The fix that was drawn last.
+    private var drawn: Fix?
+    var hasAltitude = false
+    /// Whether the totals are those of a summary of the items that were added.
+    package internal(set) var isExact = true
+    var newestTime = Int64.min
+    private var accepted: [AcceptedFix] = []
+
+    package init(activity: Activity, environment: Environment) {
+        self.activity = activity
+        self.environment = environment
+    }
+
+    /// The time of the newest item, those of a clock that is ahead left out.
+    package var newest: Timestamp? { newestTime == .min ? nil : Timestamp(microseconds: newestTime) }
+
+    /// Takes consecutive items of a device; one outside the segments moves no total.
+    ///
+    /// - Parameter now: the service's clock, against which a device's clock is found to be ahead.
+    package mutating func add(_ locations: [Location], from device: Device, segments: [Segment], now: Timestamp) {
+        let row = row(of: device)
+        let horizon = (now + LiveMetrics.clockTolerance).microseconds
+        for location in locations {
+            guard let time = location.time?.microseconds else { continue }
+            rows[row].newest = max(rows[row].newest, time)
+            var isAhead = false
+            if time > horizon, rows.count > 1 {
+                isAhead = rows.contains { $0.newest <= horizon && $0.newest > .min }
+            } else if newestTime > horizon, time <= horizon {
+                // Another device was alone until now, and its clock is ahead.
+                newestTime = .min
+                isExact = false
+            }
+            if isAhead {
+                isExact = false
+                continue
+            }
+            newestTime = max(newestTime, time)
+            if environment == .outdoor, let fix = Fix(location, number: 0, segments: segments) {
+                take(fix, row, segments)
+            }
+        }
+        if rows.count > 1 { noticeSilence(segments) }
+    }
+
+    private mutating func row(of device: Device) -> Int {
+        if let known = rows.firstIndex(where: { $0.device == device }) { return known }
+        rows.append(Row(device: device, route: SourceRoute(activity)))
+        rankRows()
+        return rows.count - 1
+    }
+
+    mutating func rankRows() {
+        for index in rows.indices {
+            let device = rows[index].device
+            rows[index].rank = rows.count { SourceOrder.prefers($0.device, to: device, for: .distance) }
+        }
+    }
+}
+
+extension LiveRoute {
+    private mutating func take(_ fix: Fix, _ row: Int, _ segments: [Segment]) {
+        guard fix.time >= rows[row].route.newest else {
+            isExact = false
+            return
+        }
+        if rows[row].isOpen { isExact = false }
+        let before = rows[row].route.tip?.time
+        rows[row].route.add(fix, accepting: &accepted)
+        if rows[row].route.tip?.time != before { judge(fix, row, before, segments) }
+        if row == current {
+            for fix in accepted { draw(fix) }
+        }
+        accepted.removeAll(keepingCapacity: true)
+    }
+
+    /// Draws the next fix, unless another source's were drawn in its place.
+    mutating func draw(_ accepted: AcceptedFix) {
+        let fix = accepted.fix
+        if let drawn, fix.time <= drawn.time { return }
+        sketch.add(accepted.coordinate, startsLine: fix.startsLine || drawn?.segment != fix.segment)
+        drawn = fix
+        if !fix.altitude.isNaN { hasAltitude = true }
+    }
+
+    /// Notices when only a fold over all items can say which source counts.
+    ///
+    /// - Parameter before: the time of the source's fix before, if it had one.
+    private mutating func judge(_ fix: Fix, _ row: Int, _ before: Int64?, _ segments: [Segment]) {
+        func isGap(since time: Int64) -> Bool {
+            fix.time - time > Self.freshness
+                && segments.activeMicroseconds(from: time, to: fix.time) > Self.freshness
+        }
+        if current < 0 {
+            current = row
+            let position = segments.activeMicroseconds(from: .min, to: fix.time)
+            solidFrom = position > Self.freshness ? fix.time : .min
+        } else if row == current {
+            guard let before, isGap(since: before) else { return }
+            if rows.indices.contains(where: { $0 != row && rows[$0].route.tip?.time ?? .min > before }) {
+                isExact = false
+            }
+            solidFrom = fix.time
+        } else if rows[row].rank < rows[current].rank || fix.time < solidFrom {
+            isExact = false
+        } else if let tip = rows[current].route.tip, isGap(since: tip.time) {
+            isExact = false
+        }
+    }
+
+    /// A source that fell silent leaves the end of the session to the next.
+    private mutating func noticeSilence(_ segments: [Segment]) {
+        guard isExact, current >= 0, let tip = rows[current].route.tip?.time else { return }
+        let end = max(newestTime, segments.last?.end?.microseconds ?? .min)
+        guard end - tip > Self.freshness, rows.contains(where: { $0.route.tip?.time ?? .min > tip }) else { return }
+        if segments.activeMicroseconds(from: tip, to: end) > Self.freshness { isExact = false }
+    }
+}

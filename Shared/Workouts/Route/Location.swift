@@ -1,0 +1,62 @@
+/// What a location may carry: degrees (WGS 84), metres and m/s.
+package enum LocationField: Int, CaseIterable, Sendable {
+    case latitude, longitude, altitude, horizontalAccuracy, verticalAccuracy, speed, course
+
+    /// The values that are taken; a field outside them is dropped.
+    ///
+    /// Accuracies are all taken: one that is negative says that the position is not valid, and one that was dropped would
+    /// leave a bad position without its warning.
+    package var range: ClosedRange<Double> {
+        switch self {
+        case .latitude: -90...90
+        case .longitude: -180...180
+        case .altitude: -1_000...20_000
+        case .horizontalAccuracy, .verticalAccuracy: -Double.greatestFiniteMagnitude...Double.greatestFiniteMagnitude
+        case .speed: 0...60
+        case .course: 0...360
+        }
+    }
+}
+
+/// One item of a location stream: a time and where the device was.
+///
+/// An item without a usable time is kept as an empty one, because its number is consumed all the same. One without both
+/// coordinates is stored and never counted.
+package struct Location: Sendable {
+    /// When it was measured; `nil` for an empty item.
+    package var time: Timestamp?
+    private var values = [7 of Double](repeating: .nan)
+
+    package init(time: Timestamp? = nil) {
+        self.time = time
+    }
+
+    package init(time: Timestamp?, latitude: Double, longitude: Double) {
+        self.time = time
+        values[LocationField.latitude.rawValue] = latitude
+        values[LocationField.longitude.rawValue] = longitude
+    }
+
+    /// The value of a field; `nil` when the item does not carry it.
+    package subscript(field: LocationField) -> Double? {
+        get {
+            let value = values[field.rawValue]
+            return value.isNaN ? nil : value
+        }
+        set { values[field.rawValue] = newValue ?? .nan }
+    }
+
+    package var latitude: Double? { self[.latitude] }
+    package var longitude: Double? { self[.longitude] }
+    package var altitude: Double? { self[.altitude] }
+    package var horizontalAccuracy: Double? { self[.horizontalAccuracy] }
+    package var verticalAccuracy: Double? { self[.verticalAccuracy] }
+    package var speed: Double? { self[.speed] }
+    package var course: Double? { self[.course] }
+}
+
+extension Location: Equatable {
+    package static func == (left: Location, right: Location) -> Bool {
+        left.time == right.time && LocationField.allCases.allSatisfy { left[$0] == right[$0] }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+
+/// A vertex of an encoded polyline: hundred-thousandths of a degree. Longitudes of a line go on beyond ±180°.
+struct PolylinePoint: Hashable, Sendable {
+    /// The scale of precision 5.
+    private static let scale = 1e5
+    private static let circle: Int32 = 36_000_000
+
+    let latitude: Int32
+    let longitude: Int32
+
+    /// - Parameter previous: the point before it, whose turn of the earth it stays in.
+    init(_ coordinate: Coordinate, after previous: PolylinePoint? = nil) {
+        latitude = Int32((coordinate.latitude * Self.scale).rounded())
+        var longitude = Int32((coordinate.longitude * Self.scale).rounded())
+        if let previous {
+            while longitude - previous.longitude > Self.circle / 2 { longitude -= Self.circle }
+            while previous.longitude - longitude > Self.circle / 2 { longitude += Self.circle }
+        }
+        self.longitude = longitude
+    }
+
+    /// Bytes of its encoding in JSON, in which a backslash takes two.
+    func encodedSize(after previous: PolylinePoint?) -> Int {
+        var size = 0
+        encode(after: previous) { size += $0 == UInt8(ascii: "\\") ? 2 : 1 }
+        return size
+    }
+
+    /// Gives out the bytes of its encoding, which tells the difference to the point before it.
+    func encode(after previous: PolylinePoint?, _ write: (UInt8) -> Void) {
+        for difference in [latitude - (previous?.latitude ?? 0), longitude - (previous?.longitude ?? 0)] {
+            var rest = UInt32(bitPattern: difference << 1 ^ difference >> 31)
+            while rest >= 0x20 {
+                write(UInt8(rest & 0x1f | 0x20) + 63)
+                rest >>= 5
+            }
+            write(UInt8(rest) + 63)
+        }
+    }
+
+    /// Squared metres from this point to the straight line between two others, or to the nearer end of it; on the plane
+    /// that touches the earth at this point.
+    func squaredDistance(from start: PolylinePoint, to end: PolylinePoint, shrinkage: Double) -> Double {
+        let unit = Coordinate.degree / Self.scale
+        let north = Double(end.latitude - start.latitude) * unit
+        let east = Double(end.longitude - start.longitude) * unit * shrinkage
+        let up = Double(latitude - start.latitude) * unit
+        let right = Double(longitude - start.longitude) * unit * shrinkage
+        let squared = north * north + east * east
+        let share = squared > 0 ? min(max((up * north + right * east) / squared, 0), 1) : 0
+        let (restUp, restRight) = (up - share * north, right - share * east)
+        return restUp * restUp + restRight * restRight
+    }
+
+    var shrinkage: Double { Coordinate.shrinkage(latitude: Double(latitude) / Self.scale) }
+}
+
+extension [PolylinePoint] {
+    /// Google's encoded polyline.
+    var encoded: String {
+        var bytes: [UInt8] = []
+        var previous: PolylinePoint?
+        for point in self {
+            point.encode(after: previous) { bytes.append($0) }
+            previous = point
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Fewer points: none of those left out is further than `tolerance` metres from the line (Douglas and Peucker).
+    ///
+    /// A long line is simplified in pieces, which bounds the work.
+    func simplified(tolerance: Double) -> [PolylinePoint] {
+        let piece = 512
+        guard count > 2 else { return self }
+        let shrinkages = map(\.shrinkage)
+        var isKept = [Bool](repeating: false, count: count)
+        var open: [(first: Int, last: Int)] = []
+        for first in stride(from: 0, to: count - 1, by: piece) {
+            open.append((first, Swift.min(first + piece, count - 1)))
+            isKept[first] = true
+        }
+        isKept[count - 1] = true
+        while let (first, last) = open.popLast() {
+            var farthest = (index: first, distance: tolerance * tolerance)
+            for index in first + 1..<Swift.max(first + 1, last) {
+                let distance = self[index].squaredDistance(
+                    from: self[first], to: self[last], shrinkage: shrinkages[index])
+                if distance > farthest.distance { farthest = (index, distance) }
+            }
+            guard farthest.index > first else { continue }
+            isKept[farthest.index] = true
+            open.append((first, farthest.index))
+            open.append((farthest.index, last))
+        }
+        return indices.filter { isKept[$0] }.map { self[$0] }
+    }
+}

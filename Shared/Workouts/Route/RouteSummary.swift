@@ -1,0 +1,81 @@
+/// The totals of a session's locations, as route-builder publishes them and the workout record takes them over.
+///
+/// Metres, m/s and degrees, metres and seconds rounded to thousandths. Absent means not measured: an indoor session has
+/// none of it.
+package struct RouteSummary: Codable, Equatable, Sendable {
+    /// Bytes of the polylines as JSON, so that a summary and a workout stay within the size of a payload.
+    package static let polylineLimit = 65_536
+
+    /// The rectangle around the route. One that spans the antimeridian has its west east of its east.
+    package struct Bounds: Codable, Equatable, Sendable {
+        package var south: Double
+        package var west: Double
+        package var north: Double
+        package var east: Double
+    }
+
+    package var distance: Double?
+    /// Distance by active time.
+    package var averageSpeed: Double?
+    package var maximumSpeed: Double?
+    package var ascent: Double?
+    package var descent: Double?
+    package var bounds: Bounds?
+    /// One encoded polyline (precision 5) for each unbroken line: every accepted fix is within 5 m of it, or of a route too
+    /// long for ``polylineLimit`` within twice, four times … as much.
+    package var polyline: [String] = []
+    package var splits: [MetricsSummary.Split] = []
+    package var laps: [MetricsSummary.Lap] = []
+
+    package init() {}
+}
+
+extension RouteSummary {
+    init(_ locations: CountedLocations, laps marks: [Timestamp], units: Units) {
+        guard let source = locations.devices.first, !locations.fixes.isEmpty else { return }
+        // Distances and speeds of a route count as those that a device measured.
+        let samples = locations.fixes.map { accepted in
+            var sample = Sample(time: Timestamp(microseconds: accepted.fix.time))
+            sample[.distance] = accepted.distance
+            // One that is not a number is none.
+            sample[.speed] = accepted.speed
+            return sample
+        }
+        let metrics = CountedItems(streams: [source: samples], segments: locations.segments)
+            .summary(laps: marks, units: units)
+        distance = metrics.distance
+        averageSpeed = metrics.averageSpeed
+        maximumSpeed = metrics.maximumSpeed
+        splits = metrics.splits
+        laps = metrics.laps
+        if locations.fixes.contains(where: { !$0.fix.altitude.isNaN }) {
+            let totals = locations.totals
+            ascent = thousandths(totals.ascent)
+            descent = thousandths(totals.descent)
+        }
+        bounds = Bounds(locations.fixes)
+        var sketch = RouteSketch(sizeLimit: Self.polylineLimit)
+        for index in locations.fixes.indices {
+            sketch.add(locations.fixes[index].coordinate, startsLine: locations.startsLine(index))
+        }
+        polyline = sketch.polyline
+    }
+}
+
+extension RouteSummary.Bounds {
+    init?(_ fixes: [AcceptedFix]) {
+        guard let first = fixes.first?.coordinate else { return nil }
+        self.init(south: first.latitude, west: first.longitude, north: first.latitude, east: first.longitude)
+        // Degrees eastwards from the first, which go on beyond the antimeridian.
+        var (turn, westmost, eastmost, previous) = (0.0, 0.0, 0.0, first.longitude)
+        for accepted in fixes.dropFirst() {
+            let place = accepted.coordinate
+            south = min(south, place.latitude)
+            north = max(north, place.latitude)
+            turn += longitudeDifference(previous, place.longitude)
+            previous = place.longitude
+            if turn < westmost { (westmost, west) = (turn, place.longitude) }
+            if turn > eastmost { (eastmost, east) = (turn, place.longitude) }
+        }
+    }
+}

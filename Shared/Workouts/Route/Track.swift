@@ -1,0 +1,46 @@
+/// The final track of a session: a row for each accepted fix of the source, each at its own time and place, nothing
+/// resampled.
+package struct Track: Equatable, Sendable {
+    package enum Kind: Int, CaseIterable, Sendable {
+        case latitude, longitude, altitude
+        /// Metres since the session began, along the filtered track.
+        case distance
+        case speed, course, horizontalAccuracy
+
+        /// The field that the column shows as it was measured; `nil` for the distance.
+        fileprivate var field: LocationField? {
+            switch self {
+            case .latitude: .latitude
+            case .longitude: .longitude
+            case .altitude: .altitude
+            case .distance: nil
+            case .speed: .speed
+            case .course: .course
+            case .horizontalAccuracy: .horizontalAccuracy
+            }
+        }
+    }
+
+    package struct Column: Equatable, Sendable {
+        package let kind: Kind
+        package let values: [Double?]
+    }
+
+    package let times: [Timestamp]
+    /// Those with a value at least.
+    package let columns: [Column]
+
+    package init(_ locations: CountedLocations) {
+        let rows = locations.fixes.indices.map { locations.location($0) }
+        times = locations.fixes.map { Timestamp(microseconds: $0.fix.time) }
+        var sum = 0.0
+        let distances = locations.fixes.map { accepted in
+            sum += accepted.distance
+            return thousandths(sum)
+        }
+        columns = Kind.allCases.compactMap { kind in
+            let values = kind.field.map { field in rows.map { $0[field] } } ?? distances
+            return values.contains { $0 != nil } ? Column(kind: kind, values: values) : nil
+        }
+    }
+}

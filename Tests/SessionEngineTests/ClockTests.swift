@@ -1,0 +1,62 @@
+import Bus
+import Testing
+import Workouts
+
+@testable import SessionEngine
+
+/// What a session is goes by event time, what the service does by its own clock.
+struct ClockTests {
+    private var solo = SoloMachine()
+    /// The twelfth of May 2013, ten years and more before.
+    private let past = -331_000_000.0
+
+    @Test mutating func `without a time of its own a command counts as of the engine's clock`() {
+        solo.perform(.start(SessionStart(activity: .running, countdown: 0)), at: nil, now: 5)
+        solo.perform(.pause, at: nil, now: 65)
+        #expect(solo.record()?.session.segments == [Segment(start: solo.time(5), end: solo.time(65))])
+    }
+
+    @Test mutating func `every reply tells the engine's clock, whatever time the command has`() {
+        let start = SessionAction.start(SessionStart(activity: .running, countdown: 0))
+        #expect(solo.perform(start, at: past, now: 7)?.now == solo.time(7))
+        #expect(solo.perform(.resume, at: past, now: 8)?.now == solo.time(8))
+        #expect(solo.perform(.resume, at: past, now: 9, 2)?.now == solo.time(9))
+    }
+
+    @Test mutating func `a recording of long ago is finished and kept by the engine's clock`() throws {
+        var start = SessionStart(activity: .running, mode: .watch, countdown: 10)
+        start.endAt = solo.time(past + 3_600)
+        solo.perform(.start(start), at: past, now: 0)
+        #expect(solo.status() == .active)
+        #expect(solo.record()?.session.segments == [Segment(start: solo.time(past + 10), end: nil)])
+        #expect(solo.advance(to: 60) == [])
+        solo.perform(.end(streams: [solo.samples: 10]), at: past + 3_600, now: 61)
+        #expect(solo.advance(to: 70.9) == [])
+        #expect(solo.advance(to: 71).contains(.publishWorkout(solo.key())))
+        #expect(solo.record()?.workout?.startedAt == solo.time(past + 10))
+        #expect(solo.advance(to: 47 * SoloMachine.hour) == [])
+        #expect(solo.advance(to: 49 * SoloMachine.hour).contains(.clear(solo.key())))
+    }
+
+    @Test mutating func `a recording expires six hours after it was heard of, not after it took place`() {
+        solo.begin(at: past, now: 0)
+        #expect(solo.advance(to: 6 * SoloMachine.hour - 1) == [])
+        #expect(solo.advance(to: 6 * SoloMachine.hour).contains(.publishState(solo.key())))
+    }
+
+    @Test mutating func `a revision far ahead keeps nothing on the bus for longer`() {
+        solo.begin()
+        solo.perform(.discard, at: 1)
+        _ = solo.machine.seeState(solo.time(1e9).milliseconds, of: solo.key(), now: solo.time(2))
+        _ = solo.advance(to: 3 + 48 * SoloMachine.hour)
+        #expect(solo.status() == .deleted)
+    }
+
+    @Test mutating func `what is due is done once and late ticks miss nothing`() {
+        solo.perform(.start(SessionStart(activity: .running, mode: .watch)), at: 0)
+        #expect(solo.advance(to: 3_600) == [.save(solo.key()), .publishState(solo.key()), .publishCurrent(solo.user)])
+        #expect(solo.record()?.state.mode == .phone)
+        #expect(solo.record()?.session.segments == [Segment(start: solo.time(3), end: nil)])
+        #expect(solo.advance(to: 3_601) == [])
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+@testable import SessionEngine
+
+struct DeadlinesTests {
+    private static let keys = (UInt8(0)..<20).map {
+        SessionKey(User("demo")!, SessionID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $0))))
+    }
+
+    @Test func `what is due comes once, by the earliest time that was asked for, the earliest first`() {
+        var random = SeededRandom()
+        for _ in 0..<200 {
+            var deadlines = Deadlines()
+            var expected: [SessionKey: Timestamp] = [:]
+            var now = Timestamp(microseconds: 0)
+            for _ in 0..<100 {
+                let key = Self.keys.randomElement(using: &random)!
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0:
+                    now = now + Double(Int.random(in: -3...10, using: &random))
+                    let due = expected.filter { $0.value <= now }
+                    let order = due.keys.sorted { (due[$0]!, $0) < (due[$1]!, $1) }
+                    #expect(deadlines.take(by: now) == order, "seed \(random.seed)")
+                    for key in order { expected[key] = nil }
+                case 1:
+                    deadlines.forget(key)
+                    expected[key] = nil
+                default:
+                    let time = now + Double(Int.random(in: -5...20, using: &random))
+                    deadlines.ask(key, at: time)
+                    expected[key] = min(time, expected[key] ?? time)
+                }
+            }
+        }
+    }
+
+    @Test func `asking again and again for a later time holds nothing more`() {
+        var deadlines = Deadlines()
+        for second in 1...1_000 { deadlines.ask(Self.keys[0], at: Timestamp(seconds: Double(second))) }
+        #expect(deadlines.count == 1)
+        #expect(deadlines.take(by: Timestamp(seconds: 1)) == [Self.keys[0]])
+        #expect(deadlines.take(by: Timestamp(seconds: 1_000)) == [])
+    }
+}

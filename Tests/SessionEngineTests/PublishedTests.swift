@@ -1,0 +1,181 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import SessionEngine
+
+/// What stands on the bus of a session and its user.
+struct PublishedTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_000))
+    private let key = SessionKey(User("demo")!, SessionID(UUID()))
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func message(_ action: SessionAction) -> MQTTMessage {
+        let command = Command(id: CommandID(UUID()), client: Client("c")!, at: clock.now, action: action)
+        return Topic.session(key, .command).message(JSONCoding.encode(command))
+    }
+
+    private func request(_ action: UserRequest.Action) -> MQTTMessage {
+        let request = UserRequest(id: CommandID(UUID()), client: Client("c")!, action: action)
+        return Topic.user(key.user, .request).message(JSONCoding.encode(request))
+    }
+
+    private func state(_ messages: [MQTTMessage]) throws -> SessionState? {
+        try messages.last { $0.topic == Topic.session(key, .state).name }.map { try SessionState($0.payload) }
+    }
+
+    private func current(_ messages: [MQTTMessage]) throws -> CurrentSession? {
+        try messages.last { $0.topic == Topic.user(key.user, .current).name }
+            .map { try JSONCoding.decode(CurrentSession.self, from: $0.payload) }
+    }
+
+    @Test func `current is the unfinished session, suspended too, and none when it has ended`() async throws {
+        var engine = try await Engine(folder, clock: clock)
+        var revision: Int64 = 0
+        let start = SessionAction.start(SessionStart(activity: .rowing, countdown: 0))
+        for (action, status) in [
+            (start, .active), (.pause, .paused), (.suspend, .suspended), (.resume, .active), (.end(streams: [:]), nil),
+        ] as [(SessionAction, SessionStatus?)] {
+            clock.advance(by: .seconds(5))
+            let sent = try await engine.deliver([message(action)])
+            let told = try #require(try current(sent))
+            #expect(told.session == (status == nil ? nil : key.session))
+            #expect(told.details?.status == status)
+            #expect(told.revision > revision)
+            revision = told.revision
+        }
+        let sent = try await engine.deliver([message(.start(SessionStart(activity: .running)))])
+        #expect(sent.replies.map(\.error?.code) == ["invalid_state"])
+    }
+
+    @Test func `current stays, its revision too, when the session has left the bus and the engine starts again`()
+        async throws
+    {
+        var engine: Engine? = try await Engine(folder, clock: clock)
+        _ = try await engine?.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
+        _ = try await engine?.deliver([message(.end(streams: [:]))])
+        clock.advance(by: .seconds(11))
+        let finished = try #require(try current(try await engine?.tick() ?? []))
+        clock.advance(by: .seconds(49 * 3_600))
+        _ = try await engine?.tick()
+        #expect(engine?.session(key) == nil)
+        engine = nil
+        engine = try await Engine(folder, clock: clock)
+        let told = try #require(try current(try await engine?.connect() ?? []))
+        #expect(told.session == nil)
+        #expect(told.revision == finished.revision)
+        // A broker that brings an older one back gets this one.
+        let old = Topic.user(key.user, .current).message(Array("{\"revision\":\(finished.revision - 1)}".utf8))
+        let answer = try await engine?.deliver([old]) ?? []
+        #expect(try current(answer)?.revision == finished.revision)
+    }
+
+    @Test func `the state tells what the start told, and the profile as it was then`() async throws {
+        var engine = try await Engine(folder, clock: clock)
+        var profile = Profile()
+        profile.weight = 70
+        profile.timeZone = "Europe/Berlin"
+        _ = try await engine.deliver([request(.setProfile(profile))])
+        var start = SessionStart(activity: .hiking, environment: .outdoor, name: "Up", countdown: 0)
+        start.place = Place(la: 47, lo: 11)
+        start.permissions = Permissions(heartRate: true, workouts: false)
+        start.run = RunID(UUID())
+        _ = try await engine.deliver([message(.start(start))])
+        var other = profile
+        other.weight = 80
+        _ = try await engine.deliver([request(.setProfile(other))])
+        let sent = try await engine.deliver([message(.lap)])
+        let told = try #require(try state(sent))
+        #expect(told.profile == profile)
+        #expect(told.activity == .hiking && told.environment == .outdoor && told.name == "Up")
+        #expect(told.symbol == "figure.hiking" && told.healthKitActivityType == 24)
+        #expect(told.place == start.place && told.permissions == start.permissions && told.run == start.run)
+        #expect(told.timeZone == "Europe/Berlin" && told.units == .metric && told.mode == .phone)
+        #expect(told.startedAt == told.segments.first?.start && told.laps == [clock.now])
+        let streams = [StreamName("samples/watch-1")!: 7]
+        let ended = try #require(try state(try await engine.deliver([message(.end(streams: streams))])))
+        #expect(ended.streams == streams && ended.endedAt == clock.now && ended.endReason == "ended")
+    }
+
+    @Test func `a lap is announced`() async throws {
+        var engine = try await Engine(folder, clock: clock)
+        _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
+        _ = try await engine.deliver([message(.lap)])
+        let sent = try await engine.deliver([message(.lap)])
+        let told = try sent.filter { $0.topic == Topic.session(key, .announcements).name }
+            .map { try JSONCoding.decode(Announcement.self, from: $0.payload) }
+        #expect(told == [Announcement(.lap, at: clock.now, number: 2, text: "Lap 2")])
+    }
+
+    @Test func `what is refused is told to operators and sender, and does not wait for a disk that refuses`()
+        async throws
+    {
+        var engine = try await Engine(folder, clock: clock)
+        _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
+        engine.store.refuse(true)
+        _ = try await engine.deliver([message(.pause)])
+        let junk = Topic.session(key, .command).message(Array(#"{"id":7}"#.utf8))
+        let sent = try await engine.deliver([junk])
+        #expect(sent.map(\.topic) == [Topic.rejected(service: "session-engine").name])
+        // The next try of the disk, refused as well.
+        clock.advance(by: .seconds(2))
+        #expect(try await engine.deliver([junk]).map(\.topic) == [Topic.rejected(service: "session-engine").name])
+        engine.store.refuse(false)
+        clock.advance(by: .seconds(2))
+        #expect(try await engine.tick().allSatisfy { $0.topic != Topic.rejected(service: "session-engine").name })
+    }
+
+    @Test func `weather and route come from the bus and outlive a restart`() async throws {
+        var engine: Engine? = try await Engine(folder, clock: clock)
+        let solo = SoloMachine()
+        _ = try await engine?.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
+        clock.advance(by: .seconds(60))
+        let presence = Topic.presence(service: "route-builder", ProcessName("one")!)
+        let online = presence.message(Array(#"{"status":"online"}"#.utf8))
+        let weather = Topic.session(key, .weather).message(JSONCoding.encode(solo.weather(9, revision: 3)))
+        let live = Topic.session(key, .route).message(Array(#"{"u":"demo","s":5,"n":12,"c":1700000030}"#.utf8))
+        _ = try await engine?.deliver([online, weather, live])
+        #expect(engine?.record(key)?.newest == Timestamp(seconds: 1_700_000_030))
+        engine = nil
+        engine = try await Engine(folder, clock: clock)
+        clock.advance(by: .seconds(30))
+        let streams = [solo.samples: 10, solo.locations: 12]
+        _ = try await engine?.deliver([online, message(.end(streams: streams))])
+        let state = try #require(engine?.record(key)?.endRevision)
+        let metrics = Topic.session(key, .summaryMetrics).message(
+            JSONCoding.encode(solo.metrics(10, revision: 1, state: state)))
+        #expect(try await engine?.deliver([metrics]).isEmpty == true)
+        let route = Topic.session(key, .summaryRoute).message(
+            JSONCoding.encode(solo.route(12, revision: 1, state: state)))
+        let sent = try await engine?.deliver([route]) ?? []
+        let told = try #require(sent.first { $0.topic == Topic.session(key, .workout).name })
+        let workout = try JSONCoding.decode(WorkoutRecord.self, from: told.payload)
+        #expect(workout.weather == solo.weather(9, revision: 3))
+        #expect(workout.distance == 1_000 && workout.ascent == 12 && workout.incomplete == nil)
+    }
+
+    @Test(arguments: [#"{"status":"offline"}"#, ""])
+    func `a route-builder that is gone is not awaited`(payload: String) async throws {
+        var engine = try await Engine(folder, clock: clock)
+        let solo = SoloMachine()
+        clock.advance(by: .seconds(60))
+        let presence = Topic.presence(service: "route-builder", ProcessName("one")!)
+        _ = try await engine.deliver([
+            presence.message(Array(#"{"status":"online"}"#.utf8)), presence.message(Array(payload.utf8)),
+            Topic.presence(service: "exporter", ProcessName("two")!).message(Array(#"{"status":"online"}"#.utf8)),
+            message(.start(SessionStart(activity: .running, countdown: 0))),
+            message(.end(streams: [solo.samples: 10, solo.locations: 12])),
+        ])
+        let report = solo.metrics(10, revision: 1, state: try #require(engine.record(key)?.endRevision))
+        let metrics = Topic.session(key, .summaryMetrics).message(JSONCoding.encode(report))
+        let sent = try await engine.deliver([metrics])
+        #expect(sent.contains { $0.topic == Topic.session(key, .workout).name })
+    }
+}

@@ -1,0 +1,117 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import WeatherFetcher
+
+/// Whatever comes, in whatever order, how often, and whoever dies meanwhile.
+@Suite(.timeLimit(.minutes(2))) struct AnyOrderTests {
+    private static let places = [
+        SampleSession.berlin, Place(la: 52.5199, lo: 13.3799), Place(la: -33.86, lo: 151.21),
+        Place(la: 0.001, lo: -0.001),
+        Place(la: 89.999, lo: 179.999),
+    ]
+
+    /// What a run of the fetcher may never do.
+    private struct Watch {
+        var revisions: [SessionKey: Int64] = [:]
+        var askedAt: [WeatherCell: Timestamp] = [:]
+        /// When the last request was made that brought weather.
+        var succeededAt: [WeatherCell: Timestamp] = [:]
+
+        mutating func check(_ sent: [MQTTMessage]) {
+            for case (let key, let weather?) in sent.compactMap(\.weather) {
+                #expect(weather.revision >= revisions[key] ?? 0, "a revision went back")
+                revisions[key] = weather.revision
+            }
+        }
+
+        mutating func check(_ requests: [WeatherRequest], underway: [WeatherRequest], _ now: Timestamp) {
+            #expect(
+                Set((requests + underway).map(\.cell)).count == requests.count + underway.count, "asked twice at once")
+            #expect(requests.count + underway.count <= WeatherMachine.concurrency)
+            for request in requests {
+                if let succeeded = succeededAt[request.cell] {
+                    #expect(now.seconds(since: succeeded) >= WeatherMachine.interval, "asked again too early")
+                }
+                askedAt[request.cell] = now
+            }
+        }
+    }
+
+    @Test func `revisions never go back, and a cell is asked once in an interval`() async throws {
+        var random = SeededRandom()
+        for _ in 0..<10 { try await run(&random) }
+    }
+
+    private func run(_ random: inout SeededRandom) async throws {
+        let clock = ManualClock()
+        var folder = try TemporaryFolder()
+        var fetcher = try await Fetcher(folder, clock: clock, random: random)
+        var sessions = (0..<8).map { SampleSession("u\($0)", place: Self.place($0), live: clock.now) }
+        var watch = Watch()
+        var past: [MQTTMessage] = sessions.map(\.message)
+        var underway: [WeatherRequest] = []
+        for _ in 0..<250 {
+            var sent: [MQTTMessage] = []
+            switch Int.random(in: 0..<14, using: &random) {
+            case 0..<3: sent = try await fetcher.pass(Int.random(in: 0...400, using: &random))
+            case 3..<6:
+                guard let request = underway.randomElement(using: &random) else { continue }
+                underway.removeAll { $0 == request }
+                let outcome = Self.outcome(request, clock.now, &random)
+                if case .failed = outcome {} else { watch.succeededAt[request.cell] = watch.askedAt[request.cell] }
+                sent = try await fetcher.answer(request, outcome)
+            case 6:
+                let index = sessions.indices.randomElement(using: &random)!
+                guard sessions[index].state.status != .deleted else { continue }
+                let statuses: [SessionStatus] = [.active, .paused, .suspended, .canceled, .saving, .completed]
+                past.append(sessions[index].become(statuses.randomElement(using: &random)!, now: clock.now))
+                sent = try await fetcher.deliver(sessions[index].message)
+            case 7..<10: sent = try await fetcher.deliver(past.randomElement(using: &random)!)
+            case 10:
+                let session = sessions.randomElement(using: &random)!
+                sent = try await fetcher.deliver(session.route(Self.places.randomElement(using: &random)!))
+            case 11: sent = try await fetcher.connect()
+            case 12: fetcher.store.refuse(Bool.random(using: &random))
+            default:
+                // Killed: what was on its way is lost, what was not on disk is too.
+                let copy = try TemporaryFolder()
+                for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+                    try FileManager.default.copyItem(atPath: folder.file(file), toPath: copy.file(file))
+                }
+                folder = copy
+                underway = []
+                fetcher = try await Fetcher(folder, clock: clock, random: random)
+                sent = fetcher.bus.take()
+                for session in sessions.shuffled(using: &random) { sent += try await fetcher.deliver(session.message) }
+                // What the one that died had asked and not saved is not known to this one.
+                watch.succeededAt = [:]
+            }
+            watch.check(sent)
+            past += sent.filter { !$0.payload.isEmpty && $0.weather != nil }
+            let requests = fetcher.requests()
+            watch.check(requests, underway: underway, clock.now)
+            underway += requests
+        }
+    }
+
+    private static func place(_ number: Int) -> Place? { number < places.count ? places[number] : nil }
+
+    private static func outcome(
+        _ request: WeatherRequest, _ now: Timestamp, _ random: inout SeededRandom
+    ) -> WeatherAnswer.Outcome {
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0 where request.validator != nil: .unchanged(Caching(expiresAt: now + 600))
+        case 1: .failed(.unreachable("refused"))
+        case 2: .failed(.overloaded(status: 429, .seconds(30)))
+        case 3: .failed(.unavailable(status: 404))
+        default:
+            .observed(
+                .sample(at: now), Caching(expiresAt: Bool.random(using: &random) ? now + 900 : nil, validator: "Wed"))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Bus
+import Foundation
+import MQTT
+import Workouts
+
+@testable import WeatherFetcher
+
+/// A session's life as its messages.
+struct SampleSession {
+    static let berlin = Place(la: 52.5163, lo: 13.3777)
+
+    let key: SessionKey
+    private(set) var state: SessionState
+
+    /// Begins at a time of the engine's clock.
+    init(_ user: String = "anna", place: Place? = nil, at: Timestamp, now: Timestamp) {
+        key = SessionKey(User(user)!, SessionID(UUID()))
+        var start = SessionStart(activity: .running, countdown: 0)
+        start.place = place
+        state = Session(key: key, start: start, at: at, now: now).state(
+            revision: now.milliseconds, lastActiveAt: now)
+    }
+
+    init(_ user: String = "anna", place: Place? = nil, live now: Timestamp) {
+        self.init(user, place: place, at: now, now: now)
+    }
+
+    /// The state as it stands, retained.
+    var message: MQTTMessage { Topic.session(key, .state).message(JSONCoding.encode(state)) }
+
+    /// The state with another status.
+    mutating func become(_ status: SessionStatus, now: Timestamp) -> MQTTMessage {
+        state.status = status
+        state.revision = max(state.revision + 1, now.milliseconds)
+        state.lastActiveAt = now
+        state.expiresAt = now + Session.expiry
+        return message
+    }
+
+    /// A route with a position in it.
+    func route(_ place: Place) -> MQTTMessage {
+        let text = "{\"c\":1735689600,\"d\":12.5,\"la\":\(place.la),\"lo\":\(place.lo),\"s\":1735689600000}"
+        return Topic.session(key, .route).message(Array(text.utf8))
+    }
+}
+
+extension MQTTMessage {
+    /// The session and the weather in the message; `nil` for another topic, and an absent weather when it is cleared.
+    var weather: (key: SessionKey, weather: Weather?)? {
+        guard case .session(let key, .weather)? = Topic(topic) else { return nil }
+        return (key, payload.isEmpty ? nil : try? JSONCoding.decode(Weather.self, from: payload))
+    }
+}
+
+extension [MQTTMessage] {
+    /// What was published of the weather of a session, in order; `nil` where it was cleared.
+    func weather(_ key: SessionKey) -> [Weather?] { compactMap(\.weather).filter { $0.key == key }.map(\.weather) }
+}
+
+extension Observation {
+    /// What a provider says when nothing else is asked of it.
+    static func sample(_ temperature: Double = 11.5, at time: Timestamp) -> Observation {
+        Observation(
+            observedAt: time, temperature: temperature, apparentTemperature: 9.25, humidity: 0.6, windSpeed: 5,
+            condition: .cloudy, provider: "open-meteo",
+            attribution: WeatherAttribution(text: "Weather data", url: "https://example.org/"))
+    }
+}

@@ -1,0 +1,192 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import TestSupport
+import Testing
+import Workouts
+
+@testable import WeatherFetcher
+
+/// The service as it runs, with a provider on the loopback.
+@Suite(.timeLimit(.minutes(1))) struct ServiceTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func `weather follows the first position, comes anew after five minutes, and its last value stands`()
+        async throws
+    {
+        let server = try await WeatherServer(
+            #"{"values":{"temperature":10,"interval":300}}"#,
+            #"{"values":{"temperature":12,"interval":300,"time":1735689900}}"#)
+        try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
+            var session = SampleSession(live: fetcher.clock.now)
+            try await fetcher.send(session.message)
+            let began = ContinuousClock.now
+            try await fetcher.send(session.route(SampleSession.berlin))
+            let first = try await fetcher.weather(of: session.key)
+            #expect(ContinuousClock.now - began < .seconds(5))
+            #expect(first.temperature == 10)
+            #expect(first.condition == .cloudy)
+            #expect(first.provider == "open-meteo")
+            #expect(first.fetchedAt == fetcher.clock.now)
+
+            try await fetcher.pass(299)
+            try await fetcher.send(session.route(Place(la: 48, lo: 11)))
+            try await fetcher.pass(0.9)
+            try await fetcher.settle()
+            #expect(try server.requests.count == 1)
+            try await fetcher.pass(0.1)
+            let second = try await fetcher.weather(of: session.key) { $0.temperature == 12 }
+            #expect(second.revision > first.revision)
+            #expect(try server.requests.count == 2)
+            #expect(try server.requests.allSatisfy { $0.query.hasPrefix("latitude=52.52&longitude=13.38&") })
+
+            try await fetcher.send(session.become(.completed, now: fetcher.clock.now))
+            try await fetcher.pass(1_000)
+            try await fetcher.pass(1)
+            try await fetcher.settle()
+            #expect(try server.requests.count == 2)
+            let standing = try #require(fetcher.broker.retained(Topic.session(session.key, .weather).name))
+            #expect(standing.weather?.weather == second)
+        }
+    }
+
+    @Test func `a thousand runners in a park are one request`() async throws {
+        let server = try await WeatherServer(#"{"delay":0.05}"#)
+        try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
+            let sessions = (0..<1_000).map {
+                SampleSession("u\($0)", place: SampleSession.berlin, live: fetcher.clock.now)
+            }
+            for session in sessions { try await fetcher.send(session.message) }
+            for session in sessions { _ = try await fetcher.weather(of: session.key) }
+            #expect(try server.requests.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"kind":"hang"}"#, #"{"status":500}"#, #"{"kind":"nonsense"}"#, #"{"kind":"half"}"#,
+        #"{"status":429,"headers":{"Retry-After":"30"}}"#,
+    ])
+    func `a provider in trouble holds nothing up, is told of, and is asked again`(trouble: String) async throws {
+        let server = try await WeatherServer(trouble, "{}")
+        try await RunningFetcher.run(
+            WeatherConfiguration(url: server.url), folder: folder, patience: .milliseconds(300)
+        ) { fetcher in
+            let session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)
+            try await fetcher.send(session.message)
+            try await fetcher.expectEventually { try server.requests.count == 1 }
+            // Other work goes on meanwhile.
+            try await fetcher.settle()
+            try await fetcher.expectEventually { fetcher.log.all.contains { $0.hasPrefix("warning") } }
+            try await fetcher.pass(31)
+            _ = try await fetcher.weather(of: session.key)
+            #expect(try server.requests.count == 2)
+            let told = fetcher.log.all.filter { $0.hasPrefix("warning") || $0.hasPrefix("notice") }
+            #expect(told.count == 2)
+            #expect(told.last?.hasPrefix("notice the weather provider answers again") == true)
+        }
+    }
+
+    @Test func `a provider that refuses is told of in one line and not asked for an hour`() async throws {
+        let server = try await WeatherServer(#"{"status":403}"#, #"{"status":403}"#, "{}")
+        try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
+            var session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)
+            try await fetcher.send(session.message)
+            try await fetcher.expectEventually { fetcher.log.all.contains { $0.hasPrefix("error") } }
+            for _ in 0..<10 { try await fetcher.pass(350) }
+            #expect(try server.requests.count == 1)
+            try await fetcher.pass(101)
+            try await fetcher.expectEventually { fetcher.requests("refused") == 2 }
+            #expect(fetcher.log.all.count { $0.hasPrefix("error") || $0.hasPrefix("warning") } == 1)
+            try await fetcher.pass(3_700)
+            try await fetcher.send(session.become(.active, now: fetcher.clock.now))
+            _ = try await fetcher.weather(of: session.key)
+        }
+    }
+
+    @Test func `without a provider nothing is asked, and what stands is kept`() async throws {
+        let server = try await WeatherServer("{}")
+        let clock = ManualClock()
+        let session = SampleSession(place: SampleSession.berlin, live: clock.now)
+        var weather: Weather?
+        try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder, clock: clock) { fetcher in
+            try await fetcher.send(session.message)
+            weather = try await fetcher.weather(of: session.key)
+        }
+        try await RunningFetcher.run(
+            WeatherConfiguration(source: .none, url: server.url), folder: folder, clock: clock
+        ) { fetcher in
+            #expect(try await fetcher.weather(of: session.key) == weather)
+            try await fetcher.send(session.message)
+            try await fetcher.pass(1_500)
+            _ = try await fetcher.weather(of: session.key) { $0.isStale }
+            #expect(try server.requests.count == 1)
+        }
+    }
+
+    @Test func `nothing that is logged or asked tells where somebody is`() async throws {
+        let server = try await WeatherServer(#"{"status":500}"#, "{}")
+        try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
+            let place = Place(la: 52.516275, lo: 13.377704)
+            let session = SampleSession(place: place, live: fetcher.clock.now)
+            try await fetcher.send(session.message)
+            try await fetcher.expectEventually { fetcher.log.all.contains { $0.hasPrefix("warning") } }
+            try await fetcher.pass(10)
+            _ = try await fetcher.weather(of: session.key)
+            #expect(!fetcher.log.all.contains { $0.contains("52.5") || $0.contains("13.3") })
+            #expect(try server.requests.allSatisfy { $0.query.contains("latitude=52.52&longitude=13.38&") })
+        }
+    }
+
+    @Test func `promtool finds nothing to object to, and the metrics tell what happened`() async throws {
+        let server = try await WeatherServer(#"{"status":500}"#, "{}")
+        try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
+            let session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)
+            try await fetcher.send(
+                session.message, MQTTMessage(topic: "pacebus/v1/nonsense", payload: [1], qos: .atLeastOnce))
+            try await fetcher.send(Topic.session(session.key, .weather).message([1]))
+            try await fetcher.expectEventually { fetcher.log.all.contains { $0.hasPrefix("warning") } }
+            try await fetcher.pass(10)
+            try await fetcher.expectEventually { fetcher.metrics.render().contains("weather_provider_up 0") }
+            _ = try await fetcher.weather(of: session.key)
+            try await fetcher.pass(1)
+            try await fetcher.expectEventually { fetcher.metrics.render().contains("weather_provider_up 1") }
+            let text = fetcher.metrics.render()
+            for line in [
+                #"pacebus_weather_requests_total{outcome="observed"} 1"#,
+                #"pacebus_weather_requests_total{outcome="overloaded"} 1"#,
+                #"pacebus_weather_rejected_total{reason="malformed"} 1"#, "pacebus_weather_sessions 1",
+                "pacebus_weather_cells 1", "pacebus_weather_provider_up 1",
+            ] {
+                #expect(text.contains("\n\(line)\n"), "\(line)")
+            }
+            guard let verdict = try Self.promtool(text) else { return print("skipped: promtool is not on the PATH") }
+            #expect(verdict == "exit 0\n")
+        }
+    }
+
+    /// What Prometheus' own checker says of metrics; `nil` when it is not there.
+    private static func promtool(_ text: String) throws -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let tool = path.split(separator: ":").map({ "\($0)/promtool" })
+            .first(where: FileManager.default.isExecutableFile)
+        guard let tool else { return nil }
+        let process = Process()
+        process.executableURL = URL(filePath: tool)
+        process.arguments = ["check", "metrics"]
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        try input.fileHandleForWriting.close()
+        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        return "exit \(process.terminationStatus)\n\(said)"
+    }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+import TestSupport
+import Testing
+
+@testable import WeatherFetcher
+
+struct SettingsTests {
+    private func resolve(_ arguments: [String], _ environment: [String: String] = [:]) throws -> WeatherConfiguration {
+        try WeatherConfiguration.resolve(try WeatherOptions.parse(arguments), environment: environment)
+    }
+
+    private func problem(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {
+        do {
+            _ = try resolve(arguments, environment)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `Open-Meteo is asked unless told otherwise, and a flag wins over a variable`() throws {
+        #expect(try resolve([]).provider is OpenMeteo)
+        #expect(try resolve([], ["PROVIDER": ""]).provider is OpenMeteo)
+        #expect(try resolve([], ["PROVIDER": "none"]).provider == nil)
+        #expect(try resolve(["--provider", "open-meteo"], ["PROVIDER": "none"]).provider is OpenMeteo)
+        #expect(try resolve([], ["PROVIDER": "met-norway", "CONTACT": "ops@example.org"]).provider is METNorway)
+        #expect(try resolve(["--weather-url", "http://[::1]:8080/meteo/"]).url == "http://[::1]:8080/meteo")
+    }
+
+    @Test func `WeatherKit takes its key from a file`() throws {
+        let key = try WeatherKitKey()
+        let arguments = [
+            "--provider", "weatherkit", "--weatherkit-key-file", key.path, "--weatherkit-key-id", "KEY1234567",
+            "--weatherkit-team-id", "TEAM123456",
+        ]
+        let environment = ["WEATHERKIT_SERVICE_ID": "org.example.weather"]
+        #expect(try resolve(arguments, environment).provider is WeatherKit)
+        for index in [2, 4, 6] {
+            var fewer = arguments
+            let flag = fewer[index]
+            fewer.removeSubrange(index...index + 1)
+            #expect(problem(fewer, environment)?.hasPrefix("\(flag) (") == true)
+        }
+        #expect(problem(arguments)?.hasPrefix("--weatherkit-service-id (WEATHERKIT_SERVICE_ID): is missing") == true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key.path)
+        #expect(problem(arguments, environment)?.contains("everybody can read") == true)
+    }
+
+    @Test func `a key file that is none ends the start`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("-----BEGIN PRIVATE KEY-----\nno\n", to: "key")
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        let arguments = [
+            "--provider", "weatherkit", "--weatherkit-key-id", "K", "--weatherkit-team-id", "T",
+            "--weatherkit-service-id", "s", "--weatherkit-key-file",
+        ]
+        #expect(problem(arguments + [path])?.contains("holds no key of the curve P-256") == true)
+        #expect(problem(arguments + [folder.file("none")])?.contains("cannot read") == true)
+    }
+
+    @Test(arguments: [
+        (["--provider", "oracle"], "--provider (PROVIDER): 'oracle' is not accepted"),
+        (["--provider", "met-norway"], "--contact (CONTACT): is missing"),
+        (["--contact", "a b"], "--contact (CONTACT): 'a b' is not accepted"),
+        (["--contact", "a\r\nX: y"], "--contact (CONTACT): "),
+        (["--weather-url", "ftp://example.org"], "--weather-url (WEATHER_URL): 'ftp://example.org' is not accepted"),
+        (["--weather-url", "https://"], "--weather-url (WEATHER_URL): "),
+        (["--weather-url", "https://example.org/?key=1"], "--weather-url (WEATHER_URL): "),
+        (["--weather-url", "example.org"], "--weather-url (WEATHER_URL): "),
+    ])
+    func `a setting that cannot be ends the start with one line that names it`(arguments: [String], line: String) {
+        let problem = problem(arguments)
+        #expect(problem?.hasPrefix(line) == true, "\(problem ?? "accepted")")
+        #expect(problem?.contains("\n") == (arguments[1].contains("\n") ? true : false))
+    }
+
+    @Test func `the help names each setting with its variable and default`() {
+        let help = WeatherFetcher.helpMessage(columns: 1_000)
+        for setting in [
+            WeatherSetting.provider, .url, .contact, .keyFile, .keyID, .team, .service,
+        ] {
+            #expect(help.contains("--\(setting.flag) "))
+            #expect(help.contains("(env: \(setting.variable), default: \(setting.standard))"), "\(setting.flag)")
+        }
+        #expect(help.contains("--mqtt-url"))
+    }
+}

@@ -1,0 +1,35 @@
+import TestSupport
+import Testing
+import Workouts
+
+@testable import WeatherFetcher
+
+@Suite(.timeLimit(.minutes(1))) struct TokenTests {
+    private let now = Timestamp(seconds: 1_735_689_600)
+
+    @Test func `openssl verifies a token, and header and claims are those that Apple wants`() async throws {
+        let key = try WeatherKitKey()
+        let token = try await WeatherKitToken(try key.account()).text(now: now)
+        #expect(
+            try key.verified(token)
+                == WeatherKitKey.Token(
+                    header: .init(alg: "ES256", kid: "KEY1234567", id: "TEAM123456.org.example.weather"),
+                    claims: .init(
+                        iss: "TEAM123456", iat: 1_735_689_600, exp: 1_735_693_200, sub: "org.example.weather")))
+    }
+
+    @Test func `openssl refuses a token of another key`() async throws {
+        let token = try await WeatherKitToken(try WeatherKitKey().account()).text(now: now)
+        #expect(throws: WeatherKitKey.Failure.self) { try WeatherKitKey().verified(token) }
+    }
+
+    @Test func `a token serves for half an hour and is then made anew`() async throws {
+        let token = WeatherKitToken(try WeatherKitKey().account())
+        let first = try await token.text(now: now)
+        #expect(try await token.text(now: now + 1_799) == first)
+        let second = try await token.text(now: now + 1_800)
+        #expect(second != first)
+        // A clock that was set back: a token from the future would be refused.
+        #expect(try await token.text(now: now) != second)
+    }
+}

@@ -1,0 +1,66 @@
+import Bus
+import Testing
+import Workouts
+
+@testable import WeatherFetcher
+
+struct ValueTests {
+    @Test(arguments: [
+        (52.5163, 13.3777, "52.52", "13.38"), (0, 0, "0.00", "0.00"), (-0.004, -0.006, "0.00", "-0.01"),
+        (-33.8688, 151.2093, "-33.87", "151.21"), (90, 180, "90.00", "-180.00"), (-90, -180, "-90.00", "-180.00"),
+        (1.05, 179.999, "1.05", "-180.00"), (9.999, -0.05, "10.00", "-0.05"),
+    ])
+    func `a cell has the nearest point with two decimals`(la: Double, lo: Double, latitude: String, longitude: String) {
+        let cell = WeatherCell(Place(la: la, lo: lo))
+        #expect(cell.latitude == latitude)
+        #expect(cell.longitude == longitude)
+    }
+
+    @Test func `a Retry-After is seconds or a date`() {
+        #expect(RetryAfter("120") == .seconds(120))
+        #expect(RetryAfter("Sun, 06 Nov 1994 08:49:37 GMT") == .date(Timestamp(seconds: 784_111_777)))
+        for nonsense in [
+            "", "-1", "1.5", "soon", "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Foo 1994 08:49:37 GMT", "1e3",
+        ] {
+            #expect(RetryAfter(nonsense) == nil, "\(nonsense)")
+        }
+        #expect(RetryAfter.date(Timestamp(seconds: 10)).seconds(from: Timestamp(seconds: 30)) == 0)
+    }
+
+    @Test func `a word for the weather that this version does not know is unknown`() throws {
+        let word = { (text: String) in try JSONCoding.decode([WeatherCondition].self, from: Array("[\"\(text)\"]".utf8))
+        }
+        #expect(try word("frogs") == [.unknown])
+        for condition in WeatherCondition.allCases { #expect(try word(condition.rawValue) == [condition]) }
+    }
+
+    @Test(arguments: [
+        (0, WeatherCondition.clear), (2, .partlyCloudy), (3, .cloudy), (45, .fog), (53, .drizzle), (57, .freezingRain),
+        (61, .rain), (65, .heavyRain), (73, .snow), (75, .heavySnow), (82, .heavyRain), (86, .heavySnow),
+        (99, .thunderstorm), (4, .unknown), (-1, .unknown), (1e300, .unknown),
+    ])
+    func `codes of the WMO become our words`(code: Double, condition: WeatherCondition) {
+        #expect(WeatherCondition(wmo: code) == condition)
+    }
+
+    @Test(arguments: [
+        ("clearsky_polartwilight", WeatherCondition.clear), ("fair_night", .clear), ("partlycloudy_day", .partlyCloudy),
+        ("cloudy", .cloudy), ("fog", .fog), ("lightrain", .rain), ("heavyrainshowers_day", .heavyRain),
+        ("heavysnow", .heavySnow), ("lightsnowshowers_night", .snow), ("sleet", .sleet),
+        ("lightssleetshowersandthunder_day", .thunderstorm), ("heavyrainandthunder", .thunderstorm), ("", .unknown),
+        ("volcano", .unknown),
+    ])
+    func `symbols of MET Norway become our words`(symbol: String, condition: WeatherCondition) {
+        #expect(WeatherCondition(metSymbol: symbol) == condition)
+    }
+
+    @Test(arguments: [
+        ("Clear", WeatherCondition.clear), ("MostlyCloudy", .cloudy), ("Foggy", .fog), ("Haze", .haze),
+        ("Windy", .windy), ("Drizzle", .drizzle), ("SunShowers", .rain), ("HeavyRain", .heavyRain),
+        ("FreezingDrizzle", .freezingRain), ("WintryMix", .sleet), ("Flurries", .snow), ("Blizzard", .heavySnow),
+        ("Hail", .hail), ("StrongStorms", .thunderstorm), ("Hurricane", .storm), ("clear", .unknown), ("", .unknown),
+    ])
+    func `condition codes of WeatherKit become our words`(code: String, condition: WeatherCondition) {
+        #expect(WeatherCondition(weatherKit: code) == condition)
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import JWTKit
+import TestSupport
+
+@testable import WeatherFetcher
+
+/// A key in a file as Apple hands it out, and an independent check of what was signed with it.
+final class WeatherKitKey: Sendable {
+    struct Token: Decodable, Equatable {
+        struct Header: Decodable, Equatable {
+            let alg: String
+            let kid: String
+            let id: String
+        }
+
+        struct Claims: Decodable, Equatable {
+            let iss: String
+            let iat: Int
+            let exp: Int
+            let sub: String
+        }
+
+        let header: Header
+        let claims: Claims
+    }
+
+    struct Failure: Error {
+        let status: Int32
+    }
+
+    let path: String
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.file("AuthKey.p8")
+        _ = try Self.run(["make", path])
+    }
+
+    func account() throws -> WeatherKitAccount {
+        WeatherKitAccount(
+            team: "TEAM123456", service: "org.example.weather", keyID: "KEY1234567",
+            key: try ES256PrivateKey(pem: try String(contentsOfFile: path, encoding: .utf8)))
+    }
+
+    /// What stands in a token; throws when this key has not signed it.
+    func verified(_ token: String) throws -> Token {
+        try JSONDecoder().decode(Token.self, from: try Self.run(["check", path, token]))
+    }
+
+    private static func run(_ arguments: [String]) throws -> Data {
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "weatherkit_key.py")
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments =
+            [ProcessInfo.processInfo.environment["PYTHON"] ?? "python3", script.path(percentEncoded: false)] + arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
+        return data
+    }
+}
