@@ -86,7 +86,7 @@ let package = Package(
         shared("Streams", ["Bus", "MQTT", "ServiceKit", "Storage", "Workouts", lifecycle, logging, metrics]),
         shared("FIT"),
         shared(
-            "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Workouts", "ServiceKit", logging, lifecycle],
+            "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],
             exclude: ["fit_summary.py"]),
 
         service("SessionEngine", ["Storage", asyncAlgorithms]),
@@ -96,7 +96,7 @@ let package = Package(
         service("Device", ["FIT", asyncAlgorithms, collections]),
 
         tests("MQTT", ["MQTT", logging, lifecycle]),
-        tests("Workouts", ["Workouts"]),
+        tests("Workouts", ["Workouts", "FIT"]),
         tests("Bus", ["Bus", "MQTT", "Workouts"], exclude: ["asyncapi_check.py"]),
         tests("Storage", ["Storage", grdb]),
         tests(
@@ -105,6 +105,7 @@ let package = Package(
         tests("FIT", ["FIT"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
+        tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),
         tests("MetricsAggregator", ["MetricsAggregator", "Bus", "MQTT", "Storage", "Streams", "Workouts", logging]),
         tests(
             "WeatherFetcher",

@@ -4,7 +4,7 @@ import Workouts
 
 extension PlaybackOptions {
     /// Draws the names that were not given and wires the playback to the broker.
-    func build(_ context: ServiceContext, _ script: Script, terminal: Terminal = .standard) -> PlaybackService {
+    func build(_ context: ServiceContext, _ script: PlaybackScript, terminal: Terminal = .standard) -> PlaybackService {
         let folder = QueueFolder(path: queueFolder)
         let key = SessionKey(user, session ?? SessionID(UUID()))
         return PlaybackService(

@@ -51,7 +51,7 @@ struct Replay: AsyncParsableCommand {
     @OptionGroup var base: BaseOptions
 
     func run() async throws {
-        let script = Script.recording(try RecordingFile(path: file, withoutDistance: withoutDistance))
+        let script = PlaybackScript.recording(try RecordingFile(path: file, withoutDistance: withoutDistance))
         try await ServiceRunner.run("device", base) { context in [playback.build(context, script)] }
     }
 }

@@ -107,12 +107,22 @@ struct SessionEngineLoop {
             machine.load(session, replies: [:], now: now)
             actions.append(.unarchive(session.session.key))
         }
+        for user in users.sorted() { actions.append(.eraseCorrupt(user, try await corrupt(of: user))) }
     }
 
     /// What is in history of some users.
     func history(of users: Set<User>) async throws(StoreError) -> [StoreRecord] {
         let folders = users.sorted().map { StoreFolder(shard: $0.shard, path: "\($0)") }
         return try await store.records(in: SessionRecord.history, below: folders)
+    }
+
+    /// The keys of what was set aside of a user.
+    private func corrupt(of user: User) async throws(StoreError) -> [String] {
+        let folders = [SessionRecord.sessions, SessionRecord.history, SessionRecord.replies].map {
+            StoreFolder(shard: user.shard, path: "\($0.name)/\(user)")
+        }
+        let below = try await store.records(in: SessionRecord.corrupt, below: folders)
+        return below.map(\.key) + ["\(SessionRecord.users.name)/\(user)"]
     }
 
     /// The record's value; one that cannot be read is set aside.

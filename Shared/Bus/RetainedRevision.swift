@@ -20,18 +20,6 @@ package enum RetainedRevision: Equatable, Sendable {
             self = .outdated
         }
     }
-
-    /// The same by the first revision that was published since the connection began: whatever lies between that and the
-    /// newest counts as published.
-    package init(_ seen: Int64, newest: Int64, publishedFrom first: Int64?) {
-        if seen > newest {
-            self = .ahead
-        } else if seen == newest || first.map({ seen >= $0 }) ?? false {
-            self = .known
-        } else {
-            self = .outdated
-        }
-    }
 }
 
 /// What an owner reads of a revision on its own retained topics.

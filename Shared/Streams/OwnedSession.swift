@@ -46,8 +46,8 @@ final class OwnedSession<Work: StreamWork> {
     var summarizedAt: Timestamp?
     /// The next revision of the summary is at least this one.
     var summaryFloor: Int64 = 0
-    /// The first revision of the summary published since the connection began.
-    var summaryEcho: Int64?
+    /// The revisions of the summary that were published since the connection began.
+    var publishedSummaries = PublishedRevisions()
 
     /// One from the store, whose items are read when they are needed.
     init(stored record: SessionRecord<Work.Totals>, heardAt: Timestamp) {

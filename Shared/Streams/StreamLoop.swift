@@ -1,12 +1,12 @@
 import Bus
 import Logging
 import MQTT
-import ServiceKit
-import Storage
+package import ServiceKit
+package import Storage
 import Workouts
 
 /// The service's one flow of events and the only place where effects happen.
-struct StreamLoop<Work: StreamWork> {
+package struct StreamLoop<Work: StreamWork> {
     let context: ServiceContext
     let store: any Store
     let metrics: StreamMetrics
@@ -29,14 +29,14 @@ struct StreamLoop<Work: StreamWork> {
     var floors: [Shard: Int64] = [:]
     private var topics: [String: Topic] = [:]
 
-    init(context: ServiceContext, store: any Store, health: StoreHealth = StoreHealth()) {
+    package init(context: ServiceContext, store: any Store, health: StoreHealth = StoreHealth()) {
         self.context = context
         self.store = store
         self.health = health
         metrics = StreamMetrics(context.metrics, prefix: Work.metricsPrefix)
     }
 
-    mutating func handle(_ event: ServiceEvent) async throws {
+    package mutating func handle(_ event: ServiceEvent) async throws {
         let now = context.clock.now
         switch event {
         case .ownership(.gained(let shards, let epoch)):
@@ -69,7 +69,7 @@ struct StreamLoop<Work: StreamWork> {
     /// Publishes again what stands retained of a session, for the broker may have forgotten it, or never have had it whole.
     mutating func announce(_ key: SessionKey, _ now: Timestamp) {
         guard machine.sessions[key]?.state.status != .deleted else { return }
-        machine.sessions[key]?.summaryEcho = nil
+        machine.sessions[key]?.publishedSummaries = PublishedRevisions()
         machine.withNews.insert(key)
         if machine.sessions[key]?.record.chunksUntil.map({ $0 > now }) ?? false {
             requestedChunks.insert(key)

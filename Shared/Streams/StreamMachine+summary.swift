@@ -78,7 +78,7 @@ extension StreamMachine {
     /// A revision of the summary that stands on the bus. Says whether the known one is to be published again.
     mutating func seeSummary(_ revision: Int64, of key: SessionKey, now: Timestamp) -> Bool {
         guard let session = sessions[key], let report = session.record.report else { return false }
-        switch RetainedRevision(revision, newest: report.revision, publishedFrom: session.summaryEcho) {
+        switch RetainedRevision(revision, newest: report.revision, published: session.publishedSummaries) {
         case .known: return false
         case .outdated: return true
         case .ahead:
@@ -90,8 +90,7 @@ extension StreamMachine {
     }
 
     private mutating func summaryMessage(_ key: SessionKey, _ report: SummaryReport<Work.Totals>) -> MQTTMessage {
-        let echo = sessions[key]?.summaryEcho
-        sessions[key]?.summaryEcho = echo ?? report.revision
+        sessions[key]?.publishedSummaries.insert(report.revision)
         return Topic.session(key, Work.kind.summary).message(JSONCoding.encode(report))
     }
 

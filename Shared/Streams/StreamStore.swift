@@ -1,9 +1,9 @@
 import Bus
-import Storage
+package import Storage
 import Workouts
 
 /// What the owner of streams keeps, and under which keys.
-enum StreamStore {
+package enum StreamStore {
     /// `user/session` → a `SessionRecord` as JSON.
     static let sessions = StoreCollection("sessions")
     /// `user/session/device/number` → an `ItemChunk`.
@@ -14,7 +14,7 @@ enum StreamStore {
     /// `user/session` → when its retained topics were published last, in decimal digits; absent when they are cleared.
     static let retained = StoreCollection("retained")
 
-    static func schema(_ service: String) -> StoreSchema {
+    package static func schema(_ service: String) -> StoreSchema {
         StoreSchema(service: service, steps: [[sessions, chunks, revisions, retained]])
     }
 

@@ -160,6 +160,7 @@ extension SeededRandom {
         add("samplesAck", Ack.streamReused.payload)
         add("metrics", snapshot().payload)
         for payload in routePayloads(of: last) { add(payload.channel, payload.bytes) }
+        add("weather", JSONCoding.encode(weather()))
         for kind in [Announcement.Kind.lap, .split, .warning] {
             add(
                 "announcements",

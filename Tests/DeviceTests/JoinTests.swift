@@ -131,7 +131,7 @@ import Workouts
     @Test func `taken up again it still joins, flag or not`() throws {
         let folder = QueueFolder(path: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path)
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
-        let script = Script.simulation(seed: 1, duration: 5)
+        let script = PlaybackScript.simulation(seed: 1, duration: 5)
         do {
             let queue = try script.openQueue(in: folder, key, device, now: now, joins: true)
             #expect(queue.header.joins)

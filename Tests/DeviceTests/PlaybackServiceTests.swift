@@ -28,7 +28,7 @@ import Workouts
     }
 
     private func service(
-        _ script: Script, speed: Double = 0, _ bus: FakeBus, _ written: Output = Output()
+        _ script: PlaybackScript, speed: Double = 0, _ bus: FakeBus, _ written: Output = Output()
     ) -> PlaybackService {
         var options = PlaybackOptions()
         options.user = key.user
@@ -129,7 +129,7 @@ import Workouts
     }
 
     @Test func `a simulated run that is killed goes on to the run it would have been`() async throws {
-        let script = Script.simulation(seed: nil, duration: 120)
+        let script = PlaybackScript.simulation(seed: nil, duration: 120)
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)
         var kills = 0
@@ -142,7 +142,7 @@ import Workouts
     }
 
     @Test func `a second process on the same queue is refused`() async throws {
-        let queue = try Script.recording(file)
+        let queue = try PlaybackScript.recording(file)
             .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now, joins: false)
         let service = service(.recording(file), FakeBus([]))
         await #expect(throws: QueueError.inUse(path: queue.path)) { try await service.run() }
@@ -150,7 +150,7 @@ import Workouts
 
     @Test func `another recording in the same queue is refused`() async throws {
         do {
-            _ = try Script.simulation(seed: 1, duration: nil)
+            _ = try PlaybackScript.simulation(seed: 1, duration: nil)
                 .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now, joins: false)
         }
         let service = service(.recording(file), FakeBus([]))
@@ -177,7 +177,7 @@ import Workouts
         let drawn = options.build(context, .recording(file)).device
         #expect(drawn.kind == "watch")
         #expect(drawn.description.count == "watch-3f9a".count)
-        let queue = try Script.recording(file)
+        let queue = try PlaybackScript.recording(file)
             .openQueue(in: QueueFolder(path: folder.file("queues")), key, device, now: clock.now, joins: false)
         #expect(options.build(context, .recording(file)).device == device)
         withExtendedLifetime(queue) {}

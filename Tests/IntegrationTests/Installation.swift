@@ -56,7 +56,7 @@ final class Installation {
     /// A device that plays a recording into a session, through the given port of the broker or of a link to it.
     func replay(
         _ recording: String, _ key: SessionKey, device: String = "watch-1", port: UInt16? = nil, speedUp: Double = 0,
-        joins: Bool = false
+        joins: Bool = false, withoutDistance: Bool = false
     ) throws -> ChildProcess {
         try Self.run(
             "device",
@@ -64,7 +64,8 @@ final class Installation {
                 "replay", recording, "--user", "\(key.user)", "--session", "\(key.session)", "--device", device,
                 "--speed-up", "\(speedUp)", "--queue-folder", folder.file("queue"), "--mqtt-url",
                 "mqtt://127.0.0.1:\(port ?? broker.port)",
-            ] + (joins ? ["--join"] : []), log: folder.file("device.log"))
+            ] + (joins ? ["--join"] : []) + (withoutDistance ? ["--without-distance"] : []),
+            log: folder.file("device.log"))
     }
 
     var deviceLog: String { (try? String(contentsOfFile: folder.file("device.log"), encoding: .utf8)) ?? "" }

@@ -39,6 +39,28 @@ struct RecordingTests {
         #expect(pauses(workout.segments) == pauses(read, workout))
     }
 
+    @Test(
+        .timeLimit(.minutes(2)), arguments: [("run-5km", 0.015), ("ride-39km-with-pauses", 0.015), ("walk-700m", 0.03)])
+    func `played without its distance, a recording comes to nearly the same by its positions`(
+        name: String, tolerance: Double
+    ) async throws {
+        let file = try #require(recordings).appending(path: "\(name).fit")
+        let read = try IndependentReader.summary(of: file)
+        let session = try #require(read.sessions.first)
+        let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
+        let installation = try await Installation()
+        let workout = try await BusObserver.run(port: installation.broker.port) { observer in
+            let device = try installation.replay(file.path(percentEncoded: false), key, withoutDistance: true)
+            #expect(await device.finish() == 0, "\(installation.deviceLog)")
+            return try await Results(key, device: "watch-1", items: read.records.count, from: observer).workout
+        }
+        let distance = try #require(session["total_distance"])
+        #expect(abs(try #require(workout.distance) - distance) <= distance * tolerance)
+        if let ascent = session["total_ascent"] {
+            #expect(abs(try #require(workout.ascent) - ascent) <= max(15, ascent / 4))
+        }
+    }
+
     /// The gaps between segments.
     private func pauses(_ segments: [Segment]) -> [ClosedRange<Double>] {
         zip(segments, segments.dropFirst()).compactMap { before, after in

@@ -25,6 +25,22 @@ struct TrackRecordingTests {
     }
 
     @Test(.timeLimit(.minutes(2)))
+    func `played without its distance, run-8km comes to nearly the same by its positions`() async throws {
+        let file = try #require(recordings).appending(path: "run-8km.gpx").path(percentEncoded: false)
+        let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
+        let installation = try await Installation()
+        let points = try await read(file, installation.folder).flatMap(\.self)
+        let results = try await BusObserver.run(port: installation.broker.port) { observer in
+            let device = try installation.replay(file, key, withoutDistance: true)
+            #expect(await device.finish() == 0, "\(installation.deviceLog)")
+            return try await Results(key, device: "watch-1", items: points.count, from: observer)
+        }
+        #expect(results.summary.totals.distance == nil)
+        let distance = try #require(points.last?.distance)
+        #expect(abs(try #require(results.workout.distance) - distance) <= distance * 0.015)
+    }
+
+    @Test(.timeLimit(.minutes(2)))
     func `run-8km becomes a workout with its own distance and times`() async throws {
         let file = try #require(recordings).appending(path: "run-8km.gpx").path(percentEncoded: false)
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))

@@ -68,6 +68,27 @@ struct HistoryTests {
         #expect(found.first == keys[5].session && found.last == keys[6].session)
     }
 
+    @Test func `a line of the history leaves out pauses and tells what the record tells`() async throws {
+        var engine = try await Engine(folder, clock: clock)
+        let key = SessionKey(user, SessionID(UUID()))
+        let start = SessionStart(activity: .hiking, name: "Up", countdown: 0)
+        for (action, seconds) in [
+            (.start(start), 0), (.pause, 20), (.resume, 50), (.suspend, 60), (.end(streams: [:]), 100),
+        ] as [(SessionAction, Double)] {
+            let command = Command(
+                id: CommandID(UUID()), client: Client("c")!, at: Self.start + seconds, action: action)
+            _ = try await engine.deliver([Topic.session(key, .command).message(JSONCoding.encode(command))])
+        }
+        clock.advance(by: .seconds(11))
+        _ = try await engine.tick()
+        let page = try await engine.deliver([request(.workouts(before: nil, limit: 2))]).replies.first
+        let line = try #require(page?.workouts?.first)
+        #expect(line.activeDuration == 30)
+        #expect(line.name == "Up" && line.activity == .hiking && line.session == key.session)
+        #expect(line.startedAt == Self.start && line.endedAt == Self.start + 100)
+        #expect(engine.record(key)?.workout?.elapsedDuration == 100)
+    }
+
     @Test func `a page may begin at a place where no workout stands any more`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let keys = try await work(&engine, at: [-900, -500, -100])

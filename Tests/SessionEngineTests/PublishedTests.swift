@@ -77,6 +77,33 @@ struct PublishedTests {
         #expect(try current(answer)?.revision == finished.revision)
     }
 
+    @Test func `revisions go on above what was published before a restart, although the clock was set back`()
+        async throws
+    {
+        var engine: Engine? = try await Engine(folder, clock: clock)
+        let started = try await engine?.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))]) ?? []
+        let first = try #require(try state(started)?.revision)
+        engine = nil
+        clock.advance(by: .seconds(-3_600))
+        engine = try await Engine(folder, clock: clock)
+        let sent = try await engine?.deliver([message(.pause)]) ?? []
+        #expect(try state(sent)?.revision == first + 1)
+        #expect(try current(sent)?.revision == first + 1)
+        #expect(sent.replies.map(\.revision) == [first + 1])
+    }
+
+    @Test func `while it counts down the state tells when that ends, and has no segment`() async throws {
+        var engine = try await Engine(folder, clock: clock)
+        let sent = try await engine.deliver([message(.start(SessionStart(activity: .running)))])
+        let told = try #require(try state(sent))
+        #expect(told.status == .preparing && told.segments.isEmpty && told.startedAt == nil)
+        #expect(told.countdownEndsAt == clock.now + 3)
+        clock.advance(by: .seconds(3))
+        let later = try #require(try state(try await engine.tick()))
+        #expect(later.status == .active && later.countdownEndsAt == nil)
+        #expect(later.segments == [Segment(start: clock.now, end: nil)] && later.startedAt == clock.now)
+    }
+
     @Test func `the state tells what the start told, and the profile as it was then`() async throws {
         var engine = try await Engine(folder, clock: clock)
         var profile = Profile()

@@ -17,15 +17,17 @@ import Workouts
 
     /// What a run of the fetcher may never do.
     private struct Watch {
-        var revisions: [SessionKey: Int64] = [:]
+        var newest: [SessionKey: Weather] = [:]
         var askedAt: [WeatherCell: Timestamp] = [:]
         /// When the last request was made that brought weather.
         var succeededAt: [WeatherCell: Timestamp] = [:]
 
         mutating func check(_ sent: [MQTTMessage]) {
             for case (let key, let weather?) in sent.compactMap(\.weather) {
-                #expect(weather.revision >= revisions[key] ?? 0, "a revision went back")
-                revisions[key] = weather.revision
+                let last = newest[key]
+                #expect(weather.revision >= last?.revision ?? 0, "a revision went back")
+                #expect(weather.revision != last?.revision || weather == last, "a revision with two contents")
+                newest[key] = weather
             }
         }
 
@@ -57,7 +59,7 @@ import Workouts
         var underway: [WeatherRequest] = []
         for _ in 0..<250 {
             var sent: [MQTTMessage] = []
-            switch Int.random(in: 0..<14, using: &random) {
+            switch Int.random(in: 0..<15, using: &random) {
             case 0..<3: sent = try await fetcher.pass(Int.random(in: 0...400, using: &random))
             case 3..<6:
                 guard let request = underway.randomElement(using: &random) else { continue }
@@ -77,6 +79,10 @@ import Workouts
                 sent = try await fetcher.deliver(session.route(Self.places.randomElement(using: &random)!))
             case 11: sent = try await fetcher.connect()
             case 12: fetcher.store.refuse(Bool.random(using: &random))
+            case 13:
+                // The time of day is set back, and with it what an interval is.
+                clock.advance(by: .seconds(-Int.random(in: 0...1_000, using: &random)))
+                watch.succeededAt = [:]
             default:
                 // Killed: what was on its way is lost, what was not on disk is too.
                 let copy = try TemporaryFolder()

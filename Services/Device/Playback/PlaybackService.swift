@@ -11,7 +11,7 @@ struct PlaybackService: Service {
     let folder: QueueFolder
     let key: SessionKey
     let device: Device
-    let script: Script
+    let script: PlaybackScript
     /// Times real time; 0 is as fast as the items are acknowledged.
     let speed: Double
     /// Whether somebody else starts, pauses and ends the session.

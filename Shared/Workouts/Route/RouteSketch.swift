@@ -10,15 +10,16 @@ struct RouteSketch: Sendable {
     private static let rounding = 0.8
     /// Part of the tolerance that simplifying takes; the rest is for what the plane makes of the earth.
     private static let share = 0.98
-    /// Bytes that a line takes in JSON besides its points.
+    /// Bytes of quotation marks and a comma for a line, and of the brackets around them all less the last comma.
     private static let lineSize = 3
+    private static let arraySize = 1
 
     /// Bytes of the lines as a JSON array.
     let sizeLimit: Int
     /// Metres.
     private(set) var tolerance = 5.0
     private var lines: [[PolylinePoint]] = []
-    private var size = 0
+    private var size = arraySize
     /// The end of the last line and the positions after it, which are not simplified yet.
     private var open: [PolylinePoint] = []
 
@@ -70,7 +71,7 @@ struct RouteSketch: Sendable {
     private mutating func coarsen() {
         let more = tolerance * Self.share
         var kept: [[PolylinePoint]] = []
-        size = 0
+        size = Self.arraySize
         for (index, line) in lines.enumerated() {
             let isOpen = index == lines.count - 1
             let center = line[0]

@@ -46,10 +46,15 @@ import Testing
     @Test func `after a ride in a car the route goes on elsewhere, without a line and without its distance`() {
         var random = SeededRandom()
         let before = random.way(seconds: 600, speed: 3)
-        var ride = random.way(seconds: 120, speed: 25, from: year2026 + 600)
-        var after = random.way(seconds: 600, speed: 3, from: year2026 + 720)
-        for index in ride.indices { ride[index].displace(by: 1_000, towards: 90) }
-        for index in after.indices { after[index].displace(by: 4_000, towards: 90) }
+        let ride = (1...120).map { second in
+            var location = before[599]
+            location.time = year2026 + Double(599 + second)
+            location.displace(by: 25 * Double(second), towards: 90)
+            return location
+        }
+        let after = random.way(
+            seconds: 600, speed: 3, from: year2026 + 720, latitude: ride[119].latitude!, longitude: ride[119].longitude!
+        )
         let locations = counted(["watch": before + ride + after], [segment(0, 1_320)])
         #expect(abs(locations.totals.distance - 2 * 599 * 3) < 2 * 600 * 3 * 0.02)
         #expect(locations.summary(laps: [], units: .metric).polyline.count == 2)

@@ -5,26 +5,6 @@ import Testing
 @testable import Workouts
 
 @Suite struct RouteSketchTests {
-    /// Reads Google's encoded polyline; written anew from its description.
-    private func decode(_ text: String) -> [Coordinate] {
-        var numbers: [Int] = []
-        var (value, shift) = (0, 0)
-        for byte in text.utf8 {
-            let chunk = Int(byte) - 63
-            value |= (chunk & 31) << shift
-            shift += 5
-            if chunk < 32 {
-                numbers.append(value % 2 == 0 ? value / 2 : -(value + 1) / 2)
-                (value, shift) = (0, 0)
-            }
-        }
-        var place = (0, 0)
-        return stride(from: 0, to: numbers.count, by: 2).map { index in
-            place = (place.0 + numbers[index], place.1 + numbers[index + 1])
-            return Coordinate(latitude: Double(place.0) / 1e5, longitude: Double(place.1) / 1e5)
-        }
-    }
-
     /// Metres from a place to the nearest of the lines, on the plane around the place.
     private func distance(_ place: Coordinate, _ lines: [[Coordinate]]) -> Double {
         func flat(_ other: Coordinate) -> (Double, Double) {
@@ -73,7 +53,7 @@ import Testing
                 }
                 let polyline = sketch.polyline
                 #expect(try size(polyline) <= limit)
-                let lines = polyline.map(decode)
+                let lines = polyline.map(decodedPolyline)
                 // A snapshot may be coarser by one step than what goes on growing.
                 let tolerance = sketch.finished.tolerance
                 #expect(tolerance == 5 || limit < 65_536)
@@ -116,7 +96,7 @@ import Testing
                         Coordinate(latitude: location.latitude!, longitude: location.longitude!),
                         startsLine: index == 0)
                 }
-                for line in sketch.polyline.map(decode) {
+                for line in sketch.polyline.map(decodedPolyline) {
                     let latitudes = line.map(\.latitude)
                     #expect(latitudes.max()! - latitudes.min()! < 0.05)
                 }

@@ -1,7 +1,7 @@
 import Workouts
 
 /// What is played: where the steps come from and how they are paced.
-enum Script: Sendable {
+enum PlaybackScript: Sendable {
     case recording(RecordingFile)
     /// So many samples a second. Without a seed, one is drawn when the queue is begun; without a duration, in whole
     /// seconds, the run goes on.

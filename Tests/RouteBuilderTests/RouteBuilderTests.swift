@@ -1,0 +1,144 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import RouteBuilder
+
+/// The service's loop on a real store. What it shares with the metrics aggregator is tested there, the rules of routes in
+/// `WorkoutsTests`.
+struct RouteBuilderTests {
+    private typealias Builder = StreamOwner<RouteWork>
+
+    private static let start = 1_700_000_000.0
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: start + 700))
+    private var script = Script(start: start)
+    private let segments = [
+        Segment(start: Timestamp(seconds: start), end: Timestamp(seconds: start + 299)),
+        Segment(start: Timestamp(seconds: start + 400), end: Timestamp(seconds: start + 599)),
+    ]
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// Northwards at 3 m/s.
+    private func fixes(_ range: Range<Int>) -> [Location] {
+        range.map { second in
+            var location = Location(
+                time: Timestamp(seconds: Self.start + Double(second)),
+                latitude: 47 + 3 * Double(second) / 111_194.93, longitude: 8)
+            location[.horizontalAccuracy] = 5
+            return location
+        }
+    }
+
+    private struct Summary: Decodable {
+        let distance: Double?
+        let next: [String: Int]
+        let polyline: [String]
+        let chunks: Int
+    }
+
+    private func summary(_ sent: [MQTTMessage]) throws -> Summary {
+        let payload = try #require(sent.payloads(.session(script.key, .summaryRoute)).last)
+        return try JSONCoding.decode(Summary.self, from: payload)
+    }
+
+    @Test mutating func `fixes are acknowledged and become a route, a summary and a track`() async throws {
+        var builder = try await Builder(folder, clock: clock)
+        try await builder.deliver([script.stateMessage])
+        let sent = try await builder.deliver([script.batch("watch-1", 0, fixes(0..<600))])
+        #expect(try sent.acks(script.key, "watch-1", .locations) == [.next(600)])
+        let live = try await builder.tick()
+        let route = try JSONCoding.decode(
+            RouteProgress.self, from: try #require(live.payloads(.session(script.key, .route)).last))
+        #expect(route.newest == Timestamp(seconds: Self.start + 599))
+        #expect(abs(try #require(route.distance) - 3 * 599) < 20)
+        let latitude = try #require(fixes(599..<600).first?.latitude)
+        #expect(abs(try #require(route.latitude) - latitude) < 1e-4)
+
+        try await builder.deliver([script.change(.saving, segments)])
+        let final = try await builder.tick()
+        let summary = try summary(final)
+        #expect(abs(try #require(summary.distance) - 3 * 498) < 20)
+        #expect(summary.next == ["locations/watch-1": 600])
+        #expect(summary.polyline.count == 2)
+        let chunks = (0..<summary.chunks).map { final.payloads(.session(script.key, .track($0))).count }
+        #expect(chunks == [Int](repeating: 1, count: summary.chunks))
+        #expect(summary.chunks == 1)
+    }
+
+    @Test mutating func `fixes of an indoor session are acknowledged and counted and give no route`() async throws {
+        script.state.environment = .indoor
+        var builder = try await Builder(folder, clock: clock)
+        try await builder.deliver([script.stateMessage])
+        let sent = try await builder.deliver([script.batch("watch-1", 0, fixes(0..<600))])
+        #expect(try sent.acks(script.key, "watch-1", .locations) == [.next(600)])
+        let live = try await builder.tick()
+        let route = try #require(live.payloads(.session(script.key, .route)).last)
+        #expect(try MetricsProgress(route[...]).count == 600)
+        #expect(try JSONCoding.decode(RouteProgress.self, from: route).distance == nil)
+        try await builder.deliver([script.change(.saving, segments)])
+        let summary = try summary(try await builder.tick())
+        #expect(summary.distance == nil)
+        #expect(summary.polyline == [])
+        #expect(summary.chunks == 0)
+        #expect(summary.next == ["locations/watch-1": 600])
+    }
+
+    @Test func `any cut, repetition and crash ends in the same bytes`() async throws {
+        var random = SeededRandom()
+        var expected: [String]?
+        for _ in 0..<20 {
+            let folder = try TemporaryFolder()
+            var script = script
+            var builder: Builder? = try await Builder(folder, clock: clock)
+            try await builder?.deliver([script.stateMessage])
+            var next = 0
+            var isOver = false
+            while next < 600 || !isOver {
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0:
+                    // The store is one process's at a time.
+                    builder = nil
+                    builder = try await Builder(folder, clock: clock)
+                    try await builder?.deliver([script.stateMessage])
+                case 1 where !isOver:
+                    isOver = true
+                    try await builder?.deliver([script.change(.saving, segments)])
+                case 2: try await builder?.tick()
+                default:
+                    let first = max(0, next - Int.random(in: 0...20, using: &random))
+                    let end = min(600, first + Int.random(in: 1...100, using: &random))
+                    let sent = try await builder?.deliver([script.batch("watch-1", first, fixes(first..<end))])
+                    if case .next(let number)? = try sent?.acks(script.key, "watch-1", .locations).last { next = number }
+                }
+                clock.advance(by: .milliseconds(200))
+            }
+            clock.advance(by: .seconds(20))
+            var final = try await builder?.tick() ?? []
+            // What was published before the last crash comes again with a new connection.
+            final += try await builder?.connect() ?? []
+            clock.advance(by: .seconds(20))
+            final += try await builder?.tick() ?? []
+            let found = try comparable(final, script.key)
+            #expect(found == expected ?? found, "seed \(random.seed)")
+            expected = found
+        }
+    }
+
+    /// The summary and the chunks of the track without their revisions.
+    private func comparable(_ sent: [MQTTMessage], _ key: SessionKey) throws -> [String] {
+        try [Topic.session(key, .summaryRoute), .session(key, .track(0)), .session(key, .track(1))].map { topic in
+            guard let payload = sent.payloads(topic).last(where: { !$0.isEmpty }) else { return "none" }
+            var object = try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
+            for excepted in ["revision", "state"] { object[excepted] = nil }
+            let data = try JSONSerialization.data(withJSONObject: object, options: .sortedKeys)
+            return String(decoding: data, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Workouts
+
+@Suite struct LiveRouteTests {
+    private let watch = Device("watch-1")!
+    private let phone = Device("phone-1")!
+    private let now = year2026 + 100_000
+
+    private func state(_ segments: [Segment]) -> SessionState {
+        let session = Session(
+            key: SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!),
+            start: SessionStart(activity: .running, countdown: 0), at: year2026, now: year2026)
+        var state = session.state(revision: 1)
+        state.segments = segments
+        return state
+    }
+
+    private func snapshot(_ live: LiveRoute, _ segments: [Segment], isSilent: Bool = false) -> RouteSnapshot {
+        live.snapshot(state(segments), revision: 2, count: 0, isSilent: isSilent)
+    }
+
+    private func fold(_ streams: [Device: [Location]], _ segments: [Segment]) -> LiveRoute {
+        LiveRoute(streams: streams, segments: segments, activity: .running, environment: .outdoor, now: now)
+    }
+
+    /// A way with pauses, gaps, bad fixes and altitudes.
+    private func spoiled(_ segments: [Segment], _ random: inout SeededRandom) -> [Location] {
+        let seconds = Int(segments.last!.end!.seconds(since: year2026)) + 20
+        var locations = random.way(seconds: seconds, speed: 3, noise: 4, memory: 0.9)
+        for index in locations.indices {
+            locations[index][.altitude] = 500 + 20 * sin(Double(index) / 100)
+            switch Int.random(in: 0..<30, using: &random) {
+            case 0:
+                locations[index].displace(
+                    by: .random(in: 100...100_000, using: &random), towards: .random(in: 0..<360, using: &random))
+            case 1: locations[index][.horizontalAccuracy] = 100
+            case 2: locations[index] = Location()
+            default: break
+            }
+        }
+        var gap = 0
+        return locations.filter { _ in
+            if gap == 0, Int.random(in: 0..<200, using: &random) == 0 { gap = .random(in: 1...60, using: &random) }
+            gap = max(0, gap - 1)
+            return gap == 0
+        }
+    }
+
+    private func expectSame(
+        _ snapshot: RouteSnapshot, _ streams: [Device: [Location]], _ segments: [Segment],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let summary = CountedLocations(
+            streams: streams, segments: segments, activity: .running, environment: .outdoor
+        ).summary(laps: [], units: .metric)
+        #expect(snapshot.distance == summary.distance, sourceLocation: sourceLocation)
+        #expect(snapshot.ascent == summary.ascent, sourceLocation: sourceLocation)
+        #expect(snapshot.descent == summary.descent, sourceLocation: sourceLocation)
+    }
+
+    @Test func `the fold over one device equals the fold made anew and the summary`() {
+        var random = SeededRandom()
+        for _ in 0..<10 {
+            let segments = random.segments()
+            let locations = spoiled(segments, &random)
+            var live = LiveRoute(activity: .running, environment: .outdoor)
+            var rest = locations[...]
+            while !rest.isEmpty {
+                let batch = rest.prefix(.random(in: 1...40, using: &random))
+                rest = rest.dropFirst(batch.count)
+                live.add(Array(batch), from: watch, segments: segments, now: now)
+                #expect(live.isExact)
+                // A service that is started again folds what it has.
+                guard Int.random(in: 0..<10, using: &random) == 0 else { continue }
+                let streams = [watch: Array(locations[..<rest.startIndex])]
+                let anew = fold(streams, segments)
+                #expect(snapshot(anew, segments) == snapshot(live, segments))
+                expectSame(snapshot(live, segments), streams, segments)
+                if Bool.random(using: &random) { live = anew }
+            }
+            expectSame(snapshot(live, segments), [watch: locations], segments)
+        }
+    }
+
+    @Test func `any order of devices and batches ends in the totals of the summary`() {
+        var random = SeededRandom()
+        for _ in 0..<15 {
+            let segments = random.segments()
+            var streams: [Device: [Location]] = [:]
+            for name in ["watch-1", "phone-1", "phone-2"].prefix(.random(in: 2...3, using: &random)) {
+                var locations = spoiled(segments, &random)
+                if Bool.random(using: &random), !locations.isEmpty {
+                    locations.swapAt(0, Int.random(in: 0..<locations.count, using: &random))
+                }
+                streams[Device(name)!] = locations
+            }
+            var live = LiveRoute(activity: .running, environment: .outdoor)
+            var next: [Device: Int] = [:]
+            while let device = streams.keys.sorted().filter({ next[$0, default: 0] < streams[$0]!.count })
+                .randomElement(using: &random)
+            {
+                let start = next[device, default: 0]
+                let end = min(start + .random(in: 1...200, using: &random), streams[device]!.count)
+                live.add(Array(streams[device]![start..<end]), from: device, segments: segments, now: now)
+                next[device] = end
+                if !live.isExact, Bool.random(using: &random) {
+                    live = fold(
+                        streams.mapValues { Array($0[..<0]) }.merging(
+                            next.map { ($0.key, Array(streams[$0.key]![..<$0.value])) }
+                        ) { $1 }, segments)
+                }
+            }
+            if !live.isExact { live = fold(streams, segments) }
+            expectSame(snapshot(live, segments), streams, segments)
+        }
+    }
+
+    @Test func `a late fix asks for another fold`() {
+        var random = SeededRandom()
+        let way = random.way(seconds: 100, speed: 3)
+        var live = LiveRoute(activity: .running, environment: .outdoor)
+        live.add(Array(way[..<50]) + Array(way[51...]), from: watch, segments: [segment(0, nil)], now: now)
+        #expect(live.isExact)
+        live.add([way[50]], from: watch, segments: [segment(0, nil)], now: now)
+        #expect(!live.isExact)
+    }
+
+    @Test func `a second device asks for a fold when it is preferred or the first fell silent, and not otherwise`() {
+        var random = SeededRandom()
+        let way = random.way(seconds: 200, speed: 3)
+        let open = [segment(0, nil)]
+        func live(_ parts: [(Device, Range<Int>)]) -> LiveRoute {
+            var live = LiveRoute(activity: .running, environment: .outdoor)
+            for (device, range) in parts {
+                for location in way[range] { live.add([location], from: device, segments: open, now: now) }
+            }
+            return live
+        }
+        #expect(live([(watch, 0..<100), (phone, 0..<100), (watch, 100..<115)]).isExact)
+        #expect(!live([(phone, 0..<10), (watch, 10..<11)]).isExact)
+        #expect(!live([(watch, 0..<100), (phone, 100..<120)]).isExact)
+        var after = fold([watch: Array(way[..<100]), phone: way], open)
+        after.add([way[199]], from: phone, segments: open, now: now)
+        #expect(snapshot(after, open).distance! > 199 * 3 * 0.98)
+    }
+
+    @Test func `the snapshot tells where somebody is, and not how fast when that is old`() {
+        var random = SeededRandom()
+        var way = random.way(seconds: 100, speed: 3)
+        for index in way.indices { way[index][.altitude] = 100 + Double(index) / 10 }
+        let open = [segment(0, nil)]
+        var live = LiveRoute(activity: .running, environment: .outdoor)
+        live.add(way, from: watch, segments: open, now: now)
+        let shown = snapshot(live, open)
+        #expect(shown.newest == way[99].time)
+        #expect(shown.latitude == way[99].latitude && shown.longitude == way[99].longitude)
+        #expect(shown.altitude == way[99].altitude)
+        #expect(abs((shown.speed ?? 0) - 3) < 0.2)
+        #expect(abs((shown.distance ?? 0) - 297) < 6)
+        #expect(shown.polyline.count == 1)
+        let silent = snapshot(live, open, isSilent: true)
+        #expect(silent.speed == nil && silent.altitude == nil && silent.latitude == shown.latitude)
+        live.add([Location(time: year2026 + 115)], from: watch, segments: open, now: now)
+        #expect(snapshot(live, open).speed == nil)
+    }
+
+    @Test func `a bad fix at the end is not shown`() {
+        var random = SeededRandom()
+        var way = random.way(seconds: 100, speed: 3)
+        way[99].displace(by: 2_000, towards: 0)
+        var live = LiveRoute(activity: .running, environment: .outdoor)
+        live.add(way, from: watch, segments: [segment(0, nil)], now: now)
+        #expect(snapshot(live, [segment(0, nil)]).latitude == way[98].latitude)
+    }
+
+    @Test func `indoors items are counted and nothing else is known`() {
+        var random = SeededRandom()
+        var live = LiveRoute(activity: .running, environment: .indoor)
+        live.add(random.way(seconds: 100, speed: 3), from: watch, segments: [segment(0, nil)], now: now)
+        var expected = RouteSnapshot(user: User("anna")!, revision: 2)
+        expected.newest = year2026 + 99
+        expected.count = 100
+        #expect(live.snapshot(state([]), revision: 2, count: 100, isSilent: false) == expected)
+    }
+
+    @Test func `a clock that is ahead does not stop the others`() {
+        var random = SeededRandom()
+        let way = random.way(seconds: 100, speed: 3)
+        let open = [segment(0, nil)]
+        let clock = year2026 + 100
+        var live = LiveRoute(activity: .running, environment: .outdoor)
+        live.add(way, from: watch, segments: open, now: clock)
+        var ahead = way[99]
+        ahead.time = year2026 + 50_000
+        live.add([ahead], from: phone, segments: open, now: clock)
+        #expect(!live.isExact)
+        #expect(live.newest == way[99].time)
+        let anew = LiveRoute(
+            streams: [watch: way, phone: [ahead]], segments: open, activity: .running, environment: .outdoor,
+            now: clock)
+        #expect(anew.newest == way[99].time)
+        #expect(snapshot(anew, open).latitude == way[99].latitude)
+    }
+
+    @Test func `a day of running stays within the size, also with many pauses`() throws {
+        var random = SeededRandom()
+        var live = LiveRoute(activity: .running, environment: .outdoor)
+        let segments = (0..<720).map { segment(Double($0) * 120, Double($0) * 120 + 100) }
+        let way = random.way(seconds: 86_400, speed: 3, noise: 5, memory: 0.95)
+        for start in stride(from: 0, to: way.count, by: 600) {
+            live.add(Array(way[start..<start + 600]), from: watch, segments: segments, now: now)
+            let polyline = snapshot(live, segments).polyline
+            #expect(try JSONEncoder().encode(polyline).count <= LiveRoute.polylineLimit)
+        }
+        #expect(live.isExact)
+    }
+}
