@@ -119,7 +119,10 @@ let package = Package(
             exclude: ["track_summary.py"]),
         tests(
             "Integration",
-            ["Bus", "Device", "FIT", "MetricsAggregator", "MQTT", "SessionEngine", "Workouts", lifecycle, logging]),
+            [
+                "Bus", "Device", "FIT", "MetricsAggregator", "MQTT", "RouteBuilder", "SessionEngine", "WeatherFetcher",
+                "Workouts", lifecycle, logging,
+            ]),
     ]
 )
 

@@ -22,11 +22,19 @@ enum Written {
 
     static func heartRate(_ beatsPerMinute: Double) -> String { "\(Int(beatsPerMinute.rounded())) bpm" }
 
+    /// `8 °C and partly cloudy`.
+    static func weather(_ weather: Weather) -> String {
+        let words = weather.condition.rawValue.replacing(/[A-Z]/) { " \($0.output.lowercased())" }
+        let degrees = "\(Int(weather.temperature.rounded())) °C"
+        return weather.condition == .unknown ? degrees : "\(degrees) and \(words)"
+    }
+
     /// A finished workout in one line.
     static func summary(_ workout: WorkoutRecord) -> String {
         let parts = [
             workout.distance.map(distance), duration(workout.activeDuration),
             workout.averageHeartRate.map { "average heart rate \(heartRate($0))" },
+            workout.ascent.flatMap { $0 >= 1 ? "\(Int($0.rounded())) m up" : nil }, workout.weather.map(weather),
             workout.incomplete == true ? "incomplete: other devices' items are still missing" : nil,
         ]
         return "\(workout.name): \(parts.compactMap(\.self).joined(separator: ", "))"
@@ -48,6 +56,7 @@ extension Written {
             ("pace", metrics.pace.map(pace)),
             ("heart rate", metrics.heartRate.map(heartRate)),
             ("average heart rate", metrics.averageHeartRate.map(heartRate)),
+            ("ascent", metrics.ascent.map { "\(Int($0.rounded())) m" }),
             ("energy", metrics.activeEnergy.map { "\(Int($0.rounded())) kcal" }),
             ("cadence", metrics.cadence.map { "\(Int($0.rounded())) /min" }),
             ("power", metrics.power.map { "\(Int($0.rounded())) W" }),

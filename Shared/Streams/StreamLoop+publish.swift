@@ -10,7 +10,9 @@ extension StreamLoop {
         let short = shards.filter { now.milliseconds + StreamTimes.reserve / 2 > ceilings[$0, default: 0] }
         if !short.isEmpty {
             var reserved: [Shard: Int64] = [:]
-            for shard in short { reserved[shard] = max(now.milliseconds, floors[shard, default: 0]) + StreamTimes.reserve }
+            for shard in short {
+                reserved[shard] = max(now.milliseconds, floors[shard, default: 0]) + StreamTimes.reserve
+            }
             let writes = reserved.compactMap { shard, ceiling in
                 write(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))
             }

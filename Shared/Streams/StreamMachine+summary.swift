@@ -94,7 +94,9 @@ extension StreamMachine {
         return Topic.session(key, Work.kind.summary).message(JSONCoding.encode(report))
     }
 
-    private static func chunks(_ key: SessionKey, _ rows: FinalRows, _ report: SummaryReport<Work.Totals>) -> [MQTTMessage] {
+    private static func chunks(_ key: SessionKey, _ rows: FinalRows, _ report: SummaryReport<Work.Totals>)
+        -> [MQTTMessage]
+    {
         (0..<report.chunks).map { number in
             Topic.session(key, Work.kind.chunk(number)).message(rows.payload(number: number, revision: report.revision))
         }

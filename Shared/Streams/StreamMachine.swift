@@ -67,7 +67,9 @@ struct StreamMachine<Work: StreamWork> {
             session.heardAt = now
             session.isSilent = false
             if session.live?.isExact == false { requestFold(key, now) }
-            if let splits = session.live?.splitsToAnnounce, splits.count > session.announcedSplits { withSplits.insert(key) }
+            if let splits = session.live?.splitsToAnnounce, splits.count > session.announcedSplits {
+                withSplits.insert(key)
+            }
             withNews.insert(key)
             if session.isOver { requestSummary(key, now) }
         }

@@ -65,15 +65,15 @@ struct StreamMetrics {
 
     private static func help(_ prefix: String) -> [String: String] {
         [
-        prefix + "items_total": "Items stored.",
-        prefix + "messages_total": "Messages handled.",
-        prefix + "rejected_total": "Payloads that were refused, wholly or in part, by reason.",
-        prefix + "commit_items": "Items of a commit.",
-        prefix + "commit_seconds": "How long a commit took.",
-        prefix + "ack_lag_seconds": "From taking a batch of messages to having sent its acknowledgements.",
-        prefix + "sessions": "Sessions in memory, by status.",
-        prefix + "waiting_bytes": "What waits for the state of its session, in bytes.",
-        prefix + "waiting_dropped": "Messages that waited in vain or found no room since the start.",
-    ]
+            prefix + "items_total": "Items stored.",
+            prefix + "messages_total": "Messages handled.",
+            prefix + "rejected_total": "Payloads that were refused, wholly or in part, by reason.",
+            prefix + "commit_items": "Items of a commit.",
+            prefix + "commit_seconds": "How long a commit took.",
+            prefix + "ack_lag_seconds": "From taking a batch of messages to having sent its acknowledgements.",
+            prefix + "sessions": "Sessions in memory, by status.",
+            prefix + "waiting_bytes": "What waits for the state of its session, in bytes.",
+            prefix + "waiting_dropped": "Messages that waited in vain or found no room since the start.",
+        ]
     }
 }

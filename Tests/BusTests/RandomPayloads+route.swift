@@ -29,7 +29,8 @@ extension SeededRandom {
         snapshot.descent = maybe(80)
         // Every character that an encoded polyline may have: the backslash is among them.
         let letters = (63...126).map { Character(UnicodeScalar($0)) }
-        snapshot.polyline = (0..<Int.random(in: 0...3, using: &self)).map { _ in String(letters.shuffled(using: &self)) }
+        snapshot.polyline = (0..<Int.random(in: 0...3, using: &self)).map { _ in String(letters.shuffled(using: &self))
+        }
         snapshot.count = .random(in: 0...1_000_000, using: &self)
         return snapshot
     }

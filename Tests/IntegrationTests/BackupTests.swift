@@ -86,10 +86,13 @@ struct BackupTests {
         let (expected, device) = try await whileRunning(first, on: broker) { observer in
             #expect(try await replay(calm, folder, port: broker.port, speedUp: 0).finish() == 0)
             let expected = try await Results(calm, device: "watch-1", items: Self.items, from: observer)
-            let device = try replay(live, folder, port: broker.port, speedUp: 100)
-            try await wait(for: 30, of: live, observer)
+            let device = try replay(live, folder, port: broker.port, speedUp: 60)
+            // The pause is over.
+            _ = try await observer.wait(for: Topic.session(live, .state).name) { payload in
+                (try? JSONCoding.decode(SessionState.self, from: payload))?.segments.count == 2
+            }
+            try await wait(for: 320, of: live, observer)
             try await first.run("backup", backup)
-            // Beyond the pause, which the backup holds nothing of.
             try await wait(for: 500, of: live, observer)
             return (expected, device)
         }

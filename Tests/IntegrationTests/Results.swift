@@ -4,11 +4,12 @@ import TestSupport
 import Testing
 import Workouts
 
-/// What a session came to: its final `workout` and `summary/metrics`.
+/// What a session came to: its final `workout` and `summary/metrics`, and its `summary/route` if there are locations.
 struct Results {
     let workout: WorkoutRecord
     let summary: MetricsReport
-    /// Both payloads without what may differ between runs, by rule 3 of the design.
+    let route: RouteReport?
+    /// The payloads without what may differ between runs, by rule 3 of the design.
     let comparable: [String]
 
     /// Waits until both are there with at least the given number of items of the device.
@@ -33,7 +34,18 @@ struct Results {
         }
         self.workout = try JSONCoding.decode(WorkoutRecord.self, from: workout)
         self.summary = try JSONCoding.decode(MetricsReport.self, from: summary)
-        comparable = try [workout, summary].map(Self.comparable)
+        let locations = self.workout.next.filter { $0.key.kind == .locations }
+        guard !locations.isEmpty else {
+            route = nil
+            comparable = try [workout, summary].map(Self.comparable)
+            return
+        }
+        let route = try await observer.wait(for: Topic.session(key, .summaryRoute).name) { payload in
+            guard let report = try? JSONCoding.decode(RouteReport.self, from: payload) else { return false }
+            return locations.allSatisfy { stream, count in report.next[stream, default: 0] >= count }
+        }
+        self.route = try JSONCoding.decode(RouteReport.self, from: route)
+        comparable = try [workout, summary, route].map(Self.comparable)
     }
 
     private static func comparable(_ payload: [UInt8]) throws -> String {

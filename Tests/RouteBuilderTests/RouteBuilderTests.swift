@@ -115,7 +115,9 @@ struct RouteBuilderTests {
                     let first = max(0, next - Int.random(in: 0...20, using: &random))
                     let end = min(600, first + Int.random(in: 1...100, using: &random))
                     let sent = try await builder?.deliver([script.batch("watch-1", first, fixes(first..<end))])
-                    if case .next(let number)? = try sent?.acks(script.key, "watch-1", .locations).last { next = number }
+                    if case .next(let number)? = try sent?.acks(script.key, "watch-1", .locations).last {
+                        next = number
+                    }
                 }
                 clock.advance(by: .milliseconds(200))
             }

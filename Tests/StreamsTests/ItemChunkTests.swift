@@ -20,7 +20,9 @@ struct ItemChunkTests {
     @Test func `every item comes back exactly as it was`() throws {
         var random = SeededRandom()
         for _ in 0..<200 {
-            let samples = (0..<Int.random(in: 0...ItemChunk<Sample>.capacity, using: &random)).map { _ in sample(&random) }
+            let samples = (0..<Int.random(in: 0...ItemChunk<Sample>.capacity, using: &random)).map { _ in
+                sample(&random)
+            }
             var chunk = ItemChunk<Sample>()
             for sample in samples { chunk.append(sample) }
             #expect(try ItemChunk<Sample>.items(chunk.bytes) == samples)

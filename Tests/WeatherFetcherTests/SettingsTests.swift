@@ -21,17 +21,19 @@ struct SettingsTests {
 
     @Test func `Open-Meteo is asked unless told otherwise, and a flag wins over a variable`() throws {
         #expect(try resolve([]).provider is OpenMeteo)
-        #expect(try resolve([], ["PROVIDER": ""]).provider is OpenMeteo)
-        #expect(try resolve([], ["PROVIDER": "none"]).provider == nil)
-        #expect(try resolve(["--provider", "open-meteo"], ["PROVIDER": "none"]).provider is OpenMeteo)
-        #expect(try resolve([], ["PROVIDER": "met-norway", "CONTACT": "ops@example.org"]).provider is METNorway)
+        #expect(try resolve([], ["WEATHER_PROVIDER": ""]).provider is OpenMeteo)
+        #expect(try resolve([], ["WEATHER_PROVIDER": "none"]).provider == nil)
+        #expect(try resolve(["--weather-provider", "open-meteo"], ["WEATHER_PROVIDER": "none"]).provider is OpenMeteo)
+        #expect(
+            try resolve([], ["WEATHER_PROVIDER": "met-norway", "WEATHER_CONTACT": "ops@example.org"]).provider
+                is METNorway)
         #expect(try resolve(["--weather-url", "http://[::1]:8080/meteo/"]).url == "http://[::1]:8080/meteo")
     }
 
     @Test func `WeatherKit takes its key from a file`() throws {
         let key = try WeatherKitKey()
         let arguments = [
-            "--provider", "weatherkit", "--weatherkit-key-file", key.path, "--weatherkit-key-id", "KEY1234567",
+            "--weather-provider", "weatherkit", "--weatherkit-key-file", key.path, "--weatherkit-key-id", "KEY1234567",
             "--weatherkit-team-id", "TEAM123456",
         ]
         let environment = ["WEATHERKIT_SERVICE_ID": "org.example.weather"]
@@ -52,7 +54,7 @@ struct SettingsTests {
         let path = try folder.write("-----BEGIN PRIVATE KEY-----\nno\n", to: "key")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         let arguments = [
-            "--provider", "weatherkit", "--weatherkit-key-id", "K", "--weatherkit-team-id", "T",
+            "--weather-provider", "weatherkit", "--weatherkit-key-id", "K", "--weatherkit-team-id", "T",
             "--weatherkit-service-id", "s", "--weatherkit-key-file",
         ]
         #expect(problem(arguments + [path])?.contains("holds no key of the curve P-256") == true)
@@ -60,10 +62,10 @@ struct SettingsTests {
     }
 
     @Test(arguments: [
-        (["--provider", "oracle"], "--provider (PROVIDER): 'oracle' is not accepted"),
-        (["--provider", "met-norway"], "--contact (CONTACT): is missing"),
-        (["--contact", "a b"], "--contact (CONTACT): 'a b' is not accepted"),
-        (["--contact", "a\r\nX: y"], "--contact (CONTACT): "),
+        (["--weather-provider", "oracle"], "--weather-provider (WEATHER_PROVIDER): 'oracle' is not accepted"),
+        (["--weather-provider", "met-norway"], "--weather-contact (WEATHER_CONTACT): is missing"),
+        (["--weather-contact", "a b"], "--weather-contact (WEATHER_CONTACT): 'a b' is not accepted"),
+        (["--weather-contact", "a\r\nX: y"], "--weather-contact (WEATHER_CONTACT): "),
         (["--weather-url", "ftp://example.org"], "--weather-url (WEATHER_URL): 'ftp://example.org' is not accepted"),
         (["--weather-url", "https://"], "--weather-url (WEATHER_URL): "),
         (["--weather-url", "https://example.org/?key=1"], "--weather-url (WEATHER_URL): "),

@@ -1,6 +1,6 @@
 /// Whom to ask for the weather.
 ///
-/// - `source` (`PROVIDER`): one of four providers; by default Open-Meteo. MET Norway wants a `CONTACT`, WeatherKit its four
+/// - `source` (`WEATHER_PROVIDER`): one of four providers; by default Open-Meteo. MET Norway wants a `WEATHER_CONTACT`, WeatherKit its four
 ///   `WEATHERKIT_…` settings.
 /// - `url` (`WEATHER_URL`): where the provider is, when it is not where everybody finds it; no budget is kept then.
 struct WeatherConfiguration: Sendable {

@@ -20,13 +20,13 @@ struct WeatherSetting {
 
 extension WeatherSetting {
     static let provider = WeatherSetting(
-        flag: "provider", explanation: "Whom to ask for the weather",
+        flag: "weather-provider", explanation: "Whom to ask for the weather",
         accepted: "open-meteo, weatherkit, met-norway or none", standard: "open-meteo")
     static let url = WeatherSetting(
         flag: "weather-url", explanation: "Where the provider is, such as an Open-Meteo server of your own",
         accepted: "http:// or https:// with a host, and a path if need be", standard: "the provider's own address")
     static let contact = WeatherSetting(
-        flag: "contact", explanation: "Whom a provider may turn to; MET Norway wants to know",
+        flag: "weather-contact", explanation: "Whom a provider may turn to; MET Norway wants to know",
         accepted: "a mail address or a page on the web")
     static let keyFile = WeatherSetting(
         flag: "weatherkit-key-file", explanation: "The private key of the account with WeatherKit",
