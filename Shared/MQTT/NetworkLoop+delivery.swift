@@ -51,11 +51,12 @@ extension NetworkLoop {
         stuck = event
     }
 
-    /// A message that can never be sent is a mistake of ours, each time.
+    /// A message that can never be sent is a mistake of ours. All are counted; the first of each kind is told.
     func reportUnsendable(_ message: MQTTMessage, _ error: MQTTError) {
         metrics.publishFailures.increment()
-        logger.error(
-            "Message left out",
+        let isNews = reportedFailures.insert(error).inserted
+        logger.log(
+            level: isNews ? .error : .debug, "Message left out",
             metadata: metadata([
                 .topic: message.topic, .size: "\(message.payload.count)", .error: "\(error)",
             ]))

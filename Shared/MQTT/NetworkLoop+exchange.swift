@@ -116,7 +116,7 @@ extension NetworkLoop {
 
     private func publish(_ message: MQTTMessage, on connection: Connection) throws(MQTTError) -> Int32 {
         guard message.payload.count <= configuration.payloadLimit else {
-            throw .invalid("a payload of \(message.payload.count) bytes is above the limit")
+            throw .invalid("a payload above the limit of \(configuration.payloadLimit) bytes")
         }
         return try connection.publish(message)
     }

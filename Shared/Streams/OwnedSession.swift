@@ -20,6 +20,8 @@ final class OwnedSession<Work: StreamWork> {
     var record: SessionRecord<Work.Totals>
     /// The streams by device, as far as they were read from the store.
     private(set) var streams: [NamedStream] = []
+    /// Those of the streams, in their order: looked through for each message.
+    private var devices: [Device] = []
     /// Whether something of it belongs to the next commit.
     var isTouched = false
     /// Whether these are all that are stored.
@@ -104,7 +106,7 @@ final class OwnedSession<Work: StreamWork> {
 
     // MARK: Streams
 
-    func index(of device: Device) -> Int? { streams.firstIndex { $0.device == device } }
+    func index(of device: Device) -> Int? { devices.firstIndex(of: device) }
 
     /// Takes a batch; `full` when there are more devices than a session may have.
     func receive(_ batch: ItemBatch<Work.Item>, from device: Device, now: Timestamp) -> StreamOutcome {
@@ -121,6 +123,7 @@ final class OwnedSession<Work: StreamWork> {
     /// Adds a device's stream and returns its place.
     private func add(_ stream: ItemStream<Work.Item>, from device: Device) -> Int? {
         guard streams.count < SessionAction.streamLimit else { return nil }
+        devices.append(device)
         streams.append(
             NamedStream(
                 device: device, ackTopic: Topic.session(state.key, Work.kind.ack(device)).name,

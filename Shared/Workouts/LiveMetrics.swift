@@ -86,7 +86,7 @@ package struct LiveMetrics: Sendable {
     /// Takes what the route says.
     package mutating func hear(_ progress: RouteProgress, segments: [Segment]) {
         route = progress
-        let whole = Int((progress.distance ?? 0) / splitLength)
+        let whole = Int(min(max(0, (progress.distance ?? 0) / splitLength), 1e9))
         if whole != routeSplits.count { routeSplits = (whole, progress.newest) }
         if let newest = progress.newest, segments.segment(containing: newest) != nil { refreshDisplay(segments) }
     }

@@ -6,7 +6,7 @@ import Workouts
 /// What an input is fed to. The order is that of the seeds: new ones go to the end.
 enum Target: CaseIterable {
     case batch, commands, state, report, record, snapshot, ack, current, reply, announcement, topic, fit, url, names
-    case request, profile, progress
+    case request, profile, progress, locations, route, routeReport, weather
 
     /// The clock of the services that read.
     static let now = Timestamp(seconds: 1_800_000_000)
@@ -36,6 +36,10 @@ enum Target: CaseIterable {
         case .request: Self.roundTrip(UserRequest.self, bytes)
         case .profile: Self.roundTrip(UserProfile.self, bytes)
         case .progress: Self.readProgress(bytes)
+        case .locations: Self.readLocations(bytes)
+        case .route: Self.readRoute(bytes)
+        case .routeReport: Self.roundTrip(RouteReport.self, bytes)
+        case .weather: Self.roundTrip(Weather.self, bytes)
         }
     }
 
@@ -94,6 +98,38 @@ enum Target: CaseIterable {
             let snapshot = live.snapshot(state, revision: 1, count: items.count, isSilent: false)
             check(try? MetricsSnapshot(snapshot.payload), snapshot)
         }
+    }
+
+    /// A batch of locations, and all that route-builder makes of it.
+    private static func readLocations(_ bytes: [UInt8]) {
+        let times = AcceptedTimes(now: now)
+        guard let batch = try? LocationBatch(bytes[...], accepting: times), let watch = Device("watch") else { return }
+        var again = try? LocationBatch(batch.payload[...], accepting: times)
+        again?.flaws = batch.flaws
+        check(again, batch)
+        let known = batch.items.compactMap(\.time).sorted()
+        guard let first = known.first, let last = known.last else { return }
+        let segments = [Segment(start: first, end: known[known.count / 2]), Segment(start: last, end: last)]
+        let counted = CountedLocations(
+            streams: [watch: batch.items], segments: segments, activity: .running, environment: .outdoor)
+        roundTrip(RouteSummary.self, JSONCoding.encode(counted.summary(laps: [first], units: .imperial)))
+        let rows = FinalRows(Track(counted))
+        for number in 0..<rows.chunkCount { _ = rows.payload(number: number, revision: 1) }
+        var live = LiveRoute(activity: .running, environment: .outdoor)
+        live.add(batch.items, from: watch, segments: segments, now: now)
+        let state = session(at: first).state(revision: 1)
+        let payload = live.snapshot(state, revision: 1, count: 1, isSilent: false).payload
+        check(payload.count <= 4_096, true)
+        readRoute(payload)
+    }
+
+    private static func readRoute(_ bytes: [UInt8]) {
+        guard let progress = try? JSONCoding.decode(RouteProgress.self, from: bytes) else { return }
+        let state = session(at: now).state(revision: 1)
+        var live = LiveMetrics()
+        live.hear(progress, segments: state.segments)
+        let snapshot = live.snapshot(state, revision: 1, count: 0, isSilent: false)
+        check(try? MetricsSnapshot(snapshot.payload), snapshot)
     }
 
     private static func readProgress(_ bytes: [UInt8]) {

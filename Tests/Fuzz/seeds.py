@@ -9,7 +9,7 @@ import sys
 ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff"
 TARGETS = (
     "batch commands state report record snapshot ack current reply announcement topic fit url names request profile "
-    "progress").split()
+    "progress locations route routeReport weather").split()
 
 
 def command(kind, at=None, **fields):
@@ -90,10 +90,26 @@ SEEDS = [
     ("reply", json.dumps({"id": ID, "ok": False, "now": 1.7e9, "error": {"code": "a", "message": "b"}})),
     ("announcement", json.dumps({"type": "split", "at": 1.7e9, "number": 2, "text": "Kilometre 2"})),
     ("request", json.dumps({"id": ID, "client": "a", "type": "setProfile", "profile": PROFILE})),
-    ("request", json.dumps({"id": ID, "client": "a", "type": "workouts", "before": 1.7e9, "limit": 20})),
+    ("request", json.dumps({"id": ID, "client": "a", "type": "workouts", "limit": 20,
+                            "before": {"at": 1.7e9, "session": ID}})),
     ("request", json.dumps({"id": ID, "client": "a", "type": "deleteWorkout", "session": ID})),
     ("profile", json.dumps({"revision": 7, **PROFILE})),
     ("progress", json.dumps(SNAPSHOT)),
+    ("locations", json.dumps({"s": 0, "x": [
+        {"c": 1.7e9 + i, "la": 47 + i * 3e-5, "lo": 179.9999 + i * 1e-6, "al": 400 + i, "ac": 5, "va": 4, "v": 3, "co": 10}
+        for i in range(12)]})),
+    ("locations", '{"s":3,"x":[{"c":1.7e9,"la":90,"lo":-180},{"c":1700000001,"la":-90,"lo":180,"ac":-1e300},{"c":1.7e9}]}'),
+    ("route", json.dumps({
+        "u": "demo", "s": 12, "c": 1700000001.5, "d": 2500.5, "la": 47.1, "lo": 8.2, "al": 400, "v": 3, "el": 12, "dl": 3,
+        "pl": ["_p~iF~ps|U_ulLnnqC"], "n": 2})),
+    ("route", '{"u":"demo","s":1,"c":1e300,"d":1e300,"v":-1e300,"n":0,"pl":[]}'),
+    ("routeReport", json.dumps({
+        "revision": 5, "state": 4, "next": {"locations/watch-3f9a": 1440}, "chunks": 3, "distance": 1200.5, "ascent": 12,
+        "descent": 3, "bounds": {"south": 1, "west": 2, "north": 3, "east": 4}, "polyline": ["_p~iF~ps|U"],
+        "splits": TOTALS["splits"], "laps": TOTALS["laps"]})),
+    ("weather", json.dumps({
+        "revision": 5, "observedAt": 1.7e9, "fetchedAt": 1.7e9, "temperature": -3.5, "humidity": 0.5, "windSpeed": 3,
+        "condition": "sleet", "provider": "open-meteo", "attribution": {"text": "a", "url": "b"}, "isStale": True})),
     ("fit", fit()),
     ("url", "mqtts://user:p%40ss@[::1]:8883/"),
     ("names", ID), ("names", "samples/watch-3f9a"), ("names", "a_b-c"),

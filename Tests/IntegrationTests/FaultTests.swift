@@ -47,7 +47,9 @@ struct FaultTests {
             let device = try installation.replay(
                 try recordingFile(installation.folder), key, port: link.port, speedUp: 200)
             for _ in 0..<5 {
-                for victim in ["session-engine", "metrics-aggregator", "route-builder", "mosquitto"].shuffled(using: &random) {
+                for victim in ["session-engine", "metrics-aggregator", "route-builder", "mosquitto"].shuffled(
+                    using: &random)
+                {
                     let moment = link.packets + Int.random(in: 1...15, using: &random)
                     // Without traffic there is nothing to wait for, and the next one dies at once.
                     _ = await eventually(within: .seconds(5)) { link.packets >= moment }

@@ -59,7 +59,9 @@ struct SeveralDevicesTests {
             _ = await eventually(within: .seconds(10)) { observer.count(late) >= 10 }
             phone.end(SIGKILL)
             for _ in 0..<5 {
-                for victim in ["session-engine", "metrics-aggregator", "route-builder", "mosquitto"].shuffled(using: &random) {
+                for victim in ["session-engine", "metrics-aggregator", "route-builder", "mosquitto"].shuffled(
+                    using: &random)
+                {
                     let moment = link.packets + Int.random(in: 1...12, using: &random)
                     _ = await eventually(within: .seconds(5)) { link.packets >= moment }
                     if let service = Installation.Service(rawValue: victim) {
