@@ -14,6 +14,7 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let asyncAlgorithms = Target.Dependency.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let orderedCollections = Target.Dependency.product(name: "OrderedCollections", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
@@ -83,7 +84,9 @@ let package = Package(
                 "Bus", "MQTT", "Storage", "Workouts", argumentParser, asyncAlgorithms, coreMetrics, hummingbird,
                 lifecycle, unixSignals, logging, metrics,
             ]),
-        shared("Streams", ["Bus", "MQTT", "ServiceKit", "Storage", "Workouts", lifecycle, logging, metrics]),
+        shared(
+            "Streams",
+            ["Bus", "MQTT", "ServiceKit", "Storage", "Workouts", lifecycle, logging, metrics, orderedCollections]),
         shared("FIT"),
         shared(
             "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],

@@ -39,7 +39,7 @@ extension LiveMetrics: LiveFold {
         try JSONCoding.decode(RouteProgress.self, from: payload)
     }
 
-    package mutating func hear(_ heard: RouteProgress, of state: SessionState) {
+    package mutating func hear(_ heard: RouteProgress, of state: SessionState) -> Bool {
         hear(heard, segments: state.segments)
     }
 

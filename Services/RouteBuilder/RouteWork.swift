@@ -42,7 +42,7 @@ extension LiveRoute: LiveFold {
         throw .malformed("nothing is expected here")
     }
 
-    package mutating func hear(_ heard: Never, of state: SessionState) {}
+    package mutating func hear(_ heard: Never, of state: SessionState) -> Bool {}
 
     package func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8] {
         snapshot(state, revision: revision, count: count, isSilent: isSilent).payload

@@ -1,10 +1,10 @@
 package import Workouts
 
-/// How far a session's items have come, read from a `metrics` payload without reading the rest of it.
+/// How far a session's items have come, read from a payload of `metrics` or `route` without reading the rest of it.
 package struct MetricsProgress: Equatable, Sendable {
     /// Items stored.
     package var count: Int
-    /// The time of the newest item that counted.
+    /// The time of the newest item.
     package var newest: Timestamp?
 
     /// Microseconds that a time may have, so that none is too far from another to be counted.

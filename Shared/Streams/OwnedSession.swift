@@ -38,7 +38,7 @@ final class OwnedSession<Work: StreamWork> {
     /// The revision of what was published live last.
     var liveRevision: Int64 = 0
     var publishedAt: Timestamp?
-    /// When an item was last stored, or when the session came into memory.
+    /// When an item was last stored or heard of, or when the session came into memory.
     var heardAt: Timestamp
     /// Whether the live values were published as unknown since.
     var isSilent = false
@@ -46,6 +46,8 @@ final class OwnedSession<Work: StreamWork> {
     var summaryDue: Timestamp?
     /// When it was last made.
     var summarizedAt: Timestamp?
+    /// When the chunks were last published again because somebody asked.
+    var repeatedAt: Timestamp?
     /// The next revision of the summary is at least this one.
     var summaryFloor: Int64 = 0
     /// The revisions of the summary that were published since the connection began.

@@ -1,5 +1,6 @@
 import Bus
 import Logging
+import MQTT
 import ServiceKit
 import Storage
 import Workouts
@@ -50,12 +51,29 @@ extension StreamLoop {
                 if spokenOf.contains(record.state.key) { announce(record.state.key, now) }
             } catch {
                 // Its state comes again from the session engine; its items are not in it.
+                if let key = StreamStore.session(record.key) { corrupt.insert(key) }
                 context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])
             }
         }
         let absent = missing.filter { machine.sessions[$0] == nil }
         if unknown.count + absent.count > StreamTimes.unknownLimit { unknown = [] }
         unknown.formUnion(absent.prefix(StreamTimes.unknownLimit))
+    }
+
+    /// Begins sessions whose record could not be read with a new one and all items that are on disk, when their state comes.
+    mutating func replaceCorruptRecords(_ received: [(MQTTMessage, Topic?)], _ now: Timestamp) async throws {
+        guard !corrupt.isEmpty else { return }
+        for case (let message, .session(let key, .state)?) in received where corrupt.contains(key) {
+            // One that cannot be read either is refused like any other.
+            guard let state = try? SessionState(message.payload), state.key == key else { continue }
+            corrupt.remove(key)
+            unknown.remove(key)
+            var record = SessionRecord<Work.Totals>(state: state)
+            record.needsSummary = true
+            machine.load(record, now: now)
+            machine.save(key)
+            try await readStreams(key, now)
+        }
     }
 
     /// Reads as little as going on with a stream needs: its first chunk and its last, whose number is searched for.

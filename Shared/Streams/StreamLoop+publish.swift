@@ -1,4 +1,5 @@
 import Bus
+import OrderedCollections
 import Storage
 import Workouts
 
@@ -40,37 +41,36 @@ extension StreamLoop {
     mutating func publishSummaries(_ now: Timestamp) async throws {
         for key in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
             let items = try await readStreams(key, now)
-            if let summary = machine.summarize(key, items, now: now) { await publish(summary, of: key, now) }
+            guard let summary = machine.summarize(key, items, now: now) else { continue }
+            if await !publish(summary, now) { machine.requestSummary(key, now) }
         }
         // A summary that is due comes first: the chunks are its own.
-        let requested = requestedChunks.subtracting(machine.awaitingSummary)
-        for key in requested.sorted().prefix(StreamTimes.summariesAtOnce) {
-            requestedChunks.remove(key)
-            try await load([.session(key, .request)], now)
-            guard machine.sessions[key]?.record.report != nil else { continue }
+        for key in requestedChunks.filter({ machine.mayRepeatChunks($0, now: now) }).prefix(StreamTimes.summariesAtOnce)
+        {
             let items = try await readStreams(key, now)
-            if let summary = machine.repeatChunks(key, items, now: now) { await publish(summary, of: key, now) }
+            let summary = machine.repeatChunks(key, items, now: now)
+            if let summary, await !publish(summary, now) { continue }
+            requestedChunks.remove(key)
         }
         for summary in machine.expireChunks(now: now) {
-            if await commit([write(summary.record.state.key, summary.record)].compactMap(\.self)) {
-                messages += summary.messages
-            }
+            guard await commit([write(summary.record.state.key, summary.record)].compactMap(\.self)) else { continue }
+            machine.adopt(summary)
+            messages += summary.messages
         }
     }
 
-    /// The record first, then its messages; when the disk refuses it is made again later.
-    private mutating func publish(_ summary: StreamMachine<Work>.Summary, of key: SessionKey, _ now: Timestamp) async {
+    /// The record first, then its messages. Says whether the disk took it.
+    private mutating func publish(_ summary: StreamMachine<Work>.Summary, _ now: Timestamp) async -> Bool {
+        let key = summary.record.state.key
         retention.published(key, now)
-        let shard = key.session.shard
         let writes = [
             write(key, summary.record),
-            write(shard, StreamStore.retained, "\(key)", retention.value(key)),
+            write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key)),
         ]
-        if await commit(writes.compactMap(\.self)) {
-            retention.stored([key])
-            messages += summary.messages
-        } else {
-            machine.requestSummary(key, now)
-        }
+        guard await commit(writes.compactMap(\.self)) else { return false }
+        machine.adopt(summary)
+        retention.stored([key])
+        messages += summary.messages
+        return true
     }
 }

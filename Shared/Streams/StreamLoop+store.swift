@@ -1,5 +1,6 @@
 import Bus
 import Logging
+import OrderedCollections
 import ServiceKit
 import Storage
 import Workouts

@@ -1,6 +1,7 @@
 import Bus
 import Logging
 import MQTT
+import OrderedCollections
 package import ServiceKit
 package import Storage
 import Workouts
@@ -19,9 +20,11 @@ package struct StreamLoop<Work: StreamWork> {
     /// What goes out after the next commit.
     var messages: [MQTTMessage] = []
     /// Sessions whose chunks somebody asked for.
-    var requestedChunks: Set<SessionKey> = []
+    var requestedChunks: OrderedSet<SessionKey> = []
     /// Sessions that nothing is stored of, so that the store need not be asked again.
     var unknown: Set<SessionKey> = []
+    /// Sessions whose record could not be read.
+    var corrupt: Set<SessionKey> = []
     var retention = Retention()
     /// The revisions that the `metrics` of each shard do not exceed.
     var ceilings: [Shard: Int64] = [:]
@@ -68,11 +71,17 @@ package struct StreamLoop<Work: StreamWork> {
 
     /// Publishes again what stands retained of a session, for the broker may have forgotten it, or never have had it whole.
     mutating func announce(_ key: SessionKey, _ now: Timestamp) {
-        guard machine.sessions[key]?.state.status != .deleted else { return }
+        guard let session = machine.sessions[key] else { return }
+        guard session.state.status != .deleted else {
+            // Something may have brought back what was cleared.
+            messages += StreamMachine<Work>.cleared(key)
+            messages += StreamMachine<Work>.cleared(key, from: 0, to: session.record.mostChunks)
+            return
+        }
         machine.sessions[key]?.publishedSummaries = PublishedRevisions()
         machine.withNews.insert(key)
         if machine.sessions[key]?.record.chunksUntil.map({ $0 > now }) ?? false {
-            requestedChunks.insert(key)
+            requestedChunks.append(key)
         } else if retention.stands(key), let summary = machine.knownSummary(key) {
             messages.append(summary)
         }
@@ -83,6 +92,7 @@ package struct StreamLoop<Work: StreamWork> {
     private mutating func receive(_ received: [MQTTMessage], _ now: Timestamp) async throws {
         let parsed = received.map { ($0, topic($0.topic)) }
         try await load(parsed.compactMap { message, topic in message.payload.isEmpty ? nil : topic }, now)
+        try await replaceCorruptRecords(parsed, now)
         for (message, topic) in parsed {
             guard case .session(let key, let kind)? = topic, epochs[key.session.shard] != nil else {
                 if topic == nil { reject(message, "bad_topic", now) }
@@ -121,11 +131,13 @@ package struct StreamLoop<Work: StreamWork> {
             guard machine.sessions[key] != nil else { break }
             if !retention.stands(key) {
                 // It was cleared, and something has brought it back.
-                messages.append(Topic.session(key, Work.kind.summary).message([]))
+                messages += StreamMachine<Work>.cleared(key)
             } else if machine.seeSummary(seen.revision, of: key, now: now), let summary = machine.knownSummary(key) {
                 messages.append(summary)
             }
-        case .request: requestedChunks.insert(key)
+        case .request:
+            // What has no summary yet publishes its chunks with it.
+            if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
         case _ where kind == Work.companion?.topic && !message.payload.isEmpty:
             machine.hear(try Work.Live.read(message.payload), of: key, now: now)
         default: break

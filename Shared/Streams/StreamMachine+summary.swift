@@ -3,7 +3,7 @@ import MQTT
 import Workouts
 
 extension StreamMachine {
-    /// A summary and what goes out with it.
+    /// A record as it is to be and what goes out once it is on disk: until then nothing of it holds.
     struct Summary {
         var record: SessionRecord<Work.Totals>
         /// Chunks first, then the summary, then the empty payloads that clear chunks beyond.
@@ -24,23 +24,35 @@ extension StreamMachine {
         session.summaryDue = nil
         session.summarizedAt = now
         let result = Work.finish(streams, of: session.state)
-        let old = session.record.report
+        var record = session.record
+        let old = record.report
         var report = SummaryReport(
             revision: old?.revision ?? 0, state: session.state.revision, next: session.next,
             chunks: result.rows.chunkCount, totals: result.totals)
         var chunks: [MQTTMessage] = []
         if !report.hasSameContent(as: old) || report.revision < session.summaryFloor {
             report.revision = max(report.revision + 1, now.milliseconds, session.summaryFloor)
-            session.record.chunksUntil = now + StreamTimes.chunks
-            session.record.mostChunks = max(session.record.mostChunks, report.chunks)
+            record.chunksUntil = now + StreamTimes.chunks
+            record.mostChunks = max(record.mostChunks, report.chunks)
             chunks = Self.chunks(key, result.rows, report)
         }
-        session.record.report = report
-        session.record.needsSummary = false
+        record.report = report
+        record.needsSummary = false
         return Summary(
-            record: session.record,
+            record: record,
             messages: chunks + [summaryMessage(key, report)]
-                + Self.cleared(key, from: report.chunks, to: session.record.mostChunks))
+                + Self.cleared(key, from: report.chunks, to: record.mostChunks))
+    }
+
+    /// The record is on disk and holds from now on.
+    mutating func adopt(_ summary: Summary) {
+        sessions[summary.record.state.key]?.record = summary.record
+    }
+
+    /// Whether chunks that somebody asked for may go out now: not before a summary that is due, and not too often.
+    func mayRepeatChunks(_ key: SessionKey, now: Timestamp) -> Bool {
+        guard !awaitingSummary.contains(key) else { return false }
+        return sessions[key]?.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition || now < $0 } ?? true
     }
 
     /// The final chunks of a session again: for somebody who asked, or because it may not have gone out whole.
@@ -48,7 +60,7 @@ extension StreamMachine {
         guard var record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
         record.chunksUntil = now + StreamTimes.chunks
         record.mostChunks = max(record.mostChunks, report.chunks)
-        sessions[key]?.record = record
+        sessions[key]?.repeatedAt = now
         let rows = Work.finish(streams, of: record.state).rows
         return Summary(
             record: record,
@@ -70,7 +82,6 @@ extension StreamMachine {
             let most = record.mostChunks
             record.chunksUntil = nil
             record.mostChunks = 0
-            sessions[key]?.record = record
             return Summary(record: record, messages: Self.cleared(key, from: 0, to: most))
         }
     }

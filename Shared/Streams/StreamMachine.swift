@@ -105,6 +105,11 @@ struct StreamMachine<Work: StreamWork> {
         if record.needsSummary { requestSummary(key, now) }
     }
 
+    /// The session's record goes into the next commit.
+    mutating func save(_ key: SessionKey) {
+        unsaved.insert(key)
+    }
+
     /// Takes a session's state; an older one changes nothing.
     mutating func receive(_ state: SessionState, now: Timestamp) {
         let key = state.key
@@ -148,11 +153,14 @@ struct StreamMachine<Work: StreamWork> {
             session.unheard = heard
             return
         }
-        session.live?.hear(heard, of: session.state)
-        session.heardAt = now
-        session.isSilent = false
+        let newest = session.live?.newest
+        guard session.live?.hear(heard, of: session.state) == true else { return }
         withSplits.insert(key)
         withNews.insert(key)
+        // What tells of nothing newer keeps no value alive.
+        guard session.live?.newest != newest else { return }
+        session.heardAt = now
+        session.isSilent = false
     }
 
     /// The kilometres or miles that have just been done.
@@ -225,7 +233,7 @@ struct StreamMachine<Work: StreamWork> {
         session.hasAllStreams = true
         let isFirst = session.live == nil
         session.live = Work.Live(streams: items, state: session.state, now: now, shown: session.live)
-        if let heard = session.unheard.take() { session.live?.hear(heard, of: session.state) }
+        if let heard = session.unheard.take() { _ = session.live?.hear(heard, of: session.state) }
         // What was done before this process began was announced by an earlier one.
         if isFirst { session.announcedSplits = session.live?.splitsToAnnounce.count ?? 0 }
         session.foldedAt = now
@@ -250,11 +258,10 @@ struct StreamMachine<Work: StreamWork> {
         toPurge.insert(key)
     }
 
-    /// Nothing is stored any more but that it was deleted. Returns what clears its retained topics.
+    /// Nothing is stored any more but that it was deleted, and how many chunks there may have been. Returns what clears its retained topics.
     mutating func purged(_ key: SessionKey) -> [MQTTMessage] {
         toPurge.remove(key)
         let most = sessions[key]?.record.mostChunks ?? 0
-        sessions[key]?.record.mostChunks = 0
         return Self.cleared(key) + Self.cleared(key, from: 0, to: most)
     }
 }

@@ -12,6 +12,8 @@ enum StreamTimes {
     static let manyItems = 10_000
     /// How long the final chunks stay retained.
     static let chunks = 3_600.0
+    /// The chunks of a session are published again at most this often, however often somebody asks.
+    static let repetition = 5.0
     /// Gaps of one stream are answered at most this often.
     static let gap = 0.1
     /// A session that is over leaves memory after this long without anything new.

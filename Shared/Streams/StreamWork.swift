@@ -29,6 +29,8 @@ package protocol LiveFold: Sendable {
 
     /// Whether the fold is that of a summary of the same items; otherwise it is made anew from all of them.
     var isExact: Bool { get }
+    /// The time of the newest item that it knows of.
+    var newest: Timestamp? { get }
     /// How many kilometres or miles are done, and when the last of them was, as far as this service says so.
     var splitsToAnnounce: (count: Int, at: Timestamp?) { get }
 
@@ -51,8 +53,8 @@ package protocol LiveFold: Sendable {
     /// Reads a payload of the companion topic.
     static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Heard
 
-    /// Takes what the companion topic says.
-    mutating func hear(_ heard: Heard, of state: SessionState)
+    /// Takes what the companion topic says. Returns whether that changes what is published.
+    mutating func hear(_ heard: Heard, of state: SessionState) -> Bool
 
     /// What is published, as of the newest item.
     ///

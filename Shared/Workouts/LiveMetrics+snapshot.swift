@@ -83,10 +83,17 @@ extension LiveMetrics {
     /// Metres as devices measured them, else along the route.
     private var distance: Double? { total(.distance) ?? route?.distance }
 
+    private var speedAlongRoute: Double? {
+        guard let newest, let at = route?.newest, newest.microseconds - at.microseconds <= Self.freshness else {
+            return nil
+        }
+        return route?.speed
+    }
+
     /// As measured, else distance by active time.
     private func speed(_ segments: [Segment]) -> Double? {
         if let measured = latest(.speed) { return measured }
-        if total(.distance) == nil, let along = route?.speed { return along }
+        if total(.distance) == nil, let along = speedAlongRoute { return along }
         let seconds = newest.map { segments.activeDuration(at: $0) } ?? 0
         guard let distance, seconds > 0 else { return nil }
         return distance / seconds

@@ -115,4 +115,19 @@ struct DeletionTests {
         let cleared = try await again.deliver([echo])
         #expect(cleared.payloads(.session(script.key, .summaryMetrics)) == [[]])
     }
+
+    @Test mutating func `what was cleared of a deleted session is cleared again on each connection`() async throws {
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        try await finish(&aggregator!)
+        try await aggregator?.deliver([script.change(.deleted, script.state.segments)])
+        try await aggregator?.tick()
+        let retained: [SessionTopic] = [.metrics, .summaryMetrics, .series(0), .series(1)]
+        let again = try await aggregator?.connect() ?? []
+        for topic in retained { #expect(again.payloads(.session(script.key, topic)) == [[]], "\(topic)") }
+        // A later process hears of it by its state, which the broker brings.
+        aggregator = nil
+        aggregator = try await Aggregator(folder, clock: clock)
+        let restarted = try await aggregator?.deliver([script.stateMessage]) ?? []
+        for topic in retained { #expect(restarted.payloads(.session(script.key, topic)) == [[]], "\(topic)") }
+    }
 }

@@ -90,6 +90,38 @@ struct RouteBuilderTests {
         #expect(summary.next == ["locations/watch-1": 600])
     }
 
+    @Test mutating func `the track comes again on request, and goes with the session`() async throws {
+        var builder = try await Builder(folder, clock: clock)
+        try await builder.deliver([script.stateMessage, script.batch("watch-1", 0, fixes(0..<600))])
+        try await builder.deliver([script.change(.completed, segments)])
+        let first = try await builder.tick().payloads(.session(script.key, .track(0)))
+        #expect(first.count == 1)
+        try await builder.deliver([Topic.session(script.key, .request).message(Array("{}".utf8))])
+        #expect(try await builder.tick().payloads(.session(script.key, .track(0))) == first)
+        try await builder.deliver([script.change(.deleted, [])])
+        let sent = try await builder.tick()
+        for topic in [SessionTopic.route, .summaryRoute, .track(0)] {
+            #expect(sent.payloads(.session(script.key, topic)) == [[]], "\(topic)")
+        }
+        let late = try await builder.deliver([script.batch("watch-1", 600, fixes(600..<610))])
+        #expect(try late.acks(script.key, "watch-1", .locations) == [.next(610)])
+    }
+
+    @Test mutating func `fixes of a session that is not known wait, and a second device fills the first one's gap`()
+        async throws
+    {
+        var builder = try await Builder(folder, clock: clock)
+        let early = try await builder.deliver([script.batch("watch-1", 0, fixes(0..<200))])
+        #expect(early.isEmpty)
+        let sent = try await builder.deliver([script.stateMessage])
+        #expect(try sent.acks(script.key, "watch-1", .locations) == [.next(200)])
+        try await builder.deliver([script.batch("phone-1", 0, fixes(100..<600))])
+        try await builder.deliver([script.change(.completed, segments)])
+        let summary = try summary(try await builder.tick())
+        #expect(summary.next == ["locations/watch-1": 200, "locations/phone-1": 500])
+        #expect(abs(try #require(summary.distance) - 3 * 498) < 30)
+    }
+
     @Test func `any cut, repetition and crash ends in the same bytes`() async throws {
         var random = SeededRandom()
         var expected: [String]?

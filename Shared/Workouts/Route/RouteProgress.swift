@@ -1,5 +1,6 @@
 /// How far the route of a session has come, as the live metrics take it from `route`. Absent means unknown.
 package struct RouteProgress: Equatable, Sendable {
+    package var revision: Int64
     /// The time of the newest location.
     package var newest: Timestamp?
     /// Metres.
@@ -12,5 +13,7 @@ package struct RouteProgress: Equatable, Sendable {
     /// Metres per second.
     package var speed: Double?
 
-    package init() {}
+    package init(revision: Int64) {
+        self.revision = revision
+    }
 }

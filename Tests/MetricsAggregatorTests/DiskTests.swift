@@ -1,0 +1,88 @@
+import Bus
+import Foundation
+import MQTT
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import MetricsAggregator
+@testable import Streams
+
+/// A disk that refuses, and one that gives back something else.
+struct DiskTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_700))
+    private var script = Script()
+    private var end: Segment { Segment(start: script.state.segments[0].start, end: Timestamp(seconds: 1_700_000_599)) }
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func items(_ range: Range<Int>) -> [Sample] {
+        range.map { number in
+            var sample = Sample(time: Timestamp(seconds: 1_700_000_000 + Double(number)))
+            sample[.distance] = 3
+            return sample
+        }
+    }
+
+    @Test mutating func `a summary that the disk refused comes with its chunks when there is room`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        try await aggregator.deliver([script.change(.completed, [end])])
+        aggregator.store.refuse(true)
+        #expect(try await aggregator.tick().payloads(.session(script.key, .summaryMetrics)).isEmpty)
+        aggregator.store.refuse(false)
+        clock.advance(by: .seconds(2))
+        let sent = try await aggregator.tick()
+        for topic in [SessionTopic.summaryMetrics, .series(0), .series(1)] {
+            #expect(sent.payloads(.session(script.key, topic)).count == 1, "\(topic)")
+        }
+    }
+
+    @Test mutating func `requests and clearings that the disk refused are made up for`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        try await aggregator.deliver([script.change(.completed, [end])])
+        try await aggregator.tick()
+        let series = Topic.session(script.key, .series(0))
+        try await aggregator.deliver([Topic.session(script.key, .request).message(Array("{}".utf8))])
+        aggregator.store.refuse(true)
+        #expect(try await aggregator.tick().payloads(series).isEmpty)
+        aggregator.store.refuse(false)
+        clock.advance(by: .seconds(5))
+        #expect(try await aggregator.tick().payloads(series).map(\.isEmpty) == [false])
+        // An hour later they are cleared.
+        aggregator.store.refuse(true)
+        clock.advance(by: .seconds(3_601))
+        #expect(try await aggregator.tick().payloads(series).isEmpty)
+        aggregator.store.refuse(false)
+        clock.advance(by: .seconds(2))
+        #expect(try await aggregator.tick().payloads(series) == [[]])
+    }
+
+    @Test mutating func `requests for sessions that nothing is known of are forgotten`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let requests = (0..<1_000).map { _ in Topic.session(Script().key, .request).message([]) }
+        try await aggregator.deliver(requests)
+        #expect(aggregator.loop.requestedChunks.isEmpty)
+    }
+
+    @Test mutating func `a session whose record cannot be read goes on with the items that are on disk`() async throws {
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<300))])
+        let write = aggregator?.loop.write(
+            script.key.session.shard, StreamStore.sessions, "\(script.key)", Array("nonsense".utf8))
+        _ = try await aggregator?.store.commit([try #require(write)])
+        aggregator = nil
+        aggregator = try await Aggregator(folder, clock: clock)
+        let sent = try await aggregator?.deliver([
+            script.batch("watch-1", 300, items(300..<310)), script.stateMessage,
+            script.batch("watch-1", 300, items(300..<310)),
+        ])
+        #expect(try sent?.acks(script.key, "watch-1") == [.next(310)])
+        #expect(aggregator?.loop.machine.sessions[script.key]?.live?.total(.distance) == 930)
+    }
+}
