@@ -90,7 +90,7 @@ let package = Package(
         shared("FIT"),
         shared(
             "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],
-            exclude: ["fit_summary.py"]),
+            exclude: ["fit_summary.py", "weather_server.py"]),
 
         service("SessionEngine", ["Storage", asyncAlgorithms]),
         service("MetricsAggregator", ["Streams"]),
@@ -116,7 +116,7 @@ let package = Package(
                 "WeatherFetcher", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, asyncHTTPClient,
                 jwtKit, lifecycle, logging,
             ],
-            exclude: ["weather_server.py", "weatherkit_key.py"]),
+            exclude: ["weatherkit_key.py"]),
         tests(
             "Device", ["Device", "Bus", "FIT", "MQTT", "ServiceKit", "Workouts", argumentParser, logging],
             exclude: ["track_summary.py"]),

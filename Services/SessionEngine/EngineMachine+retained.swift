@@ -25,6 +25,11 @@ extension EngineMachine {
         return sessions + current + profiles
     }
 
+    /// Nothing can be heard of anybody: until the next connection nothing is given up for having been silent.
+    mutating func disconnected() {
+        connectedAt = nil
+    }
+
     private func isLive(_ key: SessionKey) -> Bool {
         guard let session = entries[key]?.record.session else { return false }
         return session.isUnfinished || session.statusName == .saving

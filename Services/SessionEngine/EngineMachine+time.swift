@@ -2,11 +2,11 @@ import Bus
 import Workouts
 
 extension EngineMachine {
-    /// Items of a session came, or so its `metrics` or `route` say.
+    /// Items of a session came, or so its `metrics` or `route` say; of a deleted one nothing is heard any more.
     mutating func hear(
         _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Timestamp
     ) -> [EngineAction] {
-        guard var entry = entries[key] else { return [] }
+        guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         let before = entry.record
         switch kind {
         case .samples where progress.count > before.itemCount: entry.record.itemCount = progress.count

@@ -53,18 +53,13 @@ extension EngineMachine {
         return [.saveUser(user), .reply(user, request.client, reply)]
     }
 
-    /// The page of a user's finished workouts that was asked for, newest first.
-    ///
-    /// - Parameter archived: those that are not in memory.
-    func page(_ page: UserRequest.Page, of user: User, archived: [SessionRecord], now: Timestamp) -> Reply {
-        let records = sessions(of: user).compactMap { entries[$0]?.record } + archived
-        let overviews = records.compactMap(\.workout).compactMap(WorkoutOverview.init)
-        let newest = overviews.filter { overview in page.before.map { overview.place < $0 } ?? true }
-            .sorted { $0.place > $1.place }
-        var reply = Reply(id: page.envelope.id, revision: nil, now: now)
-        reply.workouts = Array(newest.prefix(page.limit))
-        if newest.count > page.limit { reply.next = reply.workouts?.last?.place }
-        return reply
+    /// A page of a user's finished workouts, as far as they are in memory.
+    func history(_ page: UserRequest.Page, of user: User) -> HistoryPage {
+        var history = HistoryPage(page)
+        for key in sessions(of: user) {
+            if let workout = entries[key]?.record.workout { history.take(WorkoutOverview(workout)) }
+        }
+        return history
     }
 }
 

@@ -50,6 +50,7 @@ struct EngineMachine {
     var deadlines = Deadlines()
     /// What this process published of each user's `current` and `profile` since the connection began.
     var userEchoes: [User: UserEchoes] = [:]
+    /// Since when there is a connection; `nil` while there is none.
     var connectedAt: Timestamp?
     /// The processes of route-builder that are online.
     var routeBuilders: Set<ProcessName> = []

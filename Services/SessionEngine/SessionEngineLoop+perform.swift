@@ -26,15 +26,20 @@ extension SessionEngineLoop {
                 let began = ContinuousClock.now
                 drop(try await store.commit(writes).lostShards)
                 metrics.committed(writes.count, took: ContinuousClock.now - began)
-                health.note(true)
+                if health.note(true) { context.logger.notice("the store takes writes again") }
                 retryAt = nil
             } catch {
-                context.logger.error("sessions not saved, going on in memory", metadata: [LogKey.error: "\(error)"])
                 retryAt = now + Self.retryInterval
-                let warnings = health.note(false) ? warnings(now) : []
+                var messages: [MQTTMessage] = []
+                // Once, for it goes on every second until somebody makes room.
+                if health.note(false) {
+                    context.logger.error(
+                        "sessions not saved, going on in memory", metadata: [LogKey.error: "\(error)"])
+                    messages = warnings(now)
+                }
                 keepForLater()
                 acknowledge()
-                return await send(warnings + takeRejected())
+                return await send(messages + takeRejected())
             }
         }
         acknowledge()
@@ -61,15 +66,14 @@ extension SessionEngineLoop {
 
     /// Answers a request for history from memory and from the store.
     private func reply(_ user: User, _ page: UserRequest.Page, _ now: Timestamp) async throws -> MQTTMessage {
-        var archived: [SessionRecord] = []
-        for record in try await history(of: [user]) {
-            guard let session: SessionRecord = await read(record, from: SessionRecord.history),
-                machine.entries[session.session.key] == nil
+        var history = machine.history(page, of: user)
+        for record in try await self.history(of: [user]) {
+            guard let archived: ArchivedWorkout = await read(record, from: SessionRecord.history),
+                let overview = archived.workout, machine.entries[SessionKey(user, overview.session)] == nil
             else { continue }
-            archived.append(session)
+            history.take(overview)
         }
-        let reply = machine.page(page, of: user, archived: archived, now: now)
-        return Topic.user(user, .replies(page.envelope.client)).message(JSONCoding.encode(reply))
+        return Topic.user(user, .replies(page.envelope.client)).message(JSONCoding.encode(history.reply(now)))
     }
 
     /// What was asked of a shard that is lost by now is its new owner's to answer.

@@ -40,7 +40,7 @@ struct SessionEngineLoop {
         case .connected:
             actions += machine.connected(now: now)
             try await perform()
-        case .disconnected: break
+        case .disconnected: machine.disconnected()
         case .batch(let batch):
             metrics.received(batch.messages.count)
             let incoming = batch.messages.map(Incoming.init)

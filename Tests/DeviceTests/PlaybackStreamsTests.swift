@@ -71,14 +71,14 @@ import Workouts
         }
     }
 
-    private func workout(samples: Int, locations: Int?) -> MQTTMessage {
+    private func workout(samples: Int, locations: Int?, revision: Int64 = 9) -> MQTTMessage {
         let session = Session(
             key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
         var next = [header.stream(.samples): samples]
         if let locations { next[header.stream(.locations)] = locations }
         let report = MetricsReport(revision: 1, state: 1, next: next, chunks: 0, totals: MetricsSummary())
         return message(
-            .workout, JSONCoding.encode(WorkoutRecord(session, metrics: report, isComplete: true, revision: 9)))
+            .workout, JSONCoding.encode(WorkoutRecord(session, metrics: report, isComplete: true, revision: revision)))
     }
 
     @Test func `both streams are queued and sent, and the end announces both`() throws {
@@ -202,5 +202,29 @@ import Workouts
         _ = playback.takeBack(.samples, from: 4, queued)
         #expect(playback.receive(workout(samples: 4, locations: 8), now + 17) == .nothing)
         #expect(topics(try reply(&playback, now + 17)) == [.samples(header.device)])
+    }
+
+    @Test func `a workout that does not name what was acknowledged tells of a loss, once for each revision`() throws {
+        var playback = playback()
+        let queued = try contents(playback.takeDue(now))
+        playback.connected()
+        _ = try reply(&playback, now)
+        _ = acknowledge(&playback, .samples, 10, now)
+        _ = acknowledge(&playback, .locations, 8, now)
+        _ = try reply(&playback, now)
+        #expect(playback.receive(workout(samples: 10, locations: nil), now) == .nothing)
+        var time = now
+        for (revision, isTold) in [(9, true), (9, false), (10, true)] as [(Int64, Bool)] {
+            let workout = workout(samples: 10, locations: nil, revision: revision)
+            time = time + 15
+            #expect(try commands(reply(&playback, time)).map(\.action.name) == ["end"])
+            #expect(playback.receive(workout, time) == (isTold ? .takeBack(.locations, from: 0) : .nothing))
+            guard isTold else { continue }
+            _ = playback.takeBack(.locations, from: 0, queued)
+            #expect(topics(try reply(&playback, time)) == [.locations(header.device)])
+            // It has had them all the time.
+            _ = acknowledge(&playback, .locations, 8, time)
+            _ = try reply(&playback, time)
+        }
     }
 }

@@ -40,12 +40,12 @@ struct AccessRights {
         case (.service("session-engine"), .presence(service: "route-builder", _)): true
         case (.service("metrics-aggregator"), .session(_, let topic)):
             switch topic {
-            case .samples, .state, .route, .request, .summaryMetrics, .series: true
+            case .samples, .state, .route, .request, .summaryMetrics: true
             default: false
             }
         case (.service("route-builder"), .session(_, let topic)):
             switch topic {
-            case .locations, .state, .request, .summaryRoute, .track: true
+            case .locations, .state, .request, .summaryRoute: true
             default: false
             }
         case (.service("weather-fetcher"), .session(_, let topic)):

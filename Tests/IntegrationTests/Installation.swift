@@ -14,6 +14,7 @@ final class Installation {
     let folder: TemporaryFolder
     private let stores: String
     private var processes: [Service: ChildProcess] = [:]
+    private var weather: ChildProcess?
 
     /// - Parameter stores: where the stores lie; in the installation's own folder unless a test says otherwise.
     init(stores: String? = nil) async throws {
@@ -25,6 +26,7 @@ final class Installation {
 
     deinit {
         for process in processes.values { process.end(SIGTERM) }
+        weather?.end(SIGTERM)
         broker.stop()
     }
 
@@ -35,6 +37,17 @@ final class Installation {
                 "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
                 "sqlite:\(stores)/\(service.rawValue).sqlite",
             ], log: log(service))
+    }
+
+    /// Fetches the weather from an Open-Meteo server at an address.
+    func fetchWeather(from url: String) throws {
+        weather = try Self.run(
+            "weather-fetcher",
+            [
+                "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
+                "sqlite:\(stores)/weather-fetcher.sqlite",
+                "--weather-url", url,
+            ], log: folder.file("weather-fetcher.log"))
     }
 
     /// `kill -9`, and at once a new process on the same store.

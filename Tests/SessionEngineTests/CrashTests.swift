@@ -109,6 +109,32 @@ struct CrashTests {
         #expect(try await engine.deliver([pause]).replies.map(\.ok) == [true])
     }
 
+    @Test func `an outage of the disk is logged once, and so is its end`() async throws {
+        let log = LogRecorder()
+        let clock = ManualClock(now: Timestamp(seconds: Self.start))
+        var engine = try await Engine(try TemporaryFolder(), clock: clock, logger: log.logger)
+        let outage = ["error sessions not saved, going on in memory", "notice the store takes writes again"]
+        for times in 1...2 {
+            engine.store.refuse(true)
+            let start = Command(
+                id: CommandID(UUID()), client: Client("c")!, at: clock.now,
+                action: .start(SessionStart(activity: .running, countdown: 0)))
+            let key = SessionKey(User("demo\(times)")!, SessionID(UUID()))
+            _ = try await engine.deliver([Topic.session(key, .command).message(JSONCoding.encode(start))])
+            for _ in 0..<5 {
+                clock.advance(by: .seconds(2))
+                _ = try await engine.tick()
+            }
+            engine.store.refuse(false)
+            for _ in 0..<3 {
+                clock.advance(by: .seconds(2))
+                _ = try await engine.tick()
+            }
+            let told = log.lines.filter { $0.hasPrefix("error") || $0.hasPrefix("notice") }
+            #expect(told == Array(repeating: outage, count: times).flatMap(\.self))
+        }
+    }
+
     @Test func `a record that cannot be read is set aside and the others are loaded`() async throws {
         let folder = try TemporaryFolder()
         let clock = ManualClock(now: Timestamp(seconds: Self.start))

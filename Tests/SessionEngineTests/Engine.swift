@@ -17,14 +17,16 @@ struct Engine {
     private var loop: SessionEngineLoop
 
     /// Starts on the store in a folder, as a process does.
-    init(_ folder: TemporaryFolder, clock: ManualClock, shards: Set<Shard> = Set(Shard.all)) async throws {
+    init(
+        _ folder: TemporaryFolder, clock: ManualClock, shards: Set<Shard> = Set(Shard.all),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) async throws {
         self.clock = clock
         store = RefusingStore(
             try SQLiteStore(
                 path: folder.file("engine.sqlite"), schema: SessionRecord.schema, shards: shards))
         let context = ServiceContext(
-            configuration: ServiceConfiguration(name: "session-engine"),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, bus: bus, clock: clock)
+            configuration: ServiceConfiguration(name: "session-engine"), logger: logger, bus: bus, clock: clock)
         loop = SessionEngineLoop(context: context, store: store)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))
@@ -43,6 +45,10 @@ struct Engine {
     mutating func connect() async throws -> [MQTTMessage] {
         try await loop.handle(.connected)
         return bus.take()
+    }
+
+    mutating func disconnect() async throws {
+        try await loop.handle(.disconnected)
     }
 
     /// Delivers messages in one batch and returns what was sent.

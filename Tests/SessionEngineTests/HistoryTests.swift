@@ -68,6 +68,55 @@ struct HistoryTests {
         #expect(found.first == keys[5].session && found.last == keys[6].session)
     }
 
+    @Test func `a page holds the newest of many workouts, in whichever order they come, and never more than it needs`()
+        throws
+    {
+        var random = SeededRandom()
+        let began = Command(
+            id: CommandID(UUID()), client: Client("c")!, at: Self.start,
+            action: .start(SessionStart(activity: .running, countdown: 0)))
+        let all = (0..<200).map { _ in
+            let at = Self.start + Double(Int.random(in: 0..<100, using: &random))
+            let session = Session(
+                key: SessionKey(user, SessionID(UUID())), start: SessionStart(activity: .running, countdown: 0), at: at,
+                now: Self.start)
+            return WorkoutOverview(WorkoutRecord(session, metrics: nil, isComplete: true, revision: 1))
+        }
+        let sorted = all.sorted { $0.place > $1.place }
+        for limit in [1, 7, 100] {
+            for from in [0, 1, 150, 199] {
+                let before = from == 0 ? nil : sorted[from - 1].place
+                var history = HistoryPage(UserRequest.Page(envelope: began.envelope, before: before, limit: limit))
+                for overview in all {
+                    history.take(overview)
+                    #expect(history.newest.count <= limit + 1, "seed \(random.seed)")
+                }
+                let reply = history.reply(Self.start)
+                #expect(reply.workouts == Array(sorted[from...].prefix(limit)), "seed \(random.seed)")
+                let isLast = from + limit >= sorted.count
+                #expect(reply.next == (isLast ? nil : sorted[from + limit - 1].place), "seed \(random.seed)")
+            }
+        }
+    }
+
+    @Test func `a line of the history is read from what it tells alone`() async throws {
+        var engine: Engine? = try await Engine(folder, clock: clock)
+        let keys = try await work(&engine!, at: [-900])
+        try await archive(&engine!)
+        engine = nil
+        // As a route would be that nobody reads.
+        try await ChildProcess.run(
+            [
+                "sqlite3", folder.file("engine.sqlite"),
+                "UPDATE collection_history SET value = "
+                    + "CAST(json_set(CAST(value AS TEXT), '$.route', 7, '$.workout.polyline', 7) AS BLOB)",
+            ], log: folder.file("sqlite3.log"))
+        engine = try await Engine(folder, clock: clock)
+        let page = try await engine?.deliver([request(.workouts(before: nil, limit: 5))]).replies.first
+        #expect(page?.workouts?.map(\.session) == keys.map(\.session))
+        #expect(try await engine?.store.records(in: SessionRecord.corrupt, shards: [user.shard]).isEmpty == true)
+    }
+
     @Test func `a line of the history leaves out pauses and tells what the record tells`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let key = SessionKey(user, SessionID(UUID()))

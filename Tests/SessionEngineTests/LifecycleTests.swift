@@ -82,6 +82,14 @@ struct LifecycleTests {
         #expect(status() == .active)
     }
 
+    @Test mutating func `a deleted session hears nothing more`() {
+        begin()
+        _ = machine.delete(key(), Self.start + 10)
+        let deleted = machine.entries[key()]?.record
+        #expect(hear(1, newest: 20, now: 3_600) == [])
+        #expect(machine.entries[key()]?.record == deleted)
+    }
+
     @Test mutating func `hearing of an expired session restores it`() {
         begin()
         _ = machine.advance(to: Self.start + 6 * Self.hour)

@@ -141,6 +141,24 @@ struct PublishedTests {
         #expect(told == [Announcement(.lap, at: clock.now, number: 2, text: "Lap 2")])
     }
 
+    @Test func `an outage of the broker expires nothing before the retained metrics could be heard again`() async throws
+    {
+        var engine = try await Engine(folder, clock: clock)
+        _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
+        try await engine.disconnect()
+        for _ in 0..<7 {
+            clock.advance(by: .seconds(3_600))
+            _ = try await engine.tick()
+        }
+        _ = try await engine.connect()
+        clock.advance(by: .seconds(59))
+        _ = try await engine.tick()
+        #expect(engine.session(key)?.statusName == .active)
+        clock.advance(by: .seconds(2))
+        _ = try await engine.tick()
+        #expect(engine.session(key)?.statusName == .canceled)
+    }
+
     @Test func `what is refused is told to operators and sender, and does not wait for a disk that refuses`()
         async throws
     {

@@ -35,7 +35,7 @@ extension Playback {
             case .session(_, .workout):
                 let received = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
                 if received.revision >= workout?.revision ?? 0 { workout = received }
-                if let (kind, number) = loss(in: received) { return .takeBack(kind, from: number) }
+                if let (kind, number) = takeLoss(in: received) { return .takeBack(kind, from: number) }
             default: break
             }
             return .nothing

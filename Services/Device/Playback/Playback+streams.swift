@@ -46,11 +46,17 @@ extension Playback {
         return [.acknowledged(kind, number)]
     }
 
-    /// A stream of which a workout holds less than was acknowledged, though it came long after.
-    func loss(in workout: WorkoutRecord) -> (kind: StreamName.Kind, number: Int)? {
+    /// A stream of which a workout holds less than was acknowledged, though it came long after. A server that was restored
+    /// from before the first item does not even name it.
+    ///
+    /// Told once for each revision of the workout: when the totals are only late, sending again makes no other.
+    mutating func takeLoss(in workout: WorkoutRecord) -> (kind: StreamName.Kind, number: Int)? {
         guard isEndRepeated, isAcknowledged else { return nil }
         for (kind, count) in [(StreamName.Kind.samples, samples.count), (.locations, locations.count)] {
-            if let number = workout.next[header.stream(kind)], number < count { return (kind, number) }
+            let number = workout.next[header.stream(kind), default: 0]
+            guard number < count, lossRevisions[kind] != workout.revision else { continue }
+            lossRevisions[kind] = workout.revision
+            return (kind, number)
         }
         return nil
     }

@@ -49,6 +49,8 @@ struct Playback {
     var isEndRepeated = false
     var state: SessionState?
     var workout: WorkoutRecord?
+    /// The revision of the workout that last told of a loss, for each kind of stream.
+    var lossRevisions: [StreamName.Kind: Int64] = [:]
     private var connects = 0
 
     /// Takes up a queue where it stopped: the steps that went into it are passed over.

@@ -1,23 +1,22 @@
 import Foundation
-import TestSupport
 
 /// `weather_server.py`: a provider on a free port of the loopback, as a test scripts it.
-final class WeatherServer: Sendable {
-    struct Request: Decodable {
-        let path: String
-        let query: String
+package final class WeatherServer: Sendable {
+    package struct Request: Decodable {
+        package let path: String
+        package let query: String
         /// By names in lower case.
-        let headers: [String: String]
+        package let headers: [String: String]
     }
 
     private struct NotInTime: Error {}
 
-    let url: String
+    package let url: String
     private let folder: TemporaryFolder
     private let process: ChildProcess
 
     /// - Parameter steps: how it answers one request after the other, each a JSON object.
-    init(_ steps: String...) async throws {
+    package init(_ steps: String...) async throws {
         let folder = try TemporaryFolder()
         self.folder = folder
         try Self.write(steps, to: folder)
@@ -31,7 +30,7 @@ final class WeatherServer: Sendable {
     }
 
     /// From now on requests are answered like this.
-    func script(_ steps: String...) throws {
+    package func script(_ steps: String...) throws {
         try Self.write(steps, to: folder)
     }
 
@@ -41,7 +40,7 @@ final class WeatherServer: Sendable {
     }
 
     /// Everything it was asked so far.
-    var requests: [Request] {
+    package var requests: [Request] {
         get throws {
             guard FileManager.default.fileExists(atPath: folder.file("requests")) else { return [] }
             return try String(contentsOfFile: folder.file("requests"), encoding: .utf8)
@@ -50,7 +49,7 @@ final class WeatherServer: Sendable {
     }
 
     /// Nobody listens on its port any more.
-    func stop() {
+    package func stop() {
         process.end(SIGKILL)
     }
 }

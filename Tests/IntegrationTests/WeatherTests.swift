@@ -1,0 +1,45 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// The weather through the whole system, from a provider of the test's own.
+struct WeatherTests {
+    @Test(.timeLimit(.minutes(2)))
+    func `the weather where a live session takes place stands in its workout`() async throws {
+        let server = try await WeatherServer("{}")
+        defer { server.stop() }
+        let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
+        let installation = try await Installation()
+        try installation.fetchWeather(from: server.url)
+        let (weather, workout) = try await BusObserver.run(port: installation.broker.port) { observer in
+            let device = try Installation.run(
+                "device",
+                [
+                    "simulate", "--user", "\(key.user)", "--session", "\(key.session)", "--queue-folder",
+                    installation.folder.file("queue"), "--mqtt-url", "mqtt://127.0.0.1:\(installation.broker.port)",
+                ], log: installation.folder.file("device.log"))
+            // It runs until it is told to end: after the countdown, and when the weather has come.
+            let payload = try await observer.wait(for: Topic.session(key, .weather).name) { !$0.isEmpty }
+            _ = try await observer.wait(for: Topic.session(key, .route).name) { payload in
+                ((try? MetricsProgress(payload[...]))?.count ?? 0) > 0
+            }
+            device.send(SIGINT)
+            #expect(await device.finish() == 0, "\(installation.deviceLog)")
+            let record = try await observer.wait(for: Topic.session(key, .workout).name) { payload in
+                (try? JSONCoding.decode(WorkoutRecord.self, from: payload))?.weather != nil
+            }
+            return (
+                try JSONCoding.decode(Weather.self, from: payload),
+                try JSONCoding.decode(WorkoutRecord.self, from: record)
+            )
+        }
+        #expect(workout.weather?.temperature == weather.temperature)
+        #expect(workout.weather?.provider == "open-meteo")
+        #expect(!weather.attribution.text.isEmpty)
+        let request = try #require(try server.requests.first)
+        // No more of the place than its square of 0.01 degrees.
+        #expect(request.query.contains(/latitude=-?[0-9]+\.[0-9]{1,3}&/))
+    }
+}
