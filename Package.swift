@@ -123,8 +123,8 @@ let package = Package(
         tests(
             "Integration",
             [
-                "Bus", "Device", "FIT", "MetricsAggregator", "MQTT", "RouteBuilder", "SessionEngine", "WeatherFetcher",
-                "Workouts", lifecycle, logging,
+                "Bus", "Device", "FIT", "MetricsAggregator", "MQTT", "RouteBuilder", "ServiceKit", "SessionEngine",
+                "Storage", "Streams", "WeatherFetcher", "Workouts", lifecycle, logging,
             ]),
     ]
 )

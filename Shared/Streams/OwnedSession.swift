@@ -17,7 +17,7 @@ final class OwnedSession<Work: StreamWork> {
         var owesAck = false
     }
 
-    var record: SessionRecord<Work.Totals>
+    var record: StreamRecord<Work.Totals>
     /// The streams by device, as far as they were read from the store.
     private(set) var streams: [NamedStream] = []
     /// Those of the streams, in their order: looked through for each message.
@@ -54,7 +54,7 @@ final class OwnedSession<Work: StreamWork> {
     var publishedSummaries = PublishedRevisions()
 
     /// One from the store, whose items are read when they are needed.
-    init(stored record: SessionRecord<Work.Totals>, heardAt: Timestamp) {
+    init(stored record: StreamRecord<Work.Totals>, heardAt: Timestamp) {
         self.record = record
         hasAllStreams = false
         self.heardAt = heardAt
@@ -62,7 +62,7 @@ final class OwnedSession<Work: StreamWork> {
 
     /// One that nothing is stored of.
     init(new state: SessionState, heardAt: Timestamp) {
-        record = SessionRecord(state: state)
+        record = StreamRecord(state: state)
         hasAllStreams = true
         live = Work.Live(state)
         self.heardAt = heardAt

@@ -45,7 +45,7 @@ extension StreamLoop {
         let keys = missing.sorted().map { StoreKey(shard: $0.session.shard, key: "\($0)") }
         for record in try await store.records(in: StreamStore.sessions, at: keys) {
             do {
-                let record = try JSONCoding.decode(SessionRecord<Work.Totals>.self, from: record.value)
+                let record = try JSONCoding.decode(StreamRecord<Work.Totals>.self, from: record.value)
                 machine.load(record, now: now)
                 // The broker may have forgotten what stood retained.
                 if spokenOf.contains(record.state.key) { announce(record.state.key, now) }
@@ -68,7 +68,7 @@ extension StreamLoop {
             guard let state = try? SessionState(message.payload), state.key == key else { continue }
             corrupt.remove(key)
             unknown.remove(key)
-            var record = SessionRecord<Work.Totals>(state: state)
+            var record = StreamRecord<Work.Totals>(state: state)
             record.needsSummary = true
             machine.load(record, now: now)
             machine.save(key)

@@ -78,7 +78,7 @@ extension StreamLoop {
         }
     }
 
-    func write(_ key: SessionKey, _ record: SessionRecord<Work.Totals>) -> StoreWrite? {
+    func write(_ key: SessionKey, _ record: StreamRecord<Work.Totals>) -> StoreWrite? {
         write(key.session.shard, StreamStore.sessions, "\(key)", JSONCoding.encode(record))
     }
 

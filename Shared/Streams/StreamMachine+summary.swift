@@ -5,7 +5,7 @@ import Workouts
 extension StreamMachine {
     /// A record as it is to be and what goes out once it is on disk: until then nothing of it holds.
     struct Summary {
-        var record: SessionRecord<Work.Totals>
+        var record: StreamRecord<Work.Totals>
         /// Chunks first, then the summary, then the empty payloads that clear chunks beyond.
         var messages: [MQTTMessage]
     }

@@ -97,7 +97,7 @@ struct StreamMachine<Work: StreamWork> {
     // MARK: States
 
     /// Takes over a session from the store, its streams not read yet.
-    mutating func load(_ record: SessionRecord<Work.Totals>, now: Timestamp) {
+    mutating func load(_ record: StreamRecord<Work.Totals>, now: Timestamp) {
         let key = record.state.key
         sessions[key] = OwnedSession(stored: record, heardAt: now)
         if record.state.status == .deleted { return }
@@ -252,7 +252,7 @@ struct StreamMachine<Work: StreamWork> {
 
     /// What was taken and is due of a deleted session is no longer wanted.
     private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Timestamp) {
-        let record = SessionRecord<Work.Totals>(deleted: state, mostChunks: sessions[key]?.record.mostChunks ?? 0)
+        let record = StreamRecord<Work.Totals>(deleted: state, mostChunks: sessions[key]?.record.mostChunks ?? 0)
         forget(key)
         sessions[key] = OwnedSession(stored: record, heardAt: now)
         toPurge.insert(key)

@@ -4,7 +4,7 @@ import Workouts
 
 /// What the owner of streams keeps, and under which keys.
 package enum StreamStore {
-    /// `user/session` → a `SessionRecord` as JSON.
+    /// `user/session` → a `StreamRecord` as JSON.
     static let sessions = StoreCollection("sessions")
     /// `user/session/device/number` → an `ItemChunk`.
     static let chunks = StoreCollection("chunks")
@@ -44,7 +44,7 @@ package enum StreamStore {
 }
 
 /// What is stored of a session besides its items.
-struct SessionRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable {
+struct StreamRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable {
     /// The newest state that was heard of.
     var state: SessionState
     /// The summary as it was last published.
@@ -57,7 +57,7 @@ struct SessionRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable
     var mostChunks = 0
 }
 
-extension SessionRecord {
+extension StreamRecord {
     /// What stays of a deleted session, so that nothing brings it back: its revision, and nothing personal.
     init(deleted state: SessionState, mostChunks: Int) {
         var state = state

@@ -5,7 +5,7 @@ Usage: weather_server.py FOLDER
 It writes its port to FOLDER/port, answers as FOLDER/script.json says, and adds a line for each request to FOLDER/requests.
 
 script.json is {"id": ..., "steps": [step, ...]}: each request takes a step, the last one stands for all that follow; a new
-id begins anew. A step may have "kind" (answer, hang, half, nonsense, huge, close), "status", "headers", "values" (what
+id begins anew. A step may have "kind" (answer, hang, drip, half, nonsense, huge, close), "status", "headers", "values" (what
 differs from the usual weather), "delay" in seconds and "modified", a Last-Modified that is honoured.
 
 Bodies and rules are those that Open-Meteo, WeatherKit and MET Norway document.
@@ -170,7 +170,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = body[: len(body) // 2]
             self.close_connection = True
         try:
-            self.wfile.write(body)
+            if kind == "drip":
+                for number in range(len(body)):
+                    self.wfile.write(body[number:number + 1])
+                    time.sleep(0.1)
+            else:
+                self.wfile.write(body)
         except OSError:
             self.close_connection = True
 

@@ -56,6 +56,12 @@ final class Installation {
         try start(service)
     }
 
+    /// `kill -9` to all services, and nothing in their place.
+    func killServices() {
+        for process in processes.values { process.end(SIGKILL) }
+        processes = [:]
+    }
+
     /// What a process printed.
     func log(_ service: Service) -> String { folder.file("\(service.rawValue).log") }
 

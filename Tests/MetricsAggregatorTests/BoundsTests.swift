@@ -59,7 +59,7 @@ struct BoundsTests {
         let batch = script.batch("watch-1", 0, items(0..<10))
         try await aggregator.deliver([batch])
         // Somebody else writes it: a look would find it.
-        let record = JSONCoding.encode(SessionRecord<MetricsSummary>(state: script.state))
+        let record = JSONCoding.encode(StreamRecord<MetricsSummary>(state: script.state))
         let write = try #require(
             aggregator.loop.write(script.key.session.shard, StreamStore.sessions, "\(script.key)", record))
         _ = try await aggregator.store.commit([write])

@@ -66,7 +66,7 @@ struct SettingsTests {
         (["--weather-provider", "met-norway"], "--weather-contact (WEATHER_CONTACT): is missing"),
         (["--weather-contact", "a b"], "--weather-contact (WEATHER_CONTACT): 'a b' is not accepted"),
         (["--weather-contact", "a\r\nX: y"], "--weather-contact (WEATHER_CONTACT): "),
-        (["--weather-url", "ftp://example.org"], "--weather-url (WEATHER_URL): 'ftp://example.org' is not accepted"),
+        (["--weather-url", "ftp://example.org"], "--weather-url (WEATHER_URL): is not accepted"),
         (["--weather-url", "https://"], "--weather-url (WEATHER_URL): "),
         (["--weather-url", "https://example.org/?key=1"], "--weather-url (WEATHER_URL): "),
         (["--weather-url", "example.org"], "--weather-url (WEATHER_URL): "),

@@ -119,6 +119,7 @@ import Workouts
             return failure.kind
         }
         #expect(try await kind("{}") == nil)
+        #expect(try await kind(#"{"values":{"interval":1e300}}"#) == nil)
         #expect(try await outcome(#"{"status":403}"#) == .failed(.refused(status: 403)))
         #expect(try await outcome(#"{"status":401}"#) == .failed(.refused(status: 401)))
         #expect(
@@ -155,8 +156,9 @@ import Workouts
         }
     }
 
-    @Test func `a provider that does not answer is given up in time`() async throws {
-        let server = try await WeatherServer(#"{"kind":"hang"}"#)
+    @Test(arguments: ["hang", "drip"])
+    func `a provider that does not answer, or never to the end, is given up in time`(kind: String) async throws {
+        let server = try await WeatherServer(#"{"kind":"\#(kind)"}"#)
         let began = ContinuousClock.now
         let outcome = try await ask(OpenMeteo(), server, patience: .milliseconds(200))
         guard case .failed(.unreachable) = outcome else { throw Unexpected(outcome: outcome) }

@@ -30,7 +30,8 @@ struct OpenMeteo: WeatherProvider {
             windSpeed: current.windSpeed.map { $0 / 3.6 },
             condition: current.weatherCode.map(WeatherCondition.init(wmo:)) ?? .unknown, provider: Self.name,
             attribution: Self.attribution)
-        return ProviderAnswer(observation: observation, expiresAt: current.interval.map { current.time + $0 })
+        return ProviderAnswer(
+            observation: observation, expiresAt: current.interval.map { Timestamp(seconds: current.time.seconds + $0) })
     }
 
     private struct Answer: Decodable {

@@ -7,7 +7,7 @@ import Workouts
 
 /// Asks a provider over HTTP. Whatever happens comes back as an answer.
 struct WeatherSource: Sendable {
-    /// An answer has come whole by then, or it is given up.
+    /// An answer has begun by then, and has come whole by twice that, or it is given up.
     static let patience = Duration.seconds(10)
     /// Longer answers are not read: MET Norway's, the longest, has under 100 KiB.
     static let sizeLimit = 1 << 20
@@ -48,7 +48,7 @@ struct WeatherSource: Sendable {
         let began = ContinuousClock.now
         let outcome: WeatherAnswer.Outcome
         do {
-            outcome = try await exchange(request)
+            outcome = try await exchangeInTime(request)
         } catch let failure as FetchFailure {
             outcome = .failed(failure)
         } catch let error as HTTPClientError {
@@ -59,6 +59,22 @@ struct WeatherSource: Sendable {
             outcome = .failed(.unreachable("\(error)"))
         }
         return WeatherAnswer(cell: request.cell, outcome: outcome, took: ContinuousClock.now - began)
+    }
+
+    /// The client's own limits end with the head of an answer, and a body may trickle for ever.
+    private func exchangeInTime(_ request: WeatherRequest) async throws -> WeatherAnswer.Outcome {
+        try await withThrowingTaskGroup(of: WeatherAnswer.Outcome?.self) { group in
+            group.addTask { try await exchange(request) }
+            group.addTask {
+                try await Task.sleep(for: patience * 2)
+                return nil
+            }
+            defer { group.cancelAll() }
+            guard let outcome = try await group.next() ?? nil else {
+                throw FetchFailure.unreachable("the answer did not come to its end in time")
+            }
+            return outcome
+        }
     }
 
     private func exchange(_ request: WeatherRequest) async throws -> WeatherAnswer.Outcome {

@@ -41,7 +41,10 @@ private struct Values {
         guard let text = text(.url, options.url) else { return nil }
         guard let url = URLComponents(string: text), ["http", "https"].contains(url.scheme), url.host?.isEmpty == false,
             url.user == nil, url.query == nil, url.fragment == nil
-        else { throw WeatherSettingError(.url, refusing: text) }
+        else {
+            // Its user, password or key must not stand in a log.
+            throw WeatherSettingError(.url, "is not accepted; expected \(WeatherSetting.url.accepted), and no more")
+        }
         return text.last == "/" ? String(text.dropLast()) : text
     }
 

@@ -4,15 +4,15 @@ import Foundation
 struct PolylinePoint: Hashable, Sendable {
     /// The scale of precision 5.
     private static let scale = 1e5
-    private static let circle: Int32 = 36_000_000
+    private static let circle: Int64 = 36_000_000
 
-    let latitude: Int32
-    let longitude: Int32
+    let latitude: Int64
+    let longitude: Int64
 
     /// - Parameter previous: the point before it, whose turn of the earth it stays in.
     init(_ coordinate: Coordinate, after previous: PolylinePoint? = nil) {
-        latitude = Int32((coordinate.latitude * Self.scale).rounded())
-        var longitude = Int32((coordinate.longitude * Self.scale).rounded())
+        latitude = Int64((coordinate.latitude * Self.scale).rounded())
+        var longitude = Int64((coordinate.longitude * Self.scale).rounded())
         if let previous {
             while longitude - previous.longitude > Self.circle / 2 { longitude -= Self.circle }
             while previous.longitude - longitude > Self.circle / 2 { longitude += Self.circle }
@@ -30,7 +30,7 @@ struct PolylinePoint: Hashable, Sendable {
     /// Gives out the bytes of its encoding, which tells the difference to the point before it.
     func encode(after previous: PolylinePoint?, _ write: (UInt8) -> Void) {
         for difference in [latitude - (previous?.latitude ?? 0), longitude - (previous?.longitude ?? 0)] {
-            var rest = UInt32(bitPattern: difference << 1 ^ difference >> 31)
+            var rest = UInt64(bitPattern: difference << 1 ^ difference >> 63)
             while rest >= 0x20 {
                 write(UInt8(rest & 0x1f | 0x20) + 63)
                 rest >>= 5

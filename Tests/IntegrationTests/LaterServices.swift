@@ -1,0 +1,77 @@
+import Foundation
+import Logging
+import MQTT
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import TestSupport
+import Workouts
+
+@testable import MetricsAggregator
+@testable import RouteBuilder
+@testable import SessionEngine
+@testable import Streams
+
+/// The services inside the test, on an installation's stores and its broker, when a day has passed: a process cannot be
+/// given another time of day.
+enum LaterServices {
+    /// The time of day, a while later.
+    private struct LaterClock: WallClock {
+        let by: Double
+        private let system = SystemClock()
+
+        init(by: Double) {
+            self.by = by
+        }
+
+        var now: Timestamp { system.now + by }
+        var minimumResolution: Duration { system.minimumResolution }
+
+        func wait(for duration: Duration) async throws {
+            try await system.wait(for: duration)
+        }
+
+        func sleep(until deadline: Timestamp, tolerance: Duration?) async throws {
+            try await system.sleep(until: deadline - by, tolerance: tolerance)
+        }
+    }
+
+    /// Runs them until the body returns.
+    static func run(after seconds: Double, of installation: Installation, _ body: () async throws -> Void) async throws
+    {
+        let clock = LaterClock(by: seconds)
+        func context(_ name: String) -> ServiceContext {
+            var mqtt = MQTTConfiguration(clientID: "\(name)-\(UUID())")
+            mqtt.port = installation.broker.port
+            let logger = Logger(label: name) { _ in SwiftLogNoOpLogHandler() }
+            return ServiceContext(
+                configuration: ServiceConfiguration(name: name), logger: logger,
+                bus: MQTTClient(configuration: mqtt, logger: logger), clock: clock)
+        }
+        func store(_ name: String, _ schema: StoreSchema) throws -> SQLiteStore {
+            try SQLiteStore(path: installation.folder.file("\(name).sqlite"), schema: schema, shards: Set(Shard.all))
+        }
+        let contexts = ["session-engine", SampleWork.service, RouteWork.service].map(context)
+        let services: [any Service] = [
+            SessionEngineService(context: contexts[0], store: try store("session-engine", SessionRecord.schema)),
+            StreamService<SampleWork>(
+                context: contexts[1], store: try store(SampleWork.service, StreamStore.schema(SampleWork.service))),
+            StreamService<RouteWork>(
+                context: contexts[2], store: try store(RouteWork.service, StreamStore.schema(RouteWork.service))),
+        ]
+        let group = ServiceGroup(
+            services: contexts.compactMap { $0.bus as? MQTTClient } + services,
+            logger: Logger(label: "later") { _ in SwiftLogNoOpLogHandler() })
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            do {
+                try await body()
+            } catch {
+                tasks.cancelAll()
+                throw error
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+}
