@@ -55,6 +55,7 @@ let package = Package(
         .executable(name: "metrics-aggregator", targets: ["MetricsAggregator"]),
         .executable(name: "route-builder", targets: ["RouteBuilder"]),
         .executable(name: "weather-fetcher", targets: ["WeatherFetcher"]),
+        .executable(name: "exporter", targets: ["Exporter"]),
         .executable(name: "device", targets: ["Device"]),
     ],
     dependencies: [
@@ -96,6 +97,7 @@ let package = Package(
         service("MetricsAggregator", ["Streams"]),
         service("RouteBuilder", ["Streams"]),
         service("WeatherFetcher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1]),
+        service("Exporter", ["FIT", "Storage", asyncAlgorithms, asyncHTTPClient, nioCore, nioHTTP1]),
         service("Device", ["FIT", asyncAlgorithms, collections]),
 
         tests("MQTT", ["MQTT", logging, lifecycle]),
@@ -118,12 +120,19 @@ let package = Package(
             ],
             exclude: ["weatherkit_key.py"]),
         tests(
+            "Exporter",
+            [
+                "Exporter", "Bus", "Device", "FIT", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
+                asyncHTTPClient, lifecycle, logging,
+            ]),
+        tests(
             "Device", ["Device", "Bus", "FIT", "MQTT", "ServiceKit", "Workouts", argumentParser, logging],
             exclude: ["track_summary.py"]),
         tests(
             "Integration",
             [
-                "Bus", "Device", "FIT", "MetricsAggregator", "MQTT", "RouteBuilder", "ServiceKit", "SessionEngine",
+                "Bus", "Device", "Exporter", "FIT", "MetricsAggregator", "MQTT", "RouteBuilder", "ServiceKit",
+                "SessionEngine",
                 "Storage", "Streams", "WeatherFetcher", "Workouts", lifecycle, logging,
             ]),
     ]

@@ -69,7 +69,8 @@ extension EngineMachine {
             actions.append(.announce(key, Announcement(.lap, at: at, number: number, text: "Lap \(number)")))
         case .start, .deviceReady, .pause, .resume, .suspend, .end, .discard: break
         }
-        let reply = Reply(id: command.id, revision: entry.record.revision, now: now)
+        var reply = Reply(id: command.id, revision: entry.record.revision, now: now)
+        reply.at = at
         entry.replies[command.id] = reply
         store(entry, key)
         return [.save(key), .saveReply(key, reply)] + actions + settle(key, now)

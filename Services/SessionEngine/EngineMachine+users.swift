@@ -53,6 +53,12 @@ extension EngineMachine {
         return [.saveUser(user), .reply(user, request.client, reply)]
     }
 
+    /// Somebody wants to read a finished workout whose retained topics are gone, or were lost.
+    func receive(_ request: SessionRequest, for key: SessionKey) -> [EngineAction] {
+        guard case .chunks = request.action, entries[key]?.record.workout != nil else { return [] }
+        return [.publishWorkout(key)]
+    }
+
     /// A page of a user's finished workouts, as far as they are in memory.
     func history(_ page: UserRequest.Page, of user: User) -> HistoryPage {
         var history = HistoryPage(page)

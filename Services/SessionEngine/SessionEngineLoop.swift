@@ -80,7 +80,8 @@ struct SessionEngineLoop {
         for message in incoming {
             switch message.topic {
             case .session(let key, .command), .session(let key, .summaryMetrics),
-                .session(let key, .summaryRoute), .session(let key, .state), .session(let key, .workout):
+                .session(let key, .summaryRoute), .session(let key, .state), .session(let key, .workout),
+                .session(let key, .request):
                 if !message.payload.isEmpty { keys.insert(key) }
             case .user(let user, .request):
                 guard let request = try? message.request?.get(), !machine.hasAccepted(request, of: user) else { break }
@@ -174,6 +175,9 @@ struct SessionEngineLoop {
             case .session(let key, .weather):
                 let weather = try JSONCoding.decode(Weather.self, from: message.payload)
                 actions += machine.receive(weather, for: key, now: now)
+            case .session(let key, .request):
+                let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
+                actions += machine.receive(request, for: key)
             case .session(let key, .metrics):
                 actions += machine.hear(try MetricsProgress(message.payload), of: key, now: now)
             case .session(let key, .route):

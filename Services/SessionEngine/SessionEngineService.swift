@@ -24,7 +24,7 @@ struct SessionEngineService: Service {
         // Ownership goes by user, and a user's sessions lie in every shard.
         let all = Set(Shard.all)
         let topics: [TopicFilter.Sessions] = [
-            .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .workout,
+            .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .workout, .request,
         ]
         let users = [TopicFilter.userRequest, TopicFilter.current, TopicFilter.profile]
         return topics.flatMap { TopicFilter.sessions($0, shards: all) } + users

@@ -2,7 +2,7 @@ package import Workouts
 
 /// The rows of a finished session, cut into the messages of `series/{n}` or `track/{n}`.
 package struct FinalRows: Sendable {
-    /// Rows of one chunk: eight columns of numbers of at most 24 characters stay below 128 KiB.
+    /// Rows of one chunk: nine columns of numbers of at most 24 characters stay below 128 KiB.
     package static let chunkLimit = 512
 
     private let times: [Timestamp]
@@ -52,7 +52,7 @@ package struct FinalRows: Sendable {
 
 extension Track.Kind {
     /// The key of the column in the chunks of `track`, where one exists the one of the items.
-    fileprivate var key: String {
+    var key: String {
         switch self {
         case .latitude: LocationField.latitude.key
         case .longitude: LocationField.longitude.key

@@ -30,6 +30,7 @@ extension Quantity: PayloadField {
         case .cadence: "cd"
         case .power: "w"
         case .battery: "b"
+        case .temperature: "tp"
         }
     }
 
@@ -44,6 +45,7 @@ extension Quantity: PayloadField {
         case (UInt8(ascii: "w"), 1): self = .power
         case (UInt8(ascii: "b"), 1): self = .battery
         case (UInt8(ascii: "c"), 2) where key.last == UInt8(ascii: "d"): self = .cadence
+        case (UInt8(ascii: "t"), 2) where key.last == UInt8(ascii: "p"): self = .temperature
         default: return nil
         }
     }

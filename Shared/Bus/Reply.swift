@@ -8,6 +8,8 @@ package struct Reply: Codable, Hashable, Sendable {
     package var revision: Int64?
     /// The engine's clock, so that a device whose clock is off can correct its own.
     package var now: Timestamp
+    /// When the command counts as having happened.
+    package var at: Timestamp?
     package var error: Refusal?
     /// A page of history, newest first, for a request that asked for it.
     package var workouts: [WorkoutOverview]?

@@ -136,6 +136,7 @@ package struct StreamLoop<Work: StreamWork> {
                 messages.append(summary)
             }
         case .request:
+            guard case .chunks = try JSONCoding.decode(SessionRequest.self, from: message.payload).action else { break }
             // What has no summary yet publishes its chunks with it.
             if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
         case _ where kind == Work.companion?.topic && !message.payload.isEmpty:

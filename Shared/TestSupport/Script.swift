@@ -26,6 +26,12 @@ package struct Script {
         return stateMessage
     }
 
+    /// Somebody asks for the chunks.
+    package var chunkRequest: MQTTMessage {
+        let request = SessionRequest(id: CommandID(UUID()), client: Client("reader")!, action: .chunks)
+        return Topic.session(key, .request).message(JSONCoding.encode(request))
+    }
+
     package func batch(_ device: String, _ first: Int, _ items: [Sample]) -> MQTTMessage {
         Topic.session(key, .samples(Device(device)!)).message(SampleBatch(first: first, items: items).payload)
     }

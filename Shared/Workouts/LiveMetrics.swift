@@ -22,7 +22,7 @@ package struct LiveMetrics: Sendable {
     struct Row: Sendable {
         let device: Device
         var newest = Int64.min
-        var sources = [8 of Source](repeating: Source())
+        var sources = [9 of Source](repeating: Source())
         /// How many devices are preferred to it.
         var rank = 0
         var heartRateRank = 0
@@ -49,7 +49,7 @@ package struct LiveMetrics: Sendable {
     let physiology: Physiology
     let splitLength: Double
     var rows: [Row] = []
-    var tracks = [8 of Track](repeating: Track())
+    var tracks = [9 of Track](repeating: Track())
     /// Seconds in heart rate zones, and what heart rates say of energy, likewise without the last reading's.
     var zones = [5 of Double](repeating: 0)
     var portion = EnergyEstimate.Portion()
@@ -60,9 +60,9 @@ package struct LiveMetrics: Sendable {
     var newestTime = Int64.min
     var display: (at: Int64, speed: Double?, pace: Double?)?
     /// What the route says; its distance and speed count as long as no device measures them.
-    package private(set) var route: RouteProgress?
+    package internal(set) var route: RouteProgress?
     /// How many kilometres or miles of the route are done, and when the last of them was.
-    private var routeSplits: (count: Int, at: Timestamp?) = (0, nil)
+    var routeSplits: (count: Int, at: Timestamp?) = (0, nil)
 
     package init(physiology: Physiology = Physiology(), units: Units = .metric) {
         self.physiology = physiology
@@ -73,35 +73,6 @@ package struct LiveMetrics: Sendable {
     package var newest: Timestamp? {
         let newest = max(newestTime, route?.newest?.microseconds ?? .min)
         return newest == .min ? nil : Timestamp(microseconds: newest)
-    }
-
-    /// The kilometres or miles that are done, and when the last of them was.
-    package var splitsToAnnounce: (count: Int, at: Timestamp?) { total(.distance) == nil ? routeSplits : splits }
-
-    mutating func keepRoute(of other: LiveMetrics) {
-        route = other.route
-        routeSplits = other.routeSplits
-    }
-
-    /// Takes what the route says, unless it is older than what is known. Returns whether more than the
-    /// speed has changed.
-    @discardableResult
-    package mutating func hear(_ progress: RouteProgress, segments: [Segment]) -> Bool {
-        guard progress.revision > route?.revision ?? .min else { return false }
-        var same = progress
-        same.revision = route?.revision ?? 0
-        same.speed = route?.speed
-        let isNews = same != route
-        let whole = Int(min(max(0, (progress.distance ?? 0) / splitLength), 1e9))
-        // What was done before the route was first heard of has been announced.
-        if route == nil {
-            routeSplits = (whole, nil)
-        } else if whole != routeSplits.count {
-            routeSplits = (whole, progress.newest)
-        }
-        route = progress
-        if let newest = progress.newest, segments.segment(containing: newest) != nil { refreshDisplay(segments) }
-        return isNews
     }
 
     /// Takes one item of a device; one outside the segments moves no total.

@@ -1,6 +1,6 @@
-/// What a sample may carry, in SI units but for heart rate (bpm), energy (kcal) and cadence (per minute).
+/// What a sample may carry, in SI units but for heart rate (bpm), energy (kcal), cadence (per minute) and temperature (°C).
 package enum Quantity: Int, CaseIterable, Sendable {
-    case heartRate, distance, activeEnergy, speed, steps, cadence, power, battery
+    case heartRate, distance, activeEnergy, speed, steps, cadence, power, battery, temperature
 
     /// The values that are taken; a field outside them is dropped.
     package var range: ClosedRange<Double> {
@@ -13,6 +13,7 @@ package enum Quantity: Int, CaseIterable, Sendable {
         case .cadence: 0...1_000
         case .power: 0...5_000
         case .battery: 0...1
+        case .temperature: -60...80
         }
     }
 
@@ -20,7 +21,7 @@ package enum Quantity: Int, CaseIterable, Sendable {
     package var isDelta: Bool {
         switch self {
         case .distance, .activeEnergy, .steps: true
-        case .heartRate, .speed, .cadence, .power, .battery: false
+        case .heartRate, .speed, .cadence, .power, .battery, .temperature: false
         }
     }
 }
@@ -31,7 +32,7 @@ package enum Quantity: Int, CaseIterable, Sendable {
 package struct Sample: Sendable {
     /// When it was measured; `nil` for an empty item.
     package var time: Timestamp?
-    private var values = [8 of Double](repeating: .nan)
+    private var values = [9 of Double](repeating: .nan)
 
     package init(time: Timestamp? = nil) {
         self.time = time

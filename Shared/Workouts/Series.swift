@@ -6,10 +6,24 @@ package struct Series: Equatable, Sendable {
     package struct Column: Equatable, Sendable {
         package let quantity: Quantity
         package let values: [Double?]
+
+        package init(quantity: Quantity, values: [Double?]) {
+            self.quantity = quantity
+            self.values = values
+        }
     }
 
     package let times: [Timestamp]
     package let columns: [Column]
+
+    /// - Parameter columns: each with a value, or none, for each of the times.
+    package init(times: [Timestamp], columns: [Column]) {
+        self.times = times
+        self.columns = columns
+    }
+
+    /// The values of a quantity, one or none for each of the times; `nil` when nothing measured it.
+    package subscript(quantity: Quantity) -> [Double?]? { columns.first { $0.quantity == quantity }?.values }
 
     package init(_ items: CountedItems) {
         let quantities = Quantity.allCases.filter { $0 != .battery && !items.readings($0).isEmpty }

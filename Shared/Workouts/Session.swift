@@ -43,6 +43,8 @@ package struct Session: Codable, Equatable, Sendable {
     package static let watchPatience = 10.0
 
     package let key: SessionKey
+    /// Whether its `start` was close to the service's clock; a recording's is not.
+    package let isLive: Bool
     package let activity: Activity
     package let environment: Environment
     package internal(set) var name: String
@@ -91,7 +93,7 @@ package struct Session: Codable, Equatable, Sendable {
         notSynced = start.notSynced
         endAt = start.endAt
         let countdownEnd = start.startAt ?? at + (start.countdown ?? SessionStart.defaultCountdown)
-        let isLive = abs(at.seconds(since: now)) <= 60
+        isLive = abs(at.seconds(since: now)) <= 60
         mode = start.mode ?? .phone
         status = .unfinished(
             isLive && countdownEnd > now ? .preparing(until: countdownEnd) : .active(since: countdownEnd))

@@ -9,6 +9,8 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var user: User
     package var revision: Int64
     package var status: SessionStatus
+    /// Whether its `start` was close to the engine's clock; absent of a recording.
+    package var isLive: Bool?
     package var activity: Activity
     package var environment: Environment
     package var name: String
@@ -56,8 +58,9 @@ extension Session {
         }
         let heard = isUnfinished ? lastActiveAt : nil
         return SessionState(
-            session: key.session, user: key.user, revision: revision, status: statusName, activity: activity,
-            environment: environment, name: name, symbol: activity.symbol(environment),
+            session: key.session, user: key.user, revision: revision, status: statusName,
+            isLive: isLive ? true : nil, activity: activity, environment: environment, name: name,
+            symbol: activity.symbol(environment),
             healthKitActivityType: activity.healthKitActivityType, mode: mode, banner: banner, startedAt: startedAt,
             endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,
             units: units, timeZone: timeZone, profile: profile, permissions: permissions, place: place, run: run,

@@ -91,7 +91,7 @@ import Workouts
             #expect(bytes.count <= 128 * 1_024)
             let chunk = try JSONCoding.decode(Chunk.self, from: bytes)
             #expect((chunk.n, chunk.of, chunk.revision) == (number, 3, 9))
-            #expect(chunk.columns.keys.sorted() == ["c", "cd", "d", "h", "k", "n", "v", "w"])
+            #expect(chunk.columns.keys.sorted() == ["c", "cd", "d", "h", "k", "n", "tp", "v", "w"])
             #expect(Set(chunk.columns.values.map(\.count)).count == 1)
             times += chunk.columns["c"] ?? []
         }

@@ -103,7 +103,8 @@ final class FakeServices: Sendable {
             return [topic.message(JSONCoding.encode(reply))]
         }
         state.revision += 1
-        let reply = Reply(id: command.id, revision: state.revision, now: now)
+        var reply = Reply(id: command.id, revision: state.revision, now: now)
+        reply.at = command.at ?? now
         state.replies[command.id] = reply
         let published = state.session.map {
             Topic.session(key, .state).message(JSONCoding.encode($0.state(revision: state.revision)))

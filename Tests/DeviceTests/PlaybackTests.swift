@@ -256,7 +256,8 @@ import Workouts
         first.connected()
         let sent = try #require(try commands(first.takeOutgoing(now)).first)
         #expect(sent.at == nil)
-        let reply = Reply(id: sent.id, revision: 1, now: now + 600)
+        var reply = Reply(id: sent.id, revision: 1, now: now + 600)
+        reply.at = now + 600
         let reaction = first.receive(
             Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now)
         #expect(reaction == .note([.replied(sent.id), .clock(600)]))

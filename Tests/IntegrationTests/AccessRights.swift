@@ -29,12 +29,14 @@ struct AccessRights {
         case (.simulator, .user(_, let topic)): topic != .coachRequest
         case (.service("session-engine"), .session(_, let topic)):
             switch topic {
-            case .command, .state, .workout, .metrics, .route, .summaryMetrics, .summaryRoute, .weather: true
+            case .command, .state, .workout, .metrics, .route, .summaryMetrics, .summaryRoute, .weather, .request: true
             default: false
             }
         case (.service("session-engine"), .user(_, let topic)):
             switch topic {
             case .current, .profile, .plans, .request, .coachReply: true
+            // Its own word: what lets it read a session's requests lets it read this too.
+            case .coachRequest: true
             default: false
             }
         case (.service("session-engine"), .presence(service: "route-builder", _)): true
@@ -51,6 +53,12 @@ struct AccessRights {
         case (.service("weather-fetcher"), .session(_, let topic)):
             switch topic {
             case .state, .route, .weather: true
+            default: false
+            }
+        case (.service("exporter"), .session(_, let topic)):
+            switch topic {
+            case .state, .workout, .summaryMetrics, .summaryRoute, .series, .track, .request, .export, .exportResult:
+                true
             default: false
             }
         default: false
@@ -85,6 +93,13 @@ struct AccessRights {
             default: false
             }
         case (.service("weather-fetcher"), .session(_, let topic)): topic == .weather
+        case (.service("exporter"), .session(_, let topic)):
+            switch topic {
+            case .request, .export: true
+            default: false
+            }
+        case (.service("exporter"), .user(_, let topic)):
+            if case .replies = topic { true } else { false }
         case (.service(let name), .presence(let service, _)), (.service(let name), .rejected(let service)):
             service == name
         default: false
@@ -115,7 +130,7 @@ struct AccessRights {
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .coachRequest, .coachReply,
             .virtualRunRequest, .virtualRun(run), .partner(run, User("partner")!), .virtualRunAnnouncements(run),
         ]
-        let services = ["session-engine", "metrics-aggregator", "route-builder", "weather-fetcher"]
+        let services = ["session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter"]
         return users.flatMap { user in
             let key = SessionKey(user, SessionID(UUID()))
             return sessionTopics.map { Topic.session(key, $0) } + userTopics.map { Topic.user(user, $0) }

@@ -23,6 +23,7 @@ struct AccessTests {
             (.operators, "_operator"), (.coach, "_coach"), (.simulator, "_simulator"),
             (.service("session-engine"), "_session-engine"), (.service("metrics-aggregator"), "_metrics-aggregator"),
             (.service("route-builder"), "_route-builder"), (.service("weather-fetcher"), "_weather-fetcher"),
+            (.service("exporter"), "_exporter"),
         ]
         // One account for the test itself, and for each account a topic that tells when it has seen all.
         try compose.addRules("\nuser _everything\ntopic readwrite #\npattern read seen/%u\n")

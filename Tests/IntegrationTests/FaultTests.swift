@@ -46,21 +46,7 @@ struct FaultTests {
         let actual = try await BusObserver.run(port: installation.broker.port) { observer in
             let device = try installation.replay(
                 try recordingFile(installation.folder), key, port: link.port, speedUp: 200)
-            for _ in 0..<5 {
-                for victim in ["session-engine", "metrics-aggregator", "route-builder", "mosquitto"].shuffled(
-                    using: &random)
-                {
-                    let moment = link.packets + Int.random(in: 1...15, using: &random)
-                    // Without traffic there is nothing to wait for, and the next one dies at once.
-                    _ = await eventually(within: .seconds(5)) { link.packets >= moment }
-                    if let service = Installation.Service(rawValue: victim) {
-                        try installation.kill(service)
-                    } else {
-                        installation.broker.kill()
-                        try await installation.broker.start()
-                    }
-                }
-            }
+            try await installation.killEverything(while: link, within: 15, &random)
             #expect(await device.finish() == 0, "\(installation.deviceLog)")
             return try await Results(key, device: "watch-1", items: Self.items, from: observer)
         }

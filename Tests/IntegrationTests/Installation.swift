@@ -56,6 +56,23 @@ final class Installation {
         try start(service)
     }
 
+    /// Every service and the broker, killed five times in any order, each after a few more packets of the link.
+    func killEverything(while link: FaultyLink, within packets: Int, _ random: inout SeededRandom) async throws {
+        for _ in 0..<5 {
+            for victim in (Service.allCases.map(Optional.some) + [nil]).shuffled(using: &random) {
+                let moment = link.packets + Int.random(in: 1...packets, using: &random)
+                // Without traffic there is nothing to wait for, and the next one dies at once.
+                _ = await eventually(within: .seconds(5)) { link.packets >= moment }
+                if let victim {
+                    try kill(victim)
+                } else {
+                    broker.kill()
+                    try await broker.start()
+                }
+            }
+        }
+    }
+
     /// `kill -9` to all services, and nothing in their place.
     func killServices() {
         for process in processes.values { process.end(SIGKILL) }

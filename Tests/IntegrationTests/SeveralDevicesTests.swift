@@ -58,20 +58,7 @@ struct SeveralDevicesTests {
             let phone = try play("phone-1", installation, key, port: link.port, speedUp: 150)
             _ = await eventually(within: .seconds(10)) { observer.count(late) >= 10 }
             phone.end(SIGKILL)
-            for _ in 0..<5 {
-                for victim in ["session-engine", "metrics-aggregator", "route-builder", "mosquitto"].shuffled(
-                    using: &random)
-                {
-                    let moment = link.packets + Int.random(in: 1...12, using: &random)
-                    _ = await eventually(within: .seconds(5)) { link.packets >= moment }
-                    if let service = Installation.Service(rawValue: victim) {
-                        try installation.kill(service)
-                    } else {
-                        installation.broker.kill()
-                        try await installation.broker.start()
-                    }
-                }
-            }
+            try await installation.killEverything(while: link, within: 12, &random)
             #expect(await watch.finish() == 0, "\(installation.deviceLog)")
             #expect(await strap.finish() == 0, "\(installation.deviceLog)")
 

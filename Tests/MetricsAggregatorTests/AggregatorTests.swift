@@ -167,7 +167,7 @@ struct AggregatorTests {
         #expect(repeated.state == script.state.revision)
 
         // Whoever asks gets the chunks again, and after an hour they are cleared.
-        try await aggregator.deliver([Topic.session(script.key, .request).message([])])
+        try await aggregator.deliver([script.chunkRequest])
         #expect(try await aggregator.tick().payloads(.session(script.key, .series(1))).count == 1)
         clock.advance(by: .seconds(3_601))
         #expect(try await aggregator.tick().payloads(.session(script.key, .series(1))) == [[]])

@@ -88,6 +88,11 @@ struct BoundsTests {
         #expect(told == 100)
         #expect(aggregator.loop.rejections.count == 800)
         let text = aggregator.loop.context.metrics.render()
+        if let verdict = try Promtool.check(text) {
+            #expect(verdict == "exit 0\n")
+        } else {
+            print("skipped: promtool is not on the PATH")
+        }
         #expect(text.contains(#"pacebus_aggregator_rejected_total{reason="too_large"} 200"#))
         #expect(aggregator.loop.machine.sessions[script.key]?.count == 10)
     }

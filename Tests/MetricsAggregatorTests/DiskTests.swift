@@ -48,7 +48,7 @@ struct DiskTests {
         try await aggregator.deliver([script.change(.completed, [end])])
         try await aggregator.tick()
         let series = Topic.session(script.key, .series(0))
-        try await aggregator.deliver([Topic.session(script.key, .request).message(Array("{}".utf8))])
+        try await aggregator.deliver([script.chunkRequest])
         aggregator.store.refuse(true)
         #expect(try await aggregator.tick().payloads(series).isEmpty)
         aggregator.store.refuse(false)
@@ -65,7 +65,7 @@ struct DiskTests {
 
     @Test mutating func `requests for sessions that nothing is known of are forgotten`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
-        let requests = (0..<1_000).map { _ in Topic.session(Script().key, .request).message([]) }
+        let requests = (0..<1_000).map { _ in Script().chunkRequest }
         try await aggregator.deliver(requests)
         #expect(aggregator.loop.requestedChunks.isEmpty)
     }

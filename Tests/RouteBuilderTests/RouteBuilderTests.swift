@@ -96,7 +96,7 @@ struct RouteBuilderTests {
         try await builder.deliver([script.change(.completed, segments)])
         let first = try await builder.tick().payloads(.session(script.key, .track(0)))
         #expect(first.count == 1)
-        try await builder.deliver([Topic.session(script.key, .request).message(Array("{}".utf8))])
+        try await builder.deliver([script.chunkRequest])
         #expect(try await builder.tick().payloads(.session(script.key, .track(0))) == first)
         try await builder.deliver([script.change(.deleted, [])])
         let sent = try await builder.tick()

@@ -1,6 +1,7 @@
 import CoreMetrics
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ServiceKit
@@ -130,30 +131,5 @@ import Testing
         }
         #expect(verdict == "exit 0\n")
         #expect(try Promtool.check("a_count 1\n") != "exit 0\n")
-    }
-}
-
-/// Prometheus' own checker of metrics.
-private enum Promtool {
-    /// The exit code and all it printed; `nil` when there is no promtool.
-    static func check(_ text: String) throws -> String? {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        guard
-            let tool = path.split(separator: ":").map({ "\($0)/promtool" })
-                .first(where: FileManager.default.isExecutableFile)
-        else { return nil }
-        let process = Process()
-        process.executableURL = URL(filePath: tool)
-        process.arguments = ["check", "metrics"]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-        try input.fileHandleForWriting.close()
-        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        return "exit \(process.terminationStatus)\n\(said)"
     }
 }

@@ -113,7 +113,10 @@ struct CrashTests {
         let log = LogRecorder()
         let clock = ManualClock(now: Timestamp(seconds: Self.start))
         var engine = try await Engine(try TemporaryFolder(), clock: clock, logger: log.logger)
-        let outage = ["error sessions not saved, going on in memory", "notice the store takes writes again"]
+        let outage = [
+            "error sessions not saved, going on in memory error=the store cannot be written: disk full",
+            "notice the store takes writes again",
+        ]
         for times in 1...2 {
             engine.store.refuse(true)
             let start = Command(

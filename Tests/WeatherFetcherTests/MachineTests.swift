@@ -106,6 +106,17 @@ import Workouts
         #expect(requests(&machine, at: start + 3_000).count == (isLive ? 1 : 0))
     }
 
+    @Test func `a live session that is first heard of when it has gone on for long has weather, a recording has none`()
+    {
+        for (at, count) in [(start, 1), (start - 3_600, 0)] {
+            var machine = WeatherMachine(provider: "open-meteo")
+            var session = SampleSession(place: SampleSession.berlin, at: at, now: start)
+            _ = session.become(.paused, now: start + 3_000)
+            _ = machine.receive(session.state, now: start + 3_000)
+            #expect(requests(&machine, at: start + 3_000).count == count)
+        }
+    }
+
     @Test func `the first position says where a session is, unless its start did`() {
         var machine = WeatherMachine(provider: "open-meteo")
         let session = SampleSession(live: start)

@@ -27,7 +27,7 @@ struct RunningFetcher {
         var configuration = ServiceConfiguration(name: "weather-fetcher")
         configuration.store = .sqlite(path: folder.file("weather.sqlite"))
         let context = ServiceContext(
-            configuration: configuration, logger: Logger(label: "test") { _ in log }, bus: broker.client(),
+            configuration: configuration, logger: log.logger, bus: broker.client(),
             clock: clock)
         var service = try WeatherFetcher.build(context, weather)
         service.patience = patience

@@ -81,11 +81,11 @@ import Workouts
             try await fetcher.expectEventually { try server.requests.count == 1 }
             // Other work goes on meanwhile.
             try await fetcher.settle()
-            try await fetcher.expectEventually { fetcher.log.all.contains { $0.hasPrefix("warning") } }
+            try await fetcher.expectEventually { fetcher.log.lines.contains { $0.hasPrefix("warning") } }
             try await fetcher.pass(31)
             _ = try await fetcher.weather(of: session.key)
             #expect(try server.requests.count == 2)
-            let told = fetcher.log.all.filter { $0.hasPrefix("warning") || $0.hasPrefix("notice") }
+            let told = fetcher.log.lines.filter { $0.hasPrefix("warning") || $0.hasPrefix("notice") }
             #expect(told.count == 2)
             #expect(told.last?.hasPrefix("notice the weather provider answers again") == true)
         }
@@ -96,12 +96,12 @@ import Workouts
         try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
             var session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)
             try await fetcher.send(session.message)
-            try await fetcher.expectEventually { fetcher.log.all.contains { $0.hasPrefix("error") } }
+            try await fetcher.expectEventually { fetcher.log.lines.contains { $0.hasPrefix("error") } }
             for _ in 0..<10 { try await fetcher.pass(350) }
             #expect(try server.requests.count == 1)
             try await fetcher.pass(101)
             try await fetcher.expectEventually { fetcher.requests("refused") == 2 }
-            #expect(fetcher.log.all.count { $0.hasPrefix("error") || $0.hasPrefix("warning") } == 1)
+            #expect(fetcher.log.lines.count { $0.hasPrefix("error") || $0.hasPrefix("warning") } == 1)
             try await fetcher.pass(3_700)
             try await fetcher.send(session.become(.active, now: fetcher.clock.now))
             _ = try await fetcher.weather(of: session.key)
@@ -134,10 +134,10 @@ import Workouts
             let place = Place(la: 52.516275, lo: 13.377704)
             let session = SampleSession(place: place, live: fetcher.clock.now)
             try await fetcher.send(session.message)
-            try await fetcher.expectEventually { fetcher.log.all.contains { $0.hasPrefix("warning") } }
+            try await fetcher.expectEventually { fetcher.log.lines.contains { $0.hasPrefix("warning") } }
             try await fetcher.pass(10)
             _ = try await fetcher.weather(of: session.key)
-            #expect(!fetcher.log.all.contains { $0.contains("52.5") || $0.contains("13.3") })
+            #expect(!fetcher.log.lines.contains { $0.contains("52.5") || $0.contains("13.3") })
             #expect(try server.requests.allSatisfy { $0.query.contains("latitude=52.52&longitude=13.38&") })
         }
     }
@@ -149,7 +149,7 @@ import Workouts
             try await fetcher.send(
                 session.message, MQTTMessage(topic: "pacebus/v1/nonsense", payload: [1], qos: .atLeastOnce))
             try await fetcher.send(Topic.session(session.key, .weather).message([1]))
-            try await fetcher.expectEventually { fetcher.log.all.contains { $0.hasPrefix("warning") } }
+            try await fetcher.expectEventually { fetcher.log.lines.contains { $0.hasPrefix("warning") } }
             try await fetcher.pass(10)
             try await fetcher.expectEventually { fetcher.metrics.render().contains("weather_provider_up 0") }
             _ = try await fetcher.weather(of: session.key)
@@ -164,29 +164,8 @@ import Workouts
             ] {
                 #expect(text.contains("\n\(line)\n"), "\(line)")
             }
-            guard let verdict = try Self.promtool(text) else { return print("skipped: promtool is not on the PATH") }
+            guard let verdict = try Promtool.check(text) else { return print("skipped: promtool is not on the PATH") }
             #expect(verdict == "exit 0\n")
         }
-    }
-
-    /// What Prometheus' own checker says of metrics; `nil` when it is not there.
-    private static func promtool(_ text: String) throws -> String? {
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-        let tool = path.split(separator: ":").map({ "\($0)/promtool" })
-            .first(where: FileManager.default.isExecutableFile)
-        guard let tool else { return nil }
-        let process = Process()
-        process.executableURL = URL(filePath: tool)
-        process.arguments = ["check", "metrics"]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-        try input.fileHandleForWriting.close()
-        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        return "exit \(process.terminationStatus)\n\(said)"
     }
 }

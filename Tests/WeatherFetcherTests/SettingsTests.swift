@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ServiceKit
 import TestSupport
 import Testing
 
@@ -80,7 +81,9 @@ struct SettingsTests {
     @Test func `the help names each setting with its variable and default`() {
         let help = WeatherFetcher.helpMessage(columns: 1_000)
         for setting in [
-            WeatherSetting.provider, .url, .contact, .keyFile, .keyID, .team, .service,
+            Setting.weatherProvider, .weatherURL, .weatherContact, .weatherKitKeyFile, .weatherKitKeyID,
+            .weatherKitTeam,
+            .weatherKitService,
         ] {
             #expect(help.contains("--\(setting.flag) "))
             #expect(help.contains("(env: \(setting.variable), default: \(setting.standard))"), "\(setting.flag)")

@@ -1,4 +1,5 @@
 import Bus
+import TestSupport
 import Testing
 import Workouts
 
@@ -25,6 +26,20 @@ struct ValueTests {
             #expect(RetryAfter(nonsense) == nil, "\(nonsense)")
         }
         #expect(RetryAfter.date(Timestamp(seconds: 10)).seconds(from: Timestamp(seconds: 30)) == 0)
+    }
+
+    @Test func `a clock that is set back opens the gate, and failures count from there`() {
+        let now = Timestamp(seconds: 1_735_689_600)
+        var random = SeededRandom(seed: 7)
+        var gate = ProviderGate()
+        gate.failed(askedAt: now, now: now, pause: 3_600, using: &random)
+        #expect(!gate.isOpen(now + 3_599))
+        let earlier = now - 100 * 86_400
+        #expect(gate.isOpen(earlier))
+        gate.failed(askedAt: earlier, now: earlier, pause: 60, using: &random)
+        #expect(gate.failures == 2)
+        #expect(!gate.isOpen(earlier + 59))
+        #expect(gate.isOpen(earlier + 3_600))
     }
 
     @Test func `a word for the weather that this version does not know is unknown`() throws {

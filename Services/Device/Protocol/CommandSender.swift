@@ -21,7 +21,8 @@ struct CommandSender {
     /// Where replies come to.
     let client: Client
     /// Whether a start that has just happened goes without its time, so that the engine's clock counts and the reply
-    /// tells by how much the device's is off. One that waited for a connection carries its time all the same.
+    /// tells by how much the device's is off. One that waited, or is sent again, carries its time all the same: the
+    /// runner has been running since.
     private let leavesStartToEngine: Bool
     /// Seconds that the engine's clock is ahead of the device's, once a start was left to it.
     private(set) var clockOffset: Double
@@ -30,7 +31,7 @@ struct CommandSender {
     private var sentAt: Timestamp?
     /// How often the first waiting command was sent.
     private var tries = 0
-    /// Whether it is a start that was left to the engine's clock.
+    /// Whether it is a start whose first try was left to the engine's clock.
     private var isTimeLeft = false
     private var isConnected = false
 
@@ -74,7 +75,7 @@ struct CommandSender {
         if tries == 1, leavesStartToEngine, case .start = command.action, let at = command.at {
             isTimeLeft = now.seconds(since: at) <= Self.startAge
         }
-        if isTimeLeft { command.at = nil }
+        if isTimeLeft, tries == 1 { command.at = nil }
         // Its id may come from a process that is no more; the reply must come here.
         command.client = client
         return command
@@ -93,10 +94,8 @@ struct CommandSender {
             drop()
             return .refused(command, refusal)
         }
-        if isTimeLeft, let at = command.at {
-            // To the first try the engine answers with the moment that counts as the start.
-            clockOffset = reply.now.seconds(since: tries == 1 ? at : now)
-        }
+        // Which of the tries the engine took shows in the moment that counts.
+        if isTimeLeft, let at = command.at, let counted = reply.at { clockOffset = counted.seconds(since: at) }
         drop()
         return .accepted(command)
     }

@@ -10,6 +10,8 @@ struct RecordedTrack {
         var cadence: Double?
         var heartRate: Double?
         var power: Double?
+        /// °C.
+        var temperature: Double?
         var speed: Double?
         /// Degrees, WGS 84.
         var latitude: Double?
@@ -60,6 +62,7 @@ extension Recording {
             sample.set(.heartRate, point.heartRate)
             sample.set(.speed, point.speed)
             sample.set(.power, point.power)
+            sample.set(.temperature, point.temperature)
             sample.set(.cadence, point.cadence.map { $0 * activity.cadenceFactor })
             if let distance = point.distance { sample.set(.distance, deltas.delta(to: distance)) }
             return sample

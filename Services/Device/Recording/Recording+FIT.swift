@@ -22,6 +22,7 @@ extension Recording {
             sample.set(.heartRate, record.heartRate)
             sample.set(.speed, record.speed)
             sample.set(.power, record.power)
+            sample.set(.temperature, record.temperature)
             sample.set(.cadence, record.cadence.map { $0 * kind.cadenceFactor })
             if let distance = record.distance, ranges.contains(where: { $0.contains(record.time) }) {
                 sample.set(.distance, deltas.delta(to: distance))

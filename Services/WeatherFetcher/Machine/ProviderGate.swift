@@ -12,7 +12,11 @@ struct ProviderGate: Equatable {
     private(set) var closedUntil: Timestamp?
     private var failedAt: Timestamp?
 
-    func isOpen(_ now: Timestamp) -> Bool { closedUntil.map { $0 <= now } ?? true }
+    func isOpen(_ now: Timestamp) -> Bool {
+        guard let closedUntil else { return true }
+        // Further away than any pause is long: the clock was set back.
+        return closedUntil <= now || closedUntil > now + Self.longestPause
+    }
 
     mutating func succeeded() {
         self = ProviderGate()
@@ -26,13 +30,13 @@ struct ProviderGate: Equatable {
     mutating func failed(
         askedAt: Timestamp, now: Timestamp, pause: Double = 0, using random: inout some RandomNumberGenerator
     ) {
-        let isNew = failedAt.map { askedAt > $0 } ?? true
+        let isNew = failedAt.map { askedAt > $0 || now < $0 } ?? true
         if isNew {
             failures += 1
             failedAt = now
         }
         let wait = max(isNew ? RetryDelay.seconds(failures: failures, using: &random) : 0, pause)
         let until = now + min(wait, Self.longestPause)
-        closedUntil = max(closedUntil ?? until, until)
+        closedUntil = isOpen(now) ? until : max(closedUntil ?? until, until)
     }
 }

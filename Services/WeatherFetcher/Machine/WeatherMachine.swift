@@ -13,8 +13,6 @@ struct WeatherMachine {
     static let concurrency = 4
     /// Retained topics are cleared this long after their last revision, in seconds.
     static let retention = 48 * 3_600.0
-    /// A session that began this far from the engine's clock is not live, in seconds.
-    private static let liveWindow = 60.0
 
     struct Entry {
         enum Phase: Equatable {
@@ -115,7 +113,7 @@ struct WeatherMachine {
     private mutating func goOn(_ state: SessionState, _ now: Timestamp) -> [WeatherAction] {
         let key = state.key
         let isNew = entries[key] == nil
-        guard !isNew || Self.beganLive(state) else { return [] }
+        guard !isNew || state.isLive == true else { return [] }
         var entry = entries[key] ?? Entry(record: WeatherRecord(changedAt: now), stateRevision: state.revision)
         entry.phase = .live(until: state.expiresAt)
         let isPlaced = entry.record.cell != nil
@@ -123,14 +121,6 @@ struct WeatherMachine {
         entries[key] = entry
         let saves: [WeatherAction] = isNew || (!isPlaced && entry.record.cell != nil) ? [.save(key)] : []
         return saves + join(key, now)
-    }
-
-    /// Whether the session's `start` was close to the engine's clock, as far as its state tells: only then is there a
-    /// countdown to wait for, and a revision is the engine's clock in milliseconds.
-    private static func beganLive(_ state: SessionState) -> Bool {
-        if state.status == .preparing { return true }
-        guard let startedAt = state.startedAt else { return false }
-        return abs(startedAt.seconds - Double(state.revision) / 1_000) <= liveWindow
     }
 
     /// - Parameter isFinal: whether it cannot go on any more.

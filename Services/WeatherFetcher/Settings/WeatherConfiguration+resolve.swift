@@ -1,28 +1,29 @@
 import Foundation
 import JWTKit
+import ServiceKit
 
 extension WeatherConfiguration {
     /// Puts flags before environment variables before defaults. A variable that is set to nothing counts as absent.
     ///
-    /// - Throws: `WeatherSettingError` for the first setting that the service cannot start with.
+    /// - Throws: `SettingError` for the first setting that the service cannot start with.
     static func resolve(
         _ options: WeatherOptions, environment: [String: String]
-    ) throws(WeatherSettingError) -> WeatherConfiguration {
+    ) throws(SettingError) -> WeatherConfiguration {
         let values = Values(options: options, environment: environment)
         var configuration = WeatherConfiguration()
         configuration.url = try values.url()
         configuration.contact = try values.contact()
-        let provider = values.text(.provider, options.provider) ?? WeatherSetting.provider.standard
+        let provider = values.text(.weatherProvider, options.provider) ?? Setting.weatherProvider.standard
         switch provider {
         case "none": configuration.source = .none
         case "open-meteo": configuration.source = .openMeteo
         case "met-norway":
             guard configuration.contact != nil else {
-                throw WeatherSettingError(.contact, "is missing; MET Norway serves nobody without one")
+                throw SettingError(.weatherContact, "is missing; MET Norway serves nobody without one")
             }
             configuration.source = .metNorway
         case "weatherkit": configuration.source = .weatherKit(try values.account())
-        default: throw WeatherSettingError(.provider, refusing: provider)
+        default: throw SettingError(.weatherProvider, refusing: provider)
         }
         return configuration
     }
@@ -32,38 +33,39 @@ private struct Values {
     let options: WeatherOptions
     let environment: [String: String]
 
-    func text(_ setting: WeatherSetting, _ flag: String?) -> String? {
+    func text(_ setting: Setting, _ flag: String?) -> String? {
         flag ?? environment[setting.variable].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// The provider's address without a slash at its end.
-    func url() throws(WeatherSettingError) -> String? {
-        guard let text = text(.url, options.url) else { return nil }
+    func url() throws(SettingError) -> String? {
+        guard let text = text(.weatherURL, options.url) else { return nil }
         guard let url = URLComponents(string: text), ["http", "https"].contains(url.scheme), url.host?.isEmpty == false,
             url.user == nil, url.query == nil, url.fragment == nil
         else {
             // Its user, password or key must not stand in a log.
-            throw WeatherSettingError(.url, "is not accepted; expected \(WeatherSetting.url.accepted), and no more")
+            throw SettingError(.weatherURL, "is not accepted; expected \(Setting.weatherURL.accepted), and no more")
         }
         return text.last == "/" ? String(text.dropLast()) : text
     }
 
     /// It becomes part of a header.
-    func contact() throws(WeatherSettingError) -> String? {
-        guard let text = text(.contact, options.contact) else { return nil }
+    func contact() throws(SettingError) -> String? {
+        guard let text = text(.weatherContact, options.contact) else { return nil }
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-            throw WeatherSettingError(.contact, refusing: text)
+            throw SettingError(.weatherContact, refusing: text)
         }
         return text
     }
 
-    func account() throws(WeatherSettingError) -> WeatherKitAccount {
+    func account() throws(SettingError) -> WeatherKitAccount {
         WeatherKitAccount(
-            team: try identifier(.team, options.team), service: try identifier(.service, options.service),
-            keyID: try identifier(.keyID, options.keyID), key: try key())
+            team: try identifier(.weatherKitTeam, options.team),
+            service: try identifier(.weatherKitService, options.service),
+            keyID: try identifier(.weatherKitKeyID, options.keyID), key: try key())
     }
 
-    private func identifier(_ setting: WeatherSetting, _ flag: String?) throws(WeatherSettingError) -> String {
+    private func identifier(_ setting: Setting, _ flag: String?) throws(SettingError) -> String {
         let text = try required(setting, flag)
         let isWord = text.utf8.allSatisfy { byte in
             switch byte {
@@ -73,35 +75,37 @@ private struct Values {
             default: false
             }
         }
-        guard isWord, !text.isEmpty else { throw WeatherSettingError(setting, refusing: text) }
+        guard isWord, !text.isEmpty else { throw SettingError(setting, refusing: text) }
         return text
     }
 
-    private func key() throws(WeatherSettingError) -> ES256PrivateKey {
-        let path = try required(.keyFile, options.keyFile)
+    private func key() throws(SettingError) -> ES256PrivateKey {
+        let path = try required(.weatherKitKeyFile, options.keyFile)
         let text: String
         do {
             let target = URL(filePath: path).resolvingSymlinksInPath()
             let permissions = try FileManager.default.attributesOfItem(atPath: target.path)[.posixPermissions] as? Int
             guard let permissions, permissions & 0o004 == 0 else {
-                throw WeatherSettingError(.keyFile, "everybody can read \(path); take that right away with chmod o-r")
+                throw SettingError(
+                    .weatherKitKeyFile, "everybody can read \(path); take that right away with chmod o-r")
             }
             text = try String(contentsOf: target, encoding: .utf8)
-        } catch let error as WeatherSettingError {
+        } catch let error as SettingError {
             throw error
         } catch {
-            throw WeatherSettingError(.keyFile, "cannot read '\(path)': \(error.localizedDescription)")
+            throw SettingError(.weatherKitKeyFile, "cannot read '\(path)': \(error.localizedDescription)")
         }
         do {
             return try ES256PrivateKey(pem: text)
         } catch {
-            throw WeatherSettingError(.keyFile, "'\(path)' holds no key of the curve P-256; expected Apple's .p8 file")
+            throw SettingError(
+                .weatherKitKeyFile, "'\(path)' holds no key of the curve P-256; expected Apple's .p8 file")
         }
     }
 
-    private func required(_ setting: WeatherSetting, _ flag: String?) throws(WeatherSettingError) -> String {
+    private func required(_ setting: Setting, _ flag: String?) throws(SettingError) -> String {
         guard let text = text(setting, flag) else {
-            throw WeatherSettingError(setting, "is missing; WeatherKit cannot be asked without it")
+            throw SettingError(setting, "is missing; WeatherKit cannot be asked without it")
         }
         return text
     }

@@ -1,25 +1,26 @@
 import ArgumentParser
+import ServiceKit
 
 /// The service's own flags. What is absent comes from the environment, else from the default.
 struct WeatherOptions: ParsableArguments {
-    @Option(name: .customLong(WeatherSetting.provider.flag), help: WeatherSetting.provider.help)
+    @Option(name: .customLong(Setting.weatherProvider.flag), help: Setting.weatherProvider.help)
     var provider: String?
 
-    @Option(name: .customLong(WeatherSetting.url.flag), help: WeatherSetting.url.help)
+    @Option(name: .customLong(Setting.weatherURL.flag), help: Setting.weatherURL.help)
     var url: String?
 
-    @Option(name: .customLong(WeatherSetting.contact.flag), help: WeatherSetting.contact.help)
+    @Option(name: .customLong(Setting.weatherContact.flag), help: Setting.weatherContact.help)
     var contact: String?
 
-    @Option(name: .customLong(WeatherSetting.keyFile.flag), help: WeatherSetting.keyFile.help)
+    @Option(name: .customLong(Setting.weatherKitKeyFile.flag), help: Setting.weatherKitKeyFile.help)
     var keyFile: String?
 
-    @Option(name: .customLong(WeatherSetting.keyID.flag), help: WeatherSetting.keyID.help)
+    @Option(name: .customLong(Setting.weatherKitKeyID.flag), help: Setting.weatherKitKeyID.help)
     var keyID: String?
 
-    @Option(name: .customLong(WeatherSetting.team.flag), help: WeatherSetting.team.help)
+    @Option(name: .customLong(Setting.weatherKitTeam.flag), help: Setting.weatherKitTeam.help)
     var team: String?
 
-    @Option(name: .customLong(WeatherSetting.service.flag), help: WeatherSetting.service.help)
+    @Option(name: .customLong(Setting.weatherKitService.flag), help: Setting.weatherKitService.help)
     var service: String?
 }

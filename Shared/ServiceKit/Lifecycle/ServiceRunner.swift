@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import MQTT
 package import ServiceLifecycle
+import Synchronization
 import UnixSignals
 
 /// Runs what an executable is made of, from its settings to its exit.
@@ -70,8 +71,9 @@ package enum ServiceRunner {
     private static func drain(
         _ services: [any Service], within limit: Duration, _ logger: Logger
     ) async throws {
+        let watch = DrainWatch()
         var group = ServiceGroupConfiguration(
-            services: services.map {
+            services: (services + [watch]).map {
                 .init(
                     service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .gracefullyShutdownGroup)
@@ -83,6 +85,8 @@ package enum ServiceRunner {
         } catch is CancellationError {
             throw DrainError()
         }
+        // Services that end without an error when they are cut off were cut off all the same.
+        if watch.hasTaken(limit) { throw DrainError() }
     }
 
     /// Libraries speak at `info` of what no operator asked for.
@@ -91,6 +95,18 @@ package enum ServiceRunner {
         if quiet.logLevel == .info { quiet.logLevel = .notice }
         return quiet
     }
+}
+
+/// Notes when the drain begins: the group tells its services from the last to the first.
+private final class DrainWatch: Service {
+    private let began = Mutex<ContinuousClock.Instant?>(nil)
+
+    func run() async throws {
+        try await gracefulShutdown()
+        began.withLock { $0 = .now }
+    }
+
+    func hasTaken(_ limit: Duration) -> Bool { began.withLock { $0.map { .now - $0 >= limit } ?? false } }
 }
 
 /// The services did not stop in time and were cut off.

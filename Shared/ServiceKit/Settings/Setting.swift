@@ -1,21 +1,28 @@
-import ArgumentParser
+package import ArgumentParser
 
 /// One row of the settings table: a flag, the environment variable of the same name, its default and what it accepts.
-struct Setting: Sendable {
+package struct Setting: Sendable {
     /// The flag without its dashes: `http-port`.
-    let flag: String
+    package let flag: String
     let explanation: String
-    let accepted: String
+    package let accepted: String
     /// The default as `--help` prints it.
-    let standard: String
+    package let standard: String
+
+    package init(flag: String, explanation: String, accepted: String, standard: String = "none") {
+        self.flag = flag
+        self.explanation = explanation
+        self.accepted = accepted
+        self.standard = standard
+    }
 
     /// The environment variable: `HTTP_PORT`.
-    var variable: String { flag.uppercased().replacing("-", with: "_") }
+    package var variable: String { flag.uppercased().replacing("-", with: "_") }
 
     /// How a message names the setting: the flag and the variable.
     var name: String { "--\(flag) (\(variable))" }
 
-    var help: ArgumentHelp {
+    package var help: ArgumentHelp {
         ArgumentHelp("\(explanation): \(accepted). (env: \(variable), default: \(standard))")
     }
 }
@@ -63,8 +70,12 @@ package struct SettingError: Error, Equatable, CustomStringConvertible {
         description = "\(name): \(problem)"
     }
 
+    package init(_ setting: Setting, _ problem: String) {
+        self.init(setting.name, problem)
+    }
+
     /// `value` is not among what the setting accepts.
-    init(_ setting: Setting, refusing value: String) {
+    package init(_ setting: Setting, refusing value: String) {
         self.init(setting.name, "'\(value)' is not accepted; expected \(setting.accepted)")
     }
 }

@@ -11,6 +11,10 @@ package struct CountedLocations {
     /// The source of each of them, its place among ``devices``.
     let sources: [Int]
     let devices: [Device]
+    /// What nobody exceeds, m/s.
+    private let speedLimit: Double
+    /// Metres that two devices of one person may seem to be apart.
+    private static let slack = 100.0
 
     /// - Parameters:
     ///   - streams: every stored location of each device, in the order of their numbers.
@@ -25,11 +29,12 @@ package struct CountedLocations {
             : streams.map { device, locations in
                 SourceFixes(device, locations, segments: closed, activity: activity)
             }
-        self.init(sources, streams: streams, segments: segments)
+        self.init(sources, streams: streams, segments: segments, activity: activity)
     }
 
     /// - Parameter sources: the fixes of each source that lie in closed segments.
-    init(_ sources: [SourceFixes], streams: [Device: [Location]], segments: [Segment]) {
+    init(_ sources: [SourceFixes], streams: [Device: [Location]], segments: [Segment], activity: Activity) {
+        speedLimit = activity.speedLimit
         self.segments = segments
         self.streams = streams
         let order = sources.filter { !$0.accepted.isEmpty }
@@ -82,8 +87,12 @@ package struct CountedLocations {
 
     /// Whether a line leads to a fix from the one before it: never over a pause or a jump.
     func startsLine(_ index: Int) -> Bool {
-        index == 0 || fixes[index].fix.startsLine && sources[index] == sources[index - 1]
-            || fixes[index].fix.segment != fixes[index - 1].fix.segment
+        guard index > 0, fixes[index].fix.segment == fixes[index - 1].fix.segment else { return true }
+        if sources[index] == sources[index - 1] { return fixes[index].fix.startsLine }
+        // Another device goes on: from where nobody gets that fast no line leads there.
+        let seconds = Double(fixes[index].fix.time - fixes[index - 1].fix.time) / 1e6
+        let distance = fixes[index - 1].coordinate.distance(to: fixes[index].coordinate)
+        return distance > speedLimit * seconds + Self.slack
     }
 
     /// Where the device was, and all it said.

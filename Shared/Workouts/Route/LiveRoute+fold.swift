@@ -27,7 +27,7 @@ extension LiveRoute {
             SourceFixes(row.device, streams[row.device] ?? [], segments: closed, activity: activity)
         }
         for index in rows.indices { rows[index].route = sources[index].route }
-        take(CountedLocations(sources, streams: streams, segments: closed), sources)
+        take(CountedLocations(sources, streams: streams, segments: closed, activity: activity), sources)
     }
 
     private mutating func take(_ locations: CountedLocations, _ sources: [SourceFixes]) {

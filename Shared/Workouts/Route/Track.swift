@@ -24,11 +24,25 @@ package struct Track: Equatable, Sendable {
     package struct Column: Equatable, Sendable {
         package let kind: Kind
         package let values: [Double?]
+
+        package init(kind: Kind, values: [Double?]) {
+            self.kind = kind
+            self.values = values
+        }
     }
 
     package let times: [Timestamp]
     /// Those with a value at least.
     package let columns: [Column]
+
+    /// - Parameter columns: each with a value, or none, for each of the times.
+    package init(times: [Timestamp], columns: [Column]) {
+        self.times = times
+        self.columns = columns
+    }
+
+    /// The values of a column, one or none for each of the times; `nil` when there are none.
+    package subscript(kind: Kind) -> [Double?]? { columns.first { $0.kind == kind }?.values }
 
     package init(_ locations: CountedLocations) {
         let rows = locations.fixes.indices.map { locations.location($0) }

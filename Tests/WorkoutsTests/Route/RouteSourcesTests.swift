@@ -40,6 +40,18 @@ import Testing
         }
     }
 
+    @Test func `no line leads to a device that lies elsewhere`() {
+        var random = SeededRandom()
+        let way = random.way(seconds: 600, speed: 3)
+        let home = way.map { location in
+            var location = location
+            location.displace(by: 10_000, towards: 90)
+            return location
+        }
+        let counted = counted(["watch": Array(way[..<300]), "phone": home], [segment(0, 600)])
+        #expect(counted.summary(laps: [], units: .metric).polyline.count == 2)
+    }
+
     @Test func `a source whose fixes are all bad leaves the route to the next`() {
         var random = SeededRandom()
         let way = random.way(seconds: 600, speed: 3)

@@ -1,13 +1,15 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// Keeps log lines: level, message, metadata.
-final class LogRecorder: Sendable {
+package final class LogRecorder: Sendable {
     private let recorded = Mutex<[String]>([])
 
-    var lines: [String] { recorded.withLock { $0 } }
+    package var lines: [String] { recorded.withLock(\.self) }
 
-    var logger: Logger {
+    package init() {}
+
+    package var logger: Logger {
         Logger(label: "test") { _ in Handler(recorder: self) }
     }
 
@@ -22,8 +24,8 @@ final class LogRecorder: Sendable {
         }
 
         func log(event: LogEvent) {
-            let details = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
-            recorder.recorded.withLock { $0.append("\(event.level) \(event.message) \(details)") }
+            let details = (event.metadata ?? [:]).map { " \($0.key)=\($0.value)" }.sorted().joined()
+            recorder.recorded.withLock { $0.append("\(event.level) \(event.message)\(details)") }
         }
     }
 }

@@ -1,13 +1,13 @@
 import Foundation
-import Workouts
+package import Workouts
 
-/// When a provider wants to be asked again.
-enum RetryAfter: Hashable, Sendable {
+/// When a server wants to be asked again.
+package enum RetryAfter: Hashable, Sendable {
     case seconds(Double)
     case date(Timestamp)
 
     /// Reads the header `Retry-After`: seconds or an HTTP date; `nil` for anything else.
-    init?(_ header: String) {
+    package init?(_ header: String) {
         if let seconds = UInt32(header) {
             self = .seconds(Double(seconds))
         } else if let date = Timestamp(httpDate: header) {
@@ -18,7 +18,7 @@ enum RetryAfter: Hashable, Sendable {
     }
 
     /// Seconds from now on.
-    func seconds(from now: Timestamp) -> Double {
+    package func seconds(from now: Timestamp) -> Double {
         switch self {
         case .seconds(let seconds): seconds
         case .date(let date): max(0, date.seconds(since: now))
@@ -32,18 +32,14 @@ extension Timestamp {
     ]
 
     /// Reads the date of an HTTP header, `Sun, 06 Nov 1994 08:49:37 GMT`; the two older forms are long gone.
-    init?(httpDate text: String) {
+    package init?(httpDate text: String) {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let day = UInt8(parts[1]), let year = UInt16(parts[3]),
             let month = Self.months.firstIndex(of: String(parts[2]))
         else { return nil }
         let digits = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
-        self.init(iso8601: "\(year)-\(digits(month + 1))-\(digits(Int(day)))T\(parts[4])Z")
-    }
-
-    /// Reads `2026-03-26T16:15:00Z`.
-    init?(iso8601 text: String) {
-        guard let date = try? Date(text, strategy: .iso8601) else { return nil }
+        let iso8601 = "\(year)-\(digits(month + 1))-\(digits(Int(day)))T\(parts[4])Z"
+        guard let date = try? Date(iso8601, strategy: .iso8601) else { return nil }
         self.init(seconds: date.timeIntervalSince1970)
     }
 }

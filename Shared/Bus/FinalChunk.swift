@@ -1,0 +1,103 @@
+package import Workouts
+
+/// One chunk of `series/{n}` or `track/{n}`, as it was read: rows of a finished session.
+package struct FinalChunk: Equatable, Sendable {
+    /// The revision of the summary that it belongs to.
+    package private(set) var revision: Int64 = -1
+    package private(set) var number = -1
+    /// How many chunks there are.
+    package private(set) var count = -1
+    package private(set) var times: [Timestamp] = []
+    /// By key; each as long as `times`. Values that are no finite numbers are absent.
+    package private(set) var columns: [String: [Double?]] = [:]
+
+    /// Reads a payload of the form of ``FinalRows/payload(number:revision:)``.
+    package init(_ payload: ArraySlice<UInt8>) throws(PayloadError) {
+        let outcome: Result<Void, PayloadError> = payload.withUnsafeBufferPointer { bytes in
+            var scanner = JSONScanner(bytes)
+            do throws(PayloadError) {
+                try read(&scanner)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try outcome.get()
+        guard revision >= 0, count > 0, (0..<count).contains(number), count <= SessionTopic.chunkLimit + 1 else {
+            throw .malformed("revision, n or of is missing or out of range")
+        }
+        guard !times.isEmpty, columns.values.allSatisfy({ $0.count == times.count }) else {
+            throw .malformed("columns: not equally long, or without times")
+        }
+    }
+
+    private mutating func read(_ scanner: inout JSONScanner) throws(PayloadError) {
+        try scanner.expect(UInt8(ascii: "{"))
+        repeat {
+            let key = String(decoding: try scanner.string(), as: UTF8.self)
+            try scanner.expect(UInt8(ascii: ":"))
+            switch key {
+            case "revision": revision = Int64(try scanner.number()?.integer ?? -1)
+            case "n": number = try scanner.number()?.integer ?? -1
+            case "of": count = try scanner.number()?.integer ?? -1
+            case "columns": try readColumns(&scanner)
+            default: try scanner.skipValue()
+            }
+        } while scanner.take(UInt8(ascii: ","))
+        try scanner.expect(UInt8(ascii: "}"))
+        try scanner.expectEnd()
+    }
+
+    private mutating func readColumns(_ scanner: inout JSONScanner) throws(PayloadError) {
+        try scanner.expect(UInt8(ascii: "{"))
+        repeat {
+            let key = String(decoding: try scanner.string(), as: UTF8.self)
+            try scanner.expect(UInt8(ascii: ":"))
+            try scanner.expect(UInt8(ascii: "["))
+            var values: [Double?] = []
+            repeat {
+                let number = try scanner.number()
+                if key == "c" {
+                    guard let time = number?.millionths else { throw scanner.unexpected("time expected") }
+                    times.append(Timestamp(microseconds: time))
+                } else {
+                    values.append(number.map(\.double).flatMap { $0.isFinite ? $0 : nil })
+                }
+            } while scanner.take(UInt8(ascii: ","))
+            try scanner.expect(UInt8(ascii: "]"))
+            if key != "c" { columns[key] = values }
+        } while scanner.take(UInt8(ascii: ","))
+        try scanner.expect(UInt8(ascii: "}"))
+    }
+}
+
+extension [FinalChunk] {
+    /// The rows of all chunks, in their order; a column that some chunk lacks has no values there.
+    private func joined() -> (times: [Timestamp], columns: [String: [Double?]]) {
+        let keys = Set(flatMap(\.columns.keys))
+        let columns = keys.map { key in
+            (key, flatMap { $0.columns[key] ?? [Double?](repeating: nil, count: $0.times.count) })
+        }
+        return (flatMap(\.times), Dictionary(uniqueKeysWithValues: columns))
+    }
+
+    /// The series that was cut into these chunks of `series`.
+    package var series: Series {
+        let rows = joined()
+        return Series(
+            times: rows.times,
+            columns: Quantity.allCases.compactMap { quantity in
+                rows.columns[quantity.key].map { Series.Column(quantity: quantity, values: $0) }
+            })
+    }
+
+    /// The track that was cut into these chunks of `track`.
+    package var track: Track {
+        let rows = joined()
+        return Track(
+            times: rows.times,
+            columns: Track.Kind.allCases.compactMap { kind in
+                rows.columns[kind.key].map { Track.Column(kind: kind, values: $0) }
+            })
+    }
+}

@@ -1,0 +1,52 @@
+package import Workouts
+
+/// A request on a session's `request`.
+package struct SessionRequest: Equatable, Sendable {
+    package enum Action: Equatable, Sendable {
+        /// The finished record, the series and the track are published again.
+        case chunks
+        /// Exports the workout again, to one target or to all, also where it has been before. Answered on `replies`.
+        case export(Target?)
+    }
+
+    package var id: CommandID
+    package var client: Client
+    package var action: Action
+
+    package init(id: CommandID, client: Client, action: Action) {
+        self.id = id
+        self.client = client
+        self.action = action
+    }
+}
+
+extension SessionRequest: Codable {
+    private enum Key: String, CodingKey {
+        case id, client, type, target
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        id = try container.decode(CommandID.self, forKey: .id)
+        client = try container.decode(Client.self, forKey: .client)
+        switch try container.decode(String.self, forKey: .type) {
+        case "chunks": action = .chunks
+        case "export": action = .export(try container.decodeIfPresent(Target.self, forKey: .target))
+        case let type:
+            throw DecodingError.dataCorruptedError(
+                forKey: .type, in: container, debugDescription: "unknown request \"\(type.prefix(40))\"")
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(client, forKey: .client)
+        switch action {
+        case .chunks: try container.encode("chunks", forKey: .type)
+        case .export(let target):
+            try container.encode("export", forKey: .type)
+            try container.encodeIfPresent(target, forKey: .target)
+        }
+    }
+}
