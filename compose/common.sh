@@ -7,7 +7,7 @@ export PATH=$PATH:/usr/sbin
 
 # What runs beside the broker: the executables' names. Each has the broker account of that name behind a `_`.
 # shellcheck disable=SC2034
-services=(session-engine metrics-aggregator route-builder weather-fetcher)
+services=(session-engine metrics-aggregator route-builder weather-fetcher exporter)
 
 say() { printf '%s\n' "$*"; }
 

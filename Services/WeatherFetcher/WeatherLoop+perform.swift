@@ -109,11 +109,3 @@ extension WeatherLoop {
         machine.drop { shards.contains($0.session.shard) }
     }
 }
-
-extension [WeatherAction] {
-    /// Each once, where it first stood.
-    fileprivate func uniqued() -> [WeatherAction] {
-        var seen: Set<WeatherAction> = []
-        return filter { seen.insert($0).inserted }
-    }
-}

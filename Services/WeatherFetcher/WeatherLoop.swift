@@ -66,21 +66,14 @@ struct WeatherLoop {
 
     private mutating func load(_ shards: Set<Shard>) async throws {
         for record in try await store.records(in: WeatherRecord.sessions, shards: shards) {
-            do {
-                machine.load(try JSONCoding.decode(WeatherRecord.self, from: record.value), of: try key(record))
+            do throws(PayloadError) {
+                guard let key = SessionKey(record.key) else { throw .malformed("not a session's key") }
+                machine.load(try JSONCoding.decode(WeatherRecord.self, from: record.value), of: key)
             } catch {
                 // A live session's state comes again, and its weather with it.
                 context.logger.error("corrupt record ignored", metadata: [LogKey.record: "\(record.key)"])
             }
         }
-    }
-
-    private func key(_ record: StoreRecord) throws(PayloadError) -> SessionKey {
-        let parts = record.key.split(separator: "/")
-        guard parts.count == 2, let user = User(String(parts[0])), let session = SessionID(String(parts[1])) else {
-            throw .malformed("not a session's key")
-        }
-        return SessionKey(user, session)
     }
 
     private mutating func receive(_ message: MQTTMessage, _ now: Timestamp) {

@@ -5,7 +5,8 @@ package import Workouts
 package enum TopicFilter {
     /// A session topic of every session; of a device's topics, every device's.
     package enum Sessions: CaseIterable, Sendable {
-        case command, state, samples, locations, metrics, route, weather, summaryMetrics, summaryRoute, request, workout
+        case command, state, samples, locations, metrics, route, weather, summaryMetrics, summaryRoute, series, track,
+            request, workout, export, exportResult
 
         fileprivate var levels: String {
             switch self {
@@ -18,14 +19,19 @@ package enum TopicFilter {
             case .weather: "weather"
             case .summaryMetrics: "summary/metrics"
             case .summaryRoute: "summary/route"
+            case .series: "series/+"
+            case .track: "track/+"
             case .request: "request"
             case .workout: "workout"
+            case .export: "export/+"
+            case .exportResult: "export/+/result"
             }
         }
 
         fileprivate var qos: QoS {
             switch self {
-            case .samples, .locations, .command, .state, .weather, .summaryMetrics, .summaryRoute, .request, .workout:
+            case .samples, .locations, .command, .state, .weather, .summaryMetrics, .summaryRoute, .series, .track,
+                .request, .workout, .export, .exportResult:
                 .atLeastOnce
             case .metrics, .route: .atMostOnce
             }

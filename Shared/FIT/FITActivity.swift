@@ -47,6 +47,10 @@ extension FITActivity {
         package let temperature: Double?
         /// Metres within which the position is right.
         package let gpsAccuracy: Double?
+        /// Revolutions since the recording began, for running and walking strides.
+        package let cycles: Double?
+        /// Kilocalories since the recording began.
+        package let calories: Double?
 
         init?(_ message: FITMessage) {
             typealias Field = FITProfile.Record
@@ -62,6 +66,8 @@ extension FITActivity {
             power = message.number(Field.power)
             temperature = message.number(Field.temperature)
             gpsAccuracy = message.number(Field.gpsAccuracy)
+            cycles = message.number(Field.cycles)
+            calories = message.number(Field.calories)
         }
     }
 

@@ -22,6 +22,7 @@ package struct FITSubSport: RawRepresentable, Hashable, Sendable {
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
+    package static let generic = FITSubSport(rawValue: 0)
     package static let treadmill = FITSubSport(rawValue: 1)
     package static let trail = FITSubSport(rawValue: 3)
     package static let indoorCycling = FITSubSport(rawValue: 6)
@@ -29,6 +30,7 @@ package struct FITSubSport: RawRepresentable, Hashable, Sendable {
     package static let lapSwimming = FITSubSport(rawValue: 17)
     package static let openWater = FITSubSport(rawValue: 18)
     package static let strength = FITSubSport(rawValue: 20)
+    package static let indoorWalking = FITSubSport(rawValue: 27)
     package static let virtual = FITSubSport(rawValue: 58)
     package static let hiit = FITSubSport(rawValue: 70)
 }

@@ -14,7 +14,7 @@ extension StreamLoop {
 
     mutating func loadRetention(_ shards: Set<Shard>) async throws {
         for record in try await store.records(in: StreamStore.retained, shards: shards) {
-            guard let key = StreamStore.session(record.key) else { continue }
+            guard let key = SessionKey(record.key) else { continue }
             retention.load(key, record.value)
         }
     }
@@ -51,7 +51,7 @@ extension StreamLoop {
                 if spokenOf.contains(record.state.key) { announce(record.state.key, now) }
             } catch {
                 // Its state comes again from the session engine; its items are not in it.
-                if let key = StreamStore.session(record.key) { corrupt.insert(key) }
+                if let key = SessionKey(record.key) { corrupt.insert(key) }
                 context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])
             }
         }

@@ -18,15 +18,6 @@ package enum StreamStore {
         StoreSchema(service: service, steps: [[sessions, chunks, revisions, retained]])
     }
 
-    /// The session of a key.
-    static func session(_ key: String) -> SessionKey? {
-        let parts = key.split(separator: "/")
-        guard parts.count == 2, let user = User(String(parts[0])), let session = SessionID(String(parts[1])) else {
-            return nil
-        }
-        return SessionKey(user, session)
-    }
-
     static func chunkPrefix(_ key: SessionKey, _ device: Device) -> String { "\(key)/\(device)/" }
 
     /// The key of a chunk; those of a stream are in the order of their numbers.

@@ -1,5 +1,10 @@
-"""Prints as JSON what fitdecode reads in each FIT file given: the values the tests hold our own reader against."""
+"""Prints as JSON what fitdecode reads in each FIT file given: the values the tests hold our own reader against.
 
+With --all it prints, for the one file given, what fitdecode, fitparse and garmin-fit-sdk read, by their names. It fails
+when any of them finds a wrong checksum or an error.
+"""
+
+import datetime
 import json
 import sys
 
@@ -10,7 +15,10 @@ def plain(value):
     """The first of an array, Unix seconds of a time."""
     if isinstance(value, (tuple, list)):
         value = next((element for element in value if element is not None), None)
-    return value.timestamp() if hasattr(value, "timestamp") else value
+    if not hasattr(value, "timestamp"):
+        return value
+    # fitparse gives UTC without saying so.
+    return value.replace(tzinfo=value.tzinfo or datetime.timezone.utc).timestamp()
 
 
 def fields(frame, names):
@@ -36,8 +44,12 @@ RECORD = [
 ]
 
 
+def empty():
+    return {"messages": 0, "sessions": [], "laps": [], "records": [], "timer": []}
+
+
 def summary(path):
-    result = {"messages": 0, "sessions": [], "laps": [], "records": [], "timer": []}
+    result = empty()
     with fitdecode.FitReader(path, check_crc=fitdecode.CrcCheck.RAISE) as reader:
         for frame in reader:
             if not isinstance(frame, fitdecode.FitDataMessage):
@@ -54,4 +66,53 @@ def summary(path):
     return result
 
 
-print(json.dumps([summary(path) for path in sys.argv[1:]]))
+def named(values, names):
+    return {name: plain(values[name]) for name in names if plain(values.get(name)) is not None}
+
+
+def add(result, kind, values):
+    """Counts a message that is given as a dictionary, and keeps what the tests look at."""
+    result["messages"] += 1
+    if kind == "session":
+        result["sessions"].append(named(values, SESSION))
+    elif kind == "lap":
+        result["laps"].append(named(values, LAP))
+    elif kind == "record":
+        result["records"].append(named(values, RECORD))
+    elif kind == "event" and values.get("event") == "timer":
+        result["timer"].append([plain(values["timestamp"]), values["event_type"]])
+
+
+def fitparse_summary(path):
+    import fitparse
+
+    result = empty()
+    with fitparse.FitFile(path, check_crc=True) as file:
+        for message in file.get_messages():
+            add(result, message.name, message.get_values())
+    return result
+
+
+def garmin_summary(path):
+    import garmin_fit_sdk
+
+    # After the check a stream has nothing left to read.
+    if not garmin_fit_sdk.Decoder(garmin_fit_sdk.Stream.from_file(path)).check_integrity():
+        raise ValueError("garmin-fit-sdk finds no integrity")
+    result = empty()
+    listener = lambda number, values: add(result, KINDS.get(number), values)
+    _, errors = garmin_fit_sdk.Decoder(garmin_fit_sdk.Stream.from_file(path)).read(mesg_listener=listener)
+    if errors:
+        raise ValueError(errors)
+    return result
+
+
+KINDS = {18: "session", 19: "lap", 20: "record", 21: "event"}
+
+if sys.argv[1] == "--all":
+    path = sys.argv[2]
+    print(json.dumps({
+        "fitdecode": summary(path), "fitparse": fitparse_summary(path), "garmin-fit-sdk": garmin_summary(path)
+    }))
+else:
+    print(json.dumps([summary(path) for path in sys.argv[1:]]))

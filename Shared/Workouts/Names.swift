@@ -159,6 +159,15 @@ package struct SessionKey: Hashable, Comparable, Codable, Sendable, CustomString
         self.session = session
     }
 
+    /// Reads a ``description``.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let user = User(String(parts[0])), let session = SessionID(String(parts[1])) else {
+            return nil
+        }
+        self.init(user, session)
+    }
+
     package var description: String { "\(user)/\(session)" }
 
     package static func < (left: SessionKey, right: SessionKey) -> Bool {

@@ -1,5 +1,4 @@
 import Testing
-import Workouts
 
 @testable import Device
 
@@ -12,22 +11,5 @@ import Workouts
         #expect(Written.duration(6_254) == "1:44:14")
         #expect(Written.pace(345) == "5:45 /km")
         #expect(Written.heartRate(136.6) == "137 bpm")
-    }
-
-    @Test func `on a terminal the line is written anew, elsewhere a line comes every 5 s`() {
-        let now = Timestamp(seconds: 1_700_000_000)
-        var line = ProgressLine(isInteractive: true)
-        #expect(line.update("one", now) == "\r\u{1B}[Kone")
-        #expect(line.update("two", now + 0.1) == nil)
-        #expect(line.update("two", now + 0.2) == "\r\u{1B}[Ktwo")
-        #expect(line.remark("said") == "\r\u{1B}[Ksaid\n")
-        #expect(line.finish() == "")
-
-        var log = ProgressLine(isInteractive: false)
-        #expect(log.update("one", now) == "one\n")
-        #expect(log.update("two", now + 4.9) == nil)
-        #expect(log.update("two", now + 5) == "two\n")
-        #expect(log.remark("said") == "said\n")
-        #expect(log.finish() == "")
     }
 }

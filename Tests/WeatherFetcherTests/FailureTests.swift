@@ -1,3 +1,4 @@
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts

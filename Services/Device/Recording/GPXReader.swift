@@ -42,7 +42,7 @@ struct GPXReader {
         case "hr", "heartrate": point?.heartRate = Double(measured: text)
         case "cad", "cadence": point?.cadence = Double(measured: text)
         case "power", "watts", "PowerInWatts": point?.power = Double(measured: text)
-        case "atemp": point?.temperature = Double(measured: text)
+        case "atemp", "temp": point?.temperature = Double(text)
         case "speed": point?.speed = Double(measured: text)
         case "course": point?.course = Double(measured: text)
         default: break

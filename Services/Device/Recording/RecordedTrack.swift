@@ -8,6 +8,8 @@ struct RecordedTrack {
         var distance: Double?
         /// A minute; strides, which are two steps, where steps are made.
         var cadence: Double?
+        /// A minute, of a file that calls them so whatever was done.
+        var strides: Double?
         var heartRate: Double?
         var power: Double?
         /// °C.
@@ -63,7 +65,7 @@ extension Recording {
             sample.set(.speed, point.speed)
             sample.set(.power, point.power)
             sample.set(.temperature, point.temperature)
-            sample.set(.cadence, point.cadence.map { $0 * activity.cadenceFactor })
+            sample.set(.cadence, point.strides.map { $0 * 2 } ?? point.cadence.map { $0 * activity.cadenceFactor })
             if let distance = point.distance { sample.set(.distance, deltas.delta(to: distance)) }
             return sample
         }
@@ -76,8 +78,12 @@ extension Recording {
 }
 
 extension Activity {
-    /// What is meant by words such as `Running`, `trail_running`, `Biking` or `road cycling`.
+    /// What is meant by words such as `Running`, `trail_running`, `Biking`, `road cycling` or our own.
     fileprivate init(sport: String) {
+        if let activity = Activity(rawValue: sport) {
+            self = activity
+            return
+        }
         let words: [(String, Activity)] = [
             ("run", .running), ("bik", .cycling), ("cycl", .cycling), ("ride", .cycling), ("walk", .walking),
             ("hik", .hiking), ("row", .rowing), ("swim", .swimming),

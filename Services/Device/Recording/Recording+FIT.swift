@@ -12,6 +12,9 @@ extension Recording {
         let before = sorted.last { $0.time < session.start && $0.distance != nil }?.distance
         var deltas = DistanceDeltas(
             base: before ?? Self.base(records.compactMap(\.distance), session: session.distance))
+        // What recordings count in other activities is not steps.
+        let countsSteps = kind.cadenceFactor > 1
+        var (energy, steps) = (0.0, 0.0)
 
         self.init(
             start: Timestamp(seconds: session.start), end: Timestamp(seconds: session.end),
@@ -24,8 +27,11 @@ extension Recording {
             sample.set(.power, record.power)
             sample.set(.temperature, record.temperature)
             sample.set(.cadence, record.cadence.map { $0 * kind.cadenceFactor })
-            if let distance = record.distance, ranges.contains(where: { $0.contains(record.time) }) {
-                sample.set(.distance, deltas.delta(to: distance))
+            guard ranges.contains(where: { $0.contains(record.time) }) else { return sample }
+            sample.set(.distance, record.distance.map { deltas.delta(to: $0) })
+            sample.set(.activeEnergy, record.calories.map { Self.growth(of: &energy, to: $0) })
+            if countsSteps {
+                sample.set(.steps, record.cycles.map { Self.growth(of: &steps, to: $0 * kind.cadenceFactor) })
             }
             return sample
         }
@@ -42,10 +48,16 @@ extension Recording {
         return min(max(0, last - total), first)
     }
 
+    /// What a number that grows from record to record has grown by.
+    private static func growth(of counted: inout Double, to value: Double) -> Double {
+        defer { counted = max(counted, value) }
+        return max(0, value - counted)
+    }
+
     private static func activity(_ sport: FITSport?, _ subSport: FITSubSport?) -> (Activity, Environment?) {
         let environment: Environment? =
             switch subSport {
-            case .treadmill?, .indoorCycling?, .indoorRowing?, .lapSwimming?, .virtual?: .indoor
+            case .treadmill?, .indoorWalking?, .indoorCycling?, .indoorRowing?, .lapSwimming?, .virtual?: .indoor
             case .trail?, .openWater?: .outdoor
             default: nil
             }
@@ -58,6 +70,7 @@ extension Recording {
             case (.walking?, _): .walking
             case (.hiking?, _): .hiking
             case (.training?, .strength?): .traditionalStrength
+            case (.fitnessEquipment?, .strength?): .functionalStrength
             case (.hiit?, _), (_, .hiit?): .hiit
             default: .other
             }

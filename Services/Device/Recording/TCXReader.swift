@@ -58,7 +58,8 @@ struct TCXReader {
         case ("LongitudeDegrees", "Position"): point?.longitude = Double(text)
         case ("AltitudeMeters", "Trackpoint"): point?.altitude = Double(text)
         case ("Value", "HeartRateBpm"): point?.heartRate = Double(measured: text)
-        case ("Cadence", "Trackpoint"), ("RunCadence", _): point?.cadence = Double(measured: text)
+        case ("Cadence", "Trackpoint"): point?.cadence = Double(measured: text)
+        case ("RunCadence", _): point?.strides = Double(measured: text)
         case ("Watts", _): point?.power = Double(measured: text)
         case ("Speed", _): point?.speed = Double(measured: text)
         default: break

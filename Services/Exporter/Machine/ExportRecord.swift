@@ -14,6 +14,8 @@ struct ExportRecord: Codable, Equatable, Sendable {
         /// The revision of each summary that went in.
         var summaries: [String: Int64]
         var healthKit: HealthKitWorkout
+        /// What will hold it, below the folder of exports: known before it is written, so that it is found after a crash.
+        var files: [String]
         /// When it may be exported: at once, or when nothing newer came for a while.
         var readyAt: Timestamp
     }
@@ -45,6 +47,8 @@ struct ExportRecord: Codable, Equatable, Sendable {
             jobs.sort { $0.target < $1.target }
         }
     }
+
+    func hasAnswered(_ id: CommandID) -> Bool { answered.contains(id) }
 
     mutating func answer(_ id: CommandID) {
         if answered.count == Self.answeredLimit { answered.removeFirst() }

@@ -1,3 +1,4 @@
+import ServiceKit
 import Workouts
 
 /// A question for the provider: the weather in a cell, or whether it has changed.

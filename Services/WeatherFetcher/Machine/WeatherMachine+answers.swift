@@ -1,3 +1,4 @@
+import ServiceKit
 import Workouts
 
 extension WeatherMachine {

@@ -1,14 +1,14 @@
 import Foundation
-import MQTT
+package import MQTT
 
-/// A file that holds nothing but a password.
-struct PasswordFile {
-    enum Problem: Error, CustomStringConvertible {
+/// A file that holds nothing but a secret: a password, or credentials.
+package struct PasswordFile {
+    package enum Problem: Error, CustomStringConvertible {
         case unreadable(String, reason: String)
         case readableByOthers(String)
         case empty(String)
 
-        var description: String {
+        package var description: String {
             switch self {
             case .unreadable(let path, let reason): "cannot read \(path): \(reason)"
             case .readableByOthers(let path): "everybody can read \(path); take that right away with chmod o-r"
@@ -19,9 +19,13 @@ struct PasswordFile {
 
     let path: String
 
+    package init(path: String) {
+        self.path = path
+    }
+
     /// The file's text without line ends at its end.
-    func read() throws(Problem) -> Secret {
-        guard let file = fopen(path, "r") else { throw unreadable() }
+    package func read() throws(Problem) -> Secret {
+        guard let file = fopen(path, "re") else { throw unreadable() }
         defer { fclose(file) }
         guard try permissions() & 0o004 == 0 else { throw .readableByOthers(path) }
         var bytes = [UInt8](repeating: 0, count: 4096)

@@ -1,6 +1,5 @@
 import ArgumentParser
-import Foundation
-import Workouts
+package import Workouts
 
 extension User: ExpressibleByArgument {
     package init?(argument: String) { self.init(argument) }
@@ -17,13 +16,3 @@ extension Identifier: ExpressibleByArgument {
 extension Activity: ExpressibleByArgument {}
 extension Workouts.Environment: ExpressibleByArgument {}
 extension Units: ExpressibleByArgument {}
-
-extension Device {
-    /// A watch with four random characters.
-    static func newWatch() -> Device {
-        let characters = "abcdefghijklmnopqrstuvwxyz0123456789"
-        let random = String((0..<4).compactMap { _ in characters.randomElement() })
-        guard let device = Device("watch-\(random)") else { preconditionFailure("made to match the pattern") }
-        return device
-    }
-}

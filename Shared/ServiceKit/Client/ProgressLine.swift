@@ -1,21 +1,21 @@
-import Workouts
+package import Workouts
 
-/// Tells how far a playback has come: one line written anew on a terminal, elsewhere a line every few seconds.
-struct ProgressLine {
+/// Tells how far something has come: one line written anew on a terminal, elsewhere a line every few seconds.
+package struct ProgressLine {
     private static let lineInterval = 5.0
     private static let updateInterval = 0.2
     private static let clear = "\r\u{1B}[K"
 
-    let isInteractive: Bool
+    private let isInteractive: Bool
     private var writtenAt: Timestamp?
     private var isLineOpen = false
 
-    init(isInteractive: Bool) {
+    package init(isInteractive: Bool) {
         self.isInteractive = isInteractive
     }
 
     /// What to write about `text` now; nothing when that was done a moment ago.
-    mutating func update(_ text: String, _ now: Timestamp) -> String? {
+    package mutating func update(_ text: String, _ now: Timestamp) -> String? {
         let interval = isInteractive ? Self.updateInterval : Self.lineInterval
         if let writtenAt, now.seconds(since: writtenAt) < interval { return nil }
         writtenAt = now
@@ -24,13 +24,13 @@ struct ProgressLine {
     }
 
     /// Something that stays, above the line.
-    mutating func remark(_ text: String) -> String {
+    package mutating func remark(_ text: String) -> String {
         defer { isLineOpen = false }
         return (isLineOpen ? Self.clear : "") + text + "\n"
     }
 
     /// Ends the line that is written anew.
-    mutating func finish() -> String {
+    package mutating func finish() -> String {
         defer { isLineOpen = false }
         return isLineOpen ? "\n" : ""
     }

@@ -1,0 +1,139 @@
+import Bus
+import Logging
+import MQTT
+import ServiceKit
+import Storage
+import Workouts
+
+extension ExporterLoop {
+    /// How long to leave a disk alone that refuses.
+    private static let retryInterval = 1.0
+
+    /// Does what is to be done: one commit, then the batch's acknowledgement, then everything that is sent. While the disk
+    /// refuses, it waits.
+    mutating func perform(_ now: Timestamp, acknowledge: () -> Void) async {
+        let isSaved = await commit(now)
+        // The broker keeps a workout retained, and brings it again on the next connection.
+        acknowledge()
+        var outgoing = messages
+        messages = []
+        if isSaved {
+            for action in actions.uniqued() {
+                if let message = perform(action) { outgoing.append(message) }
+            }
+            actions = []
+        }
+        guard !outgoing.isEmpty else { return }
+        do throws(MQTTError) {
+            try await context.bus.send(outgoing)
+        } catch {
+            // What is lost with the connection is published, and asked for, again on the next.
+            context.logger.debug("not published", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+
+    private mutating func commit(_ now: Timestamp) async -> Bool {
+        let writes = actions.uniqued().flatMap { self.writes($0) }
+        guard !writes.isEmpty else { return true }
+        if let retryAt, now < retryAt { return false }
+        do throws(StoreError) {
+            let report = try await store.commit(writes)
+            if health.note(true) { context.logger.notice("the store takes writes again") }
+            retryAt = nil
+            workouts = [:]
+            drop(report.lostShards)
+            return true
+        } catch {
+            if health.note(false) {
+                context.logger.error("exports not saved, trying again", metadata: [LogKey.error: "\(error)"])
+            }
+            retryAt = now + Self.retryInterval
+            // Each is to be done only once when the disk takes it.
+            actions = actions.uniqued()
+            return false
+        }
+    }
+
+    private func writes(_ action: ExportAction) -> [StoreWrite] {
+        func write(_ key: SessionKey, _ collection: StoreCollection, _ value: [UInt8]?) -> StoreWrite? {
+            guard let epoch = epochs[key.session.shard] else { return nil }
+            let change = value.map { StoreWrite.Change.put(key: "\(key)", value: $0) } ?? .delete(key: "\(key)")
+            return StoreWrite(shard: key.session.shard, epoch: epoch, collection: collection, change: change)
+        }
+        switch action {
+        case .save(let key):
+            // By now it may be deleted.
+            guard let record = machine.entries[key]?.record else { return [] }
+            return [write(key, ExportRecord.exports, JSONCoding.encode(record))].compactMap(\.self)
+        case .saveWorkout(let key):
+            guard let payload = workouts[key] else { return [] }
+            return [write(key, ExportRecord.workouts, [UInt8](payload))].compactMap(\.self)
+        case .erase(let key):
+            return [ExportRecord.exports, ExportRecord.workouts].compactMap { write(key, $0, nil) }
+        case .publish, .removeFiles, .reply: return []
+        }
+    }
+
+    /// Does what comes after the commit, and returns what is to be sent of it.
+    private mutating func perform(_ action: ExportAction) -> MQTTMessage? {
+        switch action {
+        case .publish(let key, let target):
+            guard epochs[key.session.shard] != nil else { return nil }
+            return machine.message(of: key, target: target)
+        case .reply(let user, let client, let reply):
+            return Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))
+        case .removeFiles(let key, let files):
+            do throws(DurableFolder.Problem) {
+                try targets.folder?.remove(files)
+            } catch {
+                context.logger.error(
+                    "files of a workout are left behind",
+                    metadata: [LogKey.session: "\(key)", LogKey.error: "\(error)", "files": "\(files)"])
+            }
+            return nil
+        case .save, .saveWorkout, .erase: return nil
+        }
+    }
+
+    // MARK: The store
+
+    /// Takes over everything that is not at rest.
+    mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {
+        for record in try await store.records(in: ExportRecord.exports, shards: shards) {
+            load(record, now) { !$0.isAtRest(now) }
+        }
+        context.logger.info("exports loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
+    }
+
+    /// Takes over what messages are about and is only in the store.
+    mutating func load(_ keys: [SessionKey], _ now: Timestamp) async throws {
+        let wanted = Set(keys).filter { machine.entries[$0] == nil && epochs[$0.session.shard] != nil }.sorted()
+        guard !wanted.isEmpty else { return }
+        let places = wanted.map { StoreKey(shard: $0.session.shard, key: "\($0)") }
+        for record in try await store.records(in: ExportRecord.exports, at: places) {
+            load(record, now) { _ in true }
+        }
+    }
+
+    private mutating func load(_ record: StoreRecord, _ now: Timestamp, where isWanted: (ExportRecord) -> Bool) {
+        do throws(PayloadError) {
+            guard let key = SessionKey(record.key) else { throw .malformed("not a session's key") }
+            let exports = try JSONCoding.decode(ExportRecord.self, from: record.value)
+            if isWanted(exports) { actions += machine.load(exports, of: key, now: now) }
+        } catch {
+            // Its workout is exported anew, under the keys and names of the first time.
+            context.logger.error("corrupt record ignored", metadata: [LogKey.record: "exports/\(record.key)"])
+        }
+    }
+
+    /// The session whose record has to be known before the message is handled.
+    func wantsRecord(_ message: MQTTMessage, _ topic: Topic?) -> SessionKey? {
+        guard case .session(let key, let topic)? = topic, !message.payload.isEmpty else { return nil }
+        switch topic {
+        case .workout, .exportResult, .request: return key
+        // Most states are of sessions that nothing is known of yet.
+        case .state: return message.payload.contains(#""deleted""#.utf8) ? key : nil
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Bus
+import Foundation
+import Logging
+import MQTT
+import ServiceKit
+import Storage
+import Workouts
+
+extension ExporterLoop {
+    /// Begins what is due, takes what has come whole, and asks for what does not come by itself.
+    mutating func goOn(_ now: Timestamp) async throws {
+        if health.isWriting { try await begin(now) }
+        for key in collector.complete { collect(key, now) }
+        let overdue = collector.advance(to: now)
+        for key in overdue.requests {
+            let request = SessionRequest(id: CommandID(UUID()), client: client, action: .chunks)
+            messages.append(Topic.session(key, .request).message(JSONCoding.encode(request)))
+        }
+        for key in overdue.expired {
+            fail(key, "series or track did not come: do metrics-aggregator and route-builder run?", now)
+        }
+        await perform(now) {}
+    }
+
+    /// What was begun is on disk before it is done, so that its tries count.
+    private mutating func begin(_ now: Timestamp) async throws {
+        let begun = machine.begin(now: now, room: Self.concurrency - machine.working.count)
+        guard !begun.works.isEmpty else { return }
+        actions += begun.actions
+        await perform(now) {}
+        let keys = begun.works.map { StoreKey(shard: $0.key.session.shard, key: "\($0.key)") }
+        let records = try await store.records(in: ExportRecord.workouts, at: keys)
+        for work in begun.works {
+            let bytes = records.first { $0.key == "\(work.key)" }?.value ?? []
+            do throws(PayloadError) {
+                collecting[work.key] = (work, try JSONCoding.decode(WorkoutRecord.self, from: bytes))
+                collector.want(work.key, summaries: work.summaries, now: now)
+            } catch {
+                context.logger.error("corrupt record", metadata: [LogKey.record: "workouts/\(work.key)"])
+                end(work, .refused("the stored workout cannot be read"), now)
+            }
+        }
+    }
+
+    private mutating func collect(_ key: SessionKey, _ now: Timestamp) {
+        do throws(PayloadError) {
+            guard let rows = try collector.take(key), let (work, workout) = collecting.removeValue(forKey: key) else {
+                return
+            }
+            collected.append(CollectedWork(work: work, workout: workout, series: rows.series, track: rows.track))
+        } catch {
+            fail(key, "series or track cannot be read", now)
+        }
+    }
+
+    private mutating func fail(_ key: SessionKey, _ reason: String, _ now: Timestamp) {
+        guard let (work, _) = collecting.removeValue(forKey: key) else { return }
+        end(work, .failed(reason), now)
+    }
+
+    private mutating func end(_ work: ExportWork, _ delivery: Delivery, _ now: Timestamp) {
+        for destination in work.destinations {
+            take(DeliveryOutcome(work: work, target: destination.target, delivery: delivery), now)
+        }
+    }
+
+    /// What has come whole since this was asked last.
+    mutating func takeCollected() -> [CollectedWork] {
+        defer { collected = [] }
+        return collected
+    }
+
+    private var client: Client {
+        guard let client = Client(context.configuration.mqtt.clientID) else {
+            preconditionFailure("a client id matches the pattern of a client's name")
+        }
+        return client
+    }
+}

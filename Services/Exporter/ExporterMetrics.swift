@@ -1,0 +1,69 @@
+import Bus
+import Metrics
+import ServiceKit
+import Workouts
+
+/// What operators see of the service.
+struct ExporterMetrics {
+    private static let prefix = "pacebus_exporter_"
+
+    private let factory: PrometheusMetrics
+    private let messages: Counter
+    private let time: Timer
+    private let waiting: Meter
+    private let working: Meter
+    private let failed: Meter
+    private let cached: Meter
+
+    init(_ factory: PrometheusMetrics) {
+        self.factory = factory
+        factory.describe(Self.help)
+        messages = Counter(label: Self.prefix + "messages_total", factory: factory)
+        time = Timer(label: Self.prefix + "delivery_seconds", factory: factory)
+        waiting = Meter(label: Self.prefix + "workouts_waiting", factory: factory)
+        working = Meter(label: Self.prefix + "workouts_underway", factory: factory)
+        failed = Meter(label: Self.prefix + "exports_failed", factory: factory)
+        cached = Meter(label: Self.prefix + "chunk_bytes", factory: factory)
+    }
+
+    func received(_ count: Int) {
+        messages.increment(by: count)
+    }
+
+    func rejected(_ reason: String) {
+        count("rejected_total", [("reason", reason)])
+    }
+
+    func ended(_ outcome: DeliveryOutcome) {
+        time.record(duration: outcome.took)
+        let name =
+            switch outcome.delivery {
+            case .delivered: "delivered"
+            case .refused: "refused"
+            case .failed: "failed"
+            }
+        count("deliveries_total", [("target", "\(outcome.target)"), ("outcome", name)])
+    }
+
+    func show(_ machine: ExportMachine, _ collector: ChunkCollector) {
+        waiting.set(machine.waiting.count)
+        working.set(machine.working.count)
+        failed.set(machine.entries.values.count { $0.record.jobs.contains { $0.status == .failed } })
+        cached.set(collector.cachedBytes + collector.wantedBytes)
+    }
+
+    private func count(_ name: String, _ labels: [(String, String)]) {
+        Counter(label: Self.prefix + name, dimensions: labels, factory: factory).increment()
+    }
+
+    private static let help = [
+        prefix + "messages_total": "Messages handled.",
+        prefix + "rejected_total": "Payloads that could not be read, by reason.",
+        prefix + "deliveries_total": "Workouts brought to a target, or tried to be, by target and by what came of it.",
+        prefix + "delivery_seconds": "How long writing a workout and bringing it to a target took.",
+        prefix + "workouts_waiting": "Workouts that are to be brought somewhere yet.",
+        prefix + "workouts_underway": "Workouts that are being collected, written or sent.",
+        prefix + "exports_failed": "Workouts of the last 48 hours that a target will not take.",
+        prefix + "chunk_bytes": "Memory that holds parts of series and tracks.",
+    ]
+}

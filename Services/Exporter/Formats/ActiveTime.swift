@@ -1,0 +1,77 @@
+import Workouts
+
+/// The active time of a workout: its segments, and the laps that divide them.
+struct ActiveTime {
+    struct Stretch {
+        let start: Timestamp
+        let end: Timestamp
+        /// Active seconds before it.
+        let before: Double
+    }
+
+    /// Where a moment lies.
+    struct Place {
+        /// Counted from 0; `nil` outside of all.
+        let segment: Int?
+        /// Counted from 0.
+        let lap: Int
+        /// Active seconds before it.
+        let activeTime: Double
+    }
+
+    /// Closed, in order and apart from one another.
+    let segments: [Stretch]
+    private let lapStarts: [Timestamp]
+
+    init(_ workout: WorkoutRecord) {
+        var segments: [Stretch] = []
+        var total = 0.0
+        for segment in workout.segments {
+            guard let end = segment.end, segment.start <= end, segment.start >= segments.last?.end ?? segment.start
+            else { continue }
+            segments.append(Stretch(start: segment.start, end: end, before: total))
+            total += seconds(from: segment.start, to: end)
+        }
+        self.segments = segments
+        lapStarts = workout.laps.map(\.startedAt)
+    }
+
+    /// A moment at which one segment or lap ends and the next begins is the later's, unless the active time stops there.
+    func place(_ time: Timestamp) -> Place {
+        guard let index = segments.lastIndex(startingBy: time, \.start) else {
+            return Place(segment: nil, lap: 0, activeTime: 0)
+        }
+        let segment = segments[index]
+        let isInside = time <= segment.end
+        let moment = min(time, segment.end)
+        var lap = lapStarts.lastIndex(startingBy: moment, \.self) ?? 0
+        // A lap that begins with a pause has nothing of the segment before it.
+        if moment == segment.end, segment.start < moment, lap > 0, lapStarts[lap] == moment { lap -= 1 }
+        return Place(
+            segment: isInside ? index : nil, lap: lap,
+            activeTime: segment.before + seconds(from: segment.start, to: moment))
+    }
+
+    /// When the clock first runs from a moment on; the moment itself when it never does.
+    func start(from time: Timestamp) -> Timestamp {
+        segments.first { $0.end > time }.map { max($0.start, time) } ?? time
+    }
+}
+
+/// Exact to the microsecond for times within centuries, and never beyond what can be told.
+func seconds(from start: Timestamp, to end: Timestamp) -> Double {
+    (Double(end.microseconds) - Double(start.microseconds)) / 1e6
+}
+
+extension Array {
+    /// By binary search among what begins in the order of time.
+    fileprivate func lastIndex(startingBy time: Timestamp, _ start: (Element) -> Timestamp) -> Int? {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if start(self[middle]) <= time { low = middle + 1 } else { high = middle }
+        }
+        return low == 0 ? nil : low - 1
+    }
+}

@@ -1,0 +1,77 @@
+import FIT
+import Workouts
+
+/// FIT's numbers for what happened.
+enum FITCode {
+    static let timer = 0
+    static let session = 8
+    static let lap = 9
+    static let activity = 26
+    /// The type of the event with which a lap, a session or an activity is over.
+    static let stop = 1
+    /// Why a lap is over.
+    static let manual = 0
+    static let sessionEnd = 7
+}
+
+extension Activity {
+    /// How many steps are one turn of a recorded cadence: recordings count strides, which are two steps.
+    var stepsOfTurn: Double {
+        switch self {
+        case .running, .walking, .hiking: 2
+        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: 1
+        }
+    }
+
+    var fitSport: FITSport {
+        switch self {
+        case .running: .running
+        case .walking: .walking
+        case .hiking: .hiking
+        case .cycling: .cycling
+        case .rowing: .rowing
+        case .swimming: .swimming
+        case .traditionalStrength: .training
+        case .functionalStrength: .fitnessEquipment
+        case .hiit: .hiit
+        case .other: .generic
+        }
+    }
+
+    func fitSubSport(_ environment: Environment) -> FITSubSport {
+        switch (self, environment) {
+        case (.running, .indoor), (.hiking, .indoor): .treadmill
+        case (.walking, .indoor): .indoorWalking
+        case (.cycling, .indoor): .indoorCycling
+        case (.rowing, .indoor): .indoorRowing
+        case (.swimming, .indoor): .lapSwimming
+        case (.swimming, .outdoor): .openWater
+        case (.traditionalStrength, _), (.functionalStrength, _): .strength
+        case (.hiit, _): .hiit
+        case (.running, _), (.walking, _), (.hiking, _), (.cycling, _), (.rowing, _), (.other, _): .generic
+        }
+    }
+}
+
+extension WeatherCondition {
+    /// FIT's `weather_status`.
+    var fitStatus: Int? {
+        switch self {
+        case .clear: 0
+        case .partlyCloudy: 1
+        case .cloudy: 22
+        case .fog: 8
+        case .haze: 11
+        case .windy: 5
+        case .drizzle: 16
+        case .rain: 3
+        case .heavyRain: 17
+        case .freezingRain, .sleet: 7
+        case .snow: 4
+        case .heavySnow: 19
+        case .hail: 12
+        case .thunderstorm, .storm: 6
+        case .unknown: nil
+        }
+    }
+}

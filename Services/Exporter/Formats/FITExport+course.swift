@@ -1,0 +1,79 @@
+import FIT
+import Workouts
+
+extension FITExport {
+    /// What stands between records.
+    private enum Mark {
+        case timer(starts: Bool)
+        case weather(Weather)
+        case lap(index: Int, Lap)
+
+        var isStart: Bool {
+            if case .timer(starts: true) = self { true } else { false }
+        }
+    }
+
+    /// Appends records, timer events, laps and the weather. In one second the timer starts before what is recorded, and
+    /// all else comes after.
+    mutating func addCourse() {
+        var marks = marks[...]
+        let columns = recordColumns
+        forEachSecond { export, second, point in
+            while let (time, mark) = marks.first, time < second || time == second && mark.isStart {
+                export.add(mark, at: time)
+                marks.removeFirst()
+            }
+            export.file.add(
+                FITProfile.Record.global,
+                [.init(FITProfile.timestamp, second)] + columns.map { .init($0.field, $0.value(point)) })
+        }
+        for (time, mark) in marks { add(mark, at: time) }
+    }
+
+    /// In the order of time.
+    private var marks: [(time: Double, mark: Mark)] {
+        var marks: [(time: Double, mark: Mark)] = clock.segments.flatMap {
+            [($0.start, Mark.timer(starts: true)), ($0.end, .timer(starts: false))]
+        }
+        if let weather = workout.weather {
+            marks.append((min(max(clock.start, clock[weather.fetchedAt]), clock.end), .weather(weather)))
+        }
+        marks += laps.enumerated().map { ($1.end, .lap(index: $0, $1)) }
+        // Sorting is stable: a stop and a start of the same second stay as they are.
+        return marks.sorted { $0.time < $1.time }
+    }
+
+    private mutating func add(_ mark: Mark, at time: Double) {
+        switch mark {
+        case .timer(let starts): addTimerEvent(at: time, starts: starts)
+        case .weather(let weather): add(weather, at: time)
+        case .lap(let index, let lap): add(lap, index: index)
+        }
+    }
+
+    private mutating func addTimerEvent(at time: Double, starts: Bool) {
+        typealias Field = FITProfile.Event
+        file.add(
+            Field.global,
+            [
+                .init(FITProfile.timestamp, time), .init(Field.event, FITCode.timer),
+                .init(Field.type, (starts ? FITActivity.TimerEvent.Kind.start : .stopAll).rawValue),
+                .init(Field.group, 0),
+            ])
+    }
+
+    private mutating func add(_ weather: Weather, at time: Double) {
+        typealias Field = FITProfile.WeatherConditions
+        file.add(
+            Field.global,
+            [
+                .init(FITProfile.timestamp, time), .init(Field.report, 0),
+                .init(Field.temperature, weather.temperature),
+                .init(Field.apparentTemperature, weather.apparentTemperature),
+                .init(Field.condition, weather.condition.fitStatus.map(Double.init)),
+                .init(Field.windSpeed, weather.windSpeed),
+                .init(Field.humidity, weather.humidity.map { $0 * 100 }),
+                .init(Field.observed, clock[weather.observedAt]),
+            ])
+    }
+}

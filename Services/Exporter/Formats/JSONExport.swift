@@ -1,0 +1,50 @@
+import Foundation
+import Workouts
+
+/// Writes a workout as JSON: `{"points":[{…},…],"workout":{…}}`, keys sorted.
+///
+/// The workout is the record as it stands on the bus. A point holds what was measured at its time, in the bus's units: Unix
+/// seconds, distance since the start, steps and energy since the point before that has any; segments and laps count from 1.
+enum JSONExport {
+    private static let columns =
+        (PointColumn.all + [
+            PointColumn("time", "time") { FixedPoint(scaled: $0.point.time.microseconds, decimals: 6) }
+        ]).sorted { $0.jsonName < $1.jsonName }
+
+    static func bytes(of exported: ExportedWorkout) -> [UInt8] {
+        let active = ActiveTime(exported.workout)
+        let columns = columns.map { (key: Array("\"\($0.jsonName)\":".utf8), $0.value) }
+        var bytes: [UInt8] = []
+        bytes.append("{\"points\":[")
+        for (index, point) in exported.points.enumerated() {
+            let placed = PlacedPoint(point, in: active)
+            bytes.append(index == 0 ? "\n{" : ",\n{")
+            var isFirst = true
+            for (key, value) in columns {
+                guard let number = value(placed) else { continue }
+                if !isFirst { bytes.append(",") }
+                isFirst = false
+                bytes.append(contentsOf: key)
+                bytes.append(number)
+            }
+            bytes.append("}")
+        }
+        bytes.append("],\n\"workout\":")
+        bytes.append(contentsOf: record(exported.workout))
+        bytes.append("}\n")
+        return bytes
+    }
+
+    /// Any record that there is; numbers that are none, which no message can hold, become words.
+    private static func record(_ workout: WorkoutRecord) -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+        do {
+            return try encoder.encode(workout)
+        } catch {
+            preconditionFailure("plain values cannot be encoded: \(error)")
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Workouts
+
+/// A lap of a TCX file: its totals, and its points in tracks without a pause.
+struct TCXLap {
+    let start: Timestamp
+    /// Seconds without pauses.
+    let duration: Double
+    let distance: Double?
+    let activeEnergy: Double?
+    let averageHeartRate: Double?
+    let maximumHeartRate: Double?
+    var maximumSpeed: Double?
+    /// As files count it.
+    var averageCadence: Double?
+    var steps: Double?
+    var averagePower: Double?
+    var maximumPower: Double?
+    var tracks: [[PlacedPoint]] = []
+
+    /// Distance by active time.
+    var averageSpeed: Double? { duration > 0 ? distance.map { $0 / duration } : nil }
+
+    /// The laps of a workout; the whole of it when nobody pressed the button.
+    static func laps(of exported: ExportedWorkout, _ active: ActiveTime) -> [TCXLap] {
+        let workout = exported.workout
+        var laps = workout.laps.map { TCXLap($0, start: active.start(from: $0.startedAt)) }
+        if laps.isEmpty {
+            let start = active.segments.first?.start ?? workout.startedAt ?? exported.points.first?.time
+            laps = [TCXLap(whole: workout, start: start ?? Timestamp(microseconds: 0))]
+        }
+        for points in stretches(of: exported, active) {
+            var lap: Int?
+            for point in points {
+                if point.position.lap != lap { laps[point.position.lap].tracks.append([]) }
+                lap = point.position.lap
+                laps[point.position.lap].add(point)
+            }
+        }
+        return laps
+    }
+
+    private init(_ lap: MetricsSummary.Lap, start: Timestamp) {
+        self.start = start
+        duration = lap.duration
+        distance = lap.distance
+        activeEnergy = lap.activeEnergy
+        averageHeartRate = lap.averageHeartRate
+        maximumHeartRate = lap.maximumHeartRate
+    }
+
+    private init(whole workout: WorkoutRecord, start: Timestamp) {
+        self.start = start
+        duration = workout.activeDuration
+        distance = workout.distance
+        activeEnergy = workout.activeEnergy
+        averageHeartRate = workout.averageHeartRate
+        maximumHeartRate = workout.maximumHeartRate
+        maximumSpeed = workout.maximumSpeed
+        averageCadence = workout.activity.cadenceInFiles(workout.averageCadence)
+        steps = workout.steps
+        averagePower = workout.averagePower
+        maximumPower = workout.maximumPower
+    }
+
+    private mutating func add(_ point: PlacedPoint) {
+        tracks[tracks.count - 1].append(point)
+        if let speed = point.point.speed { maximumSpeed = max(maximumSpeed ?? speed, speed) }
+    }
+
+    /// The points of each segment, at its ends those with the time alone where there are no others.
+    private static func stretches(of exported: ExportedWorkout, _ active: ActiveTime) -> [[PlacedPoint]] {
+        var stretches = [[PlacedPoint]](repeating: [], count: active.segments.count)
+        for point in exported.points {
+            let placed = PlacedPoint(point, in: active)
+            if let segment = placed.position.segment { stretches[segment].append(placed) }
+        }
+        for (index, segment) in active.segments.enumerated() {
+            func edge(_ time: Timestamp) -> PlacedPoint? {
+                let placed = PlacedPoint(ExportedPoint(time: time), in: active)
+                // One that the next begins with is the next's.
+                return placed.position.segment == index ? placed : nil
+            }
+            func isWritten(_ point: PlacedPoint?, at time: Timestamp) -> Bool {
+                point?.point.time.ticks(of: 1_000) == time.ticks(of: 1_000)
+            }
+            if !isWritten(stretches[index].first, at: segment.start), let start = edge(segment.start) {
+                stretches[index].insert(start, at: 0)
+            }
+            if !isWritten(stretches[index].last, at: segment.end), let end = edge(segment.end) {
+                stretches[index].append(end)
+            }
+        }
+        return stretches
+    }
+}

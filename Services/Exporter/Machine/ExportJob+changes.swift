@@ -1,0 +1,81 @@
+import Bus
+import Workouts
+
+/// What happens to a job. Whoever changes it gives its status a new revision.
+extension ExportJob {
+    /// Takes up a newer revision of the workout.
+    ///
+    /// - Returns: whether that changed anything.
+    mutating func renew(_ known: ExportRecord.Workout) -> Bool {
+        guard target != .healthKit else { return renewHealthKit(known) }
+        guard takesUp(known.revision) else { return false }
+        let backsOff = status == .pending && attempts > 0
+        if !backsOff { attempts = 0 }
+        wait(for: known, until: backsOff ? nextAttemptAt : nil)
+        return true
+    }
+
+    /// Whether a revision of the workout is to be brought: to a folder each, elsewhere what was not delivered yet.
+    private func takesUp(_ revision: Int64) -> Bool {
+        target == .folder ? revision > delivered ?? -1 : delivered == nil || again != nil
+    }
+
+    /// - Parameter until: when it is tried at the earliest, besides the workout's own time.
+    private mutating func wait(for known: ExportRecord.Workout, until: Timestamp? = nil) {
+        status = .pending
+        workout = known.revision
+        nextAttemptAt = max(known.readyAt, until ?? known.readyAt)
+    }
+
+    /// A person wants it once more, or now.
+    mutating func ask(_ known: ExportRecord.Workout, now: Timestamp) {
+        if target != .folder, target != .healthKit, delivered != nil { again = again ?? known.revision }
+        status = .pending
+        workout = known.revision
+        attempts = 0
+        reason = nil
+        nextAttemptAt = now
+    }
+
+    /// These may have been written and not told of.
+    mutating func outdate(_ written: [String]) {
+        oldFiles = Set(oldFiles + written).subtracting(files).sorted()
+    }
+
+    mutating func begin(_ known: ExportRecord.Workout) {
+        status = .exporting
+        workout = known.revision
+        nextAttemptAt = nil
+    }
+
+    /// What came of bringing a revision of the workout to the target.
+    mutating func end(_ delivery: Delivery, of revision: Int64, _ known: ExportRecord.Workout, now: Timestamp) {
+        switch delivery {
+        case .delivered(let written):
+            status = .done
+            attempts = 0
+            reason = nil
+            nextAttemptAt = nil
+            oldFiles = Set(oldFiles + files).subtracting(written).sorted()
+            files = written
+            delivered = revision
+            if let wanted = again, wanted <= revision { again = nil }
+            if takesUp(known.revision) { wait(for: known) }
+        case .refused(let why):
+            status = .failed
+            attempts += 1
+            reason = why
+            nextAttemptAt = nil
+            guard known.revision > revision, takesUp(known.revision) else { return }
+            attempts = 0
+            wait(for: known)
+        case .failed(let why, let retryAfter):
+            attempts += 1
+            reason = why
+            wait(for: known, until: RetryPlan.next(after: attempts, retryAfter: retryAfter, now: now))
+        }
+    }
+
+    /// Gives the status a revision of its own.
+    mutating func revise(_ now: Timestamp) { revision = max(revision + 1, now.milliseconds) }
+}

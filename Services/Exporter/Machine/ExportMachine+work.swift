@@ -1,0 +1,97 @@
+import Bus
+import Workouts
+
+/// What the service itself brings somewhere: to a folder, to an upload.
+extension ExportMachine {
+    /// Begins what is due: each session once for all its targets, those first whose user has the least on its way, then what
+    /// has been due the longest. The outcome of each destination is to be told to ``receive(_:for:of:workout:now:)``.
+    ///
+    /// - Parameter room: how many sessions may be at work besides those that are.
+    mutating func begin(now: Timestamp, room: Int) -> (works: [ExportWork], actions: [ExportAction]) {
+        guard room > 0, dueAt.map({ RetryPlan.isDue($0, now) }) ?? true else { return ([], []) }
+        var works: [ExportWork] = []
+        var actions: [ExportAction] = []
+        var queues = dueSessions(now)
+        var load = Dictionary(grouping: working, by: \.user).mapValues(\.count)
+        while works.count < room {
+            let next = queues.min { left, right in
+                (load[left.key, default: 0], left.value[left.value.count - 1])
+                    < (load[right.key, default: 0], right.value[right.value.count - 1])
+            }
+            guard let user = next?.key, let session = queues[user]?.popLast() else { break }
+            if queues[user]?.isEmpty == true { queues[user] = nil }
+            load[user, default: 0] += 1
+            works.append(begin(session.key, now, &actions))
+        }
+        // What was left out for want of room is due as it was.
+        if queues.isEmpty { dueAt = waiting.compactMap { entries[$0]?.record.dueAt }.min() ?? now + RetryPlan.patience }
+        return (works, actions)
+    }
+
+    private struct DueSession: Comparable {
+        let time: Timestamp
+        let key: SessionKey
+
+        static func < (left: DueSession, right: DueSession) -> Bool { (left.time, left.key) < (right.time, right.key) }
+    }
+
+    /// The sessions that are due, by user, the longest due last.
+    private func dueSessions(_ now: Timestamp) -> [User: [DueSession]] {
+        let due = waiting.compactMap { key -> DueSession? in
+            guard let time = entries[key]?.record.dueAt, RetryPlan.isDue(time, now) else { return nil }
+            return DueSession(time: time, key: key)
+        }
+        return Dictionary(grouping: due, by: \.key.user).mapValues { $0.sorted(by: >) }
+    }
+
+    private mutating func begin(_ key: SessionKey, _ now: Timestamp, _ actions: inout [ExportAction]) -> ExportWork {
+        guard var entry = entries[key] else { preconditionFailure("only sessions in memory are waiting") }
+        let known = entry.record.workout
+        var destinations: [ExportWork.Destination] = []
+        for var job in entry.record.jobs where job.isDue(now) {
+            destinations.append(.init(target: job.target, idempotencyKey: job.idempotencyKey(of: key)))
+            job.begin(known)
+            job.revise(now)
+            entry.record[job.target] = job
+            entry.underway[job.target] = known.revision
+        }
+        store(entry, key)
+        actions += [.save(key)] + destinations.map { .publish(key, $0.target) }
+        return ExportWork(
+            key: key, workout: known.revision, summaries: known.summaries, destinations: destinations)
+    }
+
+    /// Takes what came of bringing a workout to a target. What nobody waits for any more changes nothing, but of a session
+    /// that was deleted meanwhile the files go.
+    ///
+    /// - Parameter workout: the revision of the workout that was brought.
+    mutating func receive(
+        _ delivery: Delivery, for target: Target, of key: SessionKey, workout: Int64, now: Timestamp
+    ) -> [ExportAction] {
+        guard var entry = entries[key], entry.underway[target] == workout, var job = entry.record[target] else {
+            guard case .delivered(let files) = delivery, !files.isEmpty, deleted.contains(key) else { return [] }
+            return [.removeFiles(key, files)]
+        }
+        job.end(delivery, of: workout, entry.record.workout, now: now)
+        job.revise(now)
+        entry.underway[target] = nil
+        entry.record[target] = job
+        entry.record.changedAt = now
+        store(entry, key)
+        return [.save(key), .publish(key, target)] + (job.oldFiles.isEmpty ? [] : [.removeFiles(key, job.oldFiles)])
+    }
+}
+
+extension ExportJob {
+    fileprivate func isDue(_ now: Timestamp) -> Bool {
+        guard target != .healthKit, status == .pending, let nextAttemptAt else { return false }
+        return RetryPlan.isDue(nextAttemptAt, now)
+    }
+}
+
+extension ExportRecord {
+    /// When the first of what the service itself is to do is due.
+    fileprivate var dueAt: Timestamp? {
+        jobs.filter { $0.target != .healthKit && $0.status == .pending }.compactMap(\.nextAttemptAt).min()
+    }
+}

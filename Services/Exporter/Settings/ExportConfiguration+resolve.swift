@@ -1,0 +1,92 @@
+import Foundation
+import ServiceKit
+
+extension ExportConfiguration {
+    /// Puts flags before environment variables before defaults. A variable that is set to nothing counts as absent.
+    ///
+    /// Touches nothing but the folder of credentials, which must be there.
+    /// - Throws: `SettingError` for the first setting that the service cannot start with.
+    static func resolve(
+        _ options: ExportOptions, environment: [String: String]
+    ) throws(SettingError) -> ExportConfiguration {
+        let values = Values(options: options, environment: environment)
+        var configuration = ExportConfiguration()
+        configuration.folder = try values.folder()
+        configuration.formats = try values.formats()
+        configuration.upload = try values.upload()
+        return configuration
+    }
+}
+
+private struct Values {
+    let options: ExportOptions
+    let environment: [String: String]
+
+    private func text(_ setting: Setting, _ flag: String?) -> String? {
+        flag ?? environment[setting.variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func folder() throws(SettingError) -> String? {
+        let path = text(.exportFolder, options.folder) ?? ExportConfiguration.standardFolder
+        guard !path.isEmpty else { throw SettingError(.exportFolder, refusing: path) }
+        return path == "none" ? nil : path
+    }
+
+    func formats() throws(SettingError) -> [ExportFormat] {
+        guard let list = text(.exportFormats, options.formats) else { return ExportFormat.allCases }
+        var wanted: Set<ExportFormat> = []
+        for name in list.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let format = ExportFormat(rawValue: String(name)) else {
+                throw SettingError(.exportFormats, refusing: list)
+            }
+            wanted.insert(format)
+        }
+        return ExportFormat.allCases.filter(wanted.contains)
+    }
+
+    func upload() throws(SettingError) -> ExportConfiguration.Upload? {
+        let format = try uploadFormat()
+        guard let url = try uploadURL() else { return nil }
+        return ExportConfiguration.Upload(url: url, format: format, credentials: try credentials())
+    }
+
+    private func uploadFormat() throws(SettingError) -> ExportFormat {
+        guard let name = text(.uploadFormat, options.uploadFormat) else {
+            return ExportConfiguration.Upload.standardFormat
+        }
+        guard let format = ExportFormat(rawValue: name) else { throw SettingError(.uploadFormat, refusing: name) }
+        return format
+    }
+
+    /// Its errors do not quote it: a user, a password or a key in it must not stand in a log.
+    private func uploadURL() throws(SettingError) -> String? {
+        guard let text = text(.uploadURL, options.uploadURL) else { return nil }
+        guard let url = URLComponents(string: text, encodingInvalidCharacters: false), let host = url.host,
+            !host.isEmpty, ["http", "https"].contains(url.scheme), (1...65_535).contains(url.port ?? 1),
+            url.user == nil, url.fragment == nil
+        else {
+            throw SettingError(.uploadURL, "is not accepted; expected \(Setting.uploadURL.accepted)")
+        }
+        guard url.scheme == "https" || isLoopback(host) else {
+            throw SettingError(.uploadURL, "would send credentials in the clear; expected https://")
+        }
+        return text
+    }
+
+    private func isLoopback(_ host: String) -> Bool {
+        var address = in_addr()
+        if inet_pton(AF_INET, host, &address) == 1 { return UInt32(bigEndian: address.s_addr) >> 24 == 127 }
+        return host == "localhost" || host == "[::1]"
+    }
+
+    private func credentials() throws(SettingError) -> String {
+        guard let path = text(.uploadCredentials, options.uploadCredentials) else {
+            throw SettingError(.uploadCredentials, "is missing; nobody's workouts are uploaded without credentials")
+        }
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
+            throw SettingError(.uploadCredentials, "there is no folder '\(path)'")
+        }
+        return path
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+/// A folder whose files appear whole or not at all, whatever befalls the process, the machine or the disk.
+struct DurableFolder: Sendable {
+    struct Problem: Error, CustomStringConvertible {
+        let path: String
+        let code = errno
+
+        var description: String { "cannot write to \(path): \(String(cString: strerror(code)))" }
+    }
+
+    let path: String
+
+    /// Makes the folder, and those above it, for the owner alone; one that is there stays as it is.
+    func make() throws(Problem) {
+        if mkdir(path, 0o700) == 0 { return try parent.sync() }
+        switch errno {
+        case EEXIST: return
+        case ENOENT where parent.path != path: try parent.make()
+        default: throw problem
+        }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw problem }
+        try parent.sync()
+    }
+
+    private var parent: DurableFolder {
+        DurableFolder(path: URL(filePath: path).deletingLastPathComponent().path)
+    }
+
+    /// Writes a file under a hidden name and brings it to the disk.
+    ///
+    /// - Returns: the hidden name, for `rename` or `remove`.
+    func writeHidden(_ bytes: [UInt8]) throws(Problem) -> String {
+        let name = ".\(UUID()).part"
+        let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw problem }
+        let failure = fill(descriptor, bytes)
+        close(descriptor)
+        guard let failure else { return name }
+        try remove(name)
+        throw failure
+    }
+
+    private func fill(_ descriptor: Int32, _ bytes: [UInt8]) -> Problem? {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return problem
+            }
+        }
+        return fsync(descriptor) == 0 ? nil : problem
+    }
+
+    /// Gives a file a name, instead of the file that had it. It lasts after `sync`.
+    func rename(_ old: String, to new: String) throws(Problem) {
+        guard Foundation.rename("\(path)/\(old)", "\(path)/\(new)") == 0 else { throw problem }
+    }
+
+    /// Removes a file, if it is there. It lasts after `sync`.
+    func remove(_ name: String) throws(Problem) {
+        guard unlink("\(path)/\(name)") == 0 || errno == ENOENT else { throw problem }
+    }
+
+    /// Brings the names to the disk; nothing when there is no such folder.
+    func sync() throws(Problem) {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return }
+            throw problem
+        }
+        defer { close(descriptor) }
+        // Some network file systems have no such call for folders.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw problem }
+    }
+
+    /// Removes what `writeHidden` wrote for a process that was killed. Nobody may be writing.
+    func removeHidden() throws(Problem) {
+        for name in try names() where name.hasPrefix(".") && name.hasSuffix(".part") {
+            if UUID(uuidString: String(name.dropFirst().dropLast(5))) != nil { try remove(name) }
+        }
+    }
+
+    /// Of the files and folders in it; none when there is no such folder.
+    func names() throws(Problem) -> [String] {
+        guard let stream = opendir(path) else {
+            if errno == ENOENT || errno == ENOTDIR { return [] }
+            throw problem
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            withUnsafeBytes(of: entry.pointee.d_name) { name in
+                names.append(String(decoding: name.prefix { $0 != 0 }, as: UTF8.self))
+            }
+        }
+        return names
+    }
+
+    /// Of the call that has just failed.
+    private var problem: Problem { Problem(path: path) }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Workouts
+
+/// Leaves workouts as files in a folder, in a folder of its own for each user.
+///
+/// Files of all formats are written under hidden names and brought to the disk before the first of them appears, so a full
+/// disk leaves the files of an earlier revision as they are. Files and folders are readable by their owner alone.
+struct FolderTarget: Sendable {
+    let folder: String
+    let formats: [ExportFormat]
+    let encode: @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
+
+    /// The files that a workout will have, below the folder. Kept beforehand, they are found after a crash too.
+    func files(of workout: WorkoutRecord) -> [String] {
+        formats.map { ExportFile(workout, $0).path }
+    }
+
+    /// Writes the files of a workout, instead of those of the same name, and then removes its old ones of other names.
+    ///
+    /// - Parameter old: what was written of the workout before, below the folder; files of other workouts are left alone.
+    func deliver(_ workout: ExportedWorkout, replacing old: [String]) -> Delivery {
+        let files = formats.map { ExportFile(workout.workout, $0) }
+        let key = SessionKey(workout.workout.user, workout.workout.session)
+        let outdated = old.compactMap(ExportFile.init).filter { $0.key == key && !files.contains($0) }
+        do throws(DurableFolder.Problem) {
+            let place = place(of: key.user)
+            try place.make()
+            try write(files, of: workout, to: place)
+            for file in outdated { try place.remove(file.name) }
+            try place.sync()
+        } catch {
+            return .failed("\(error)")
+        }
+        return .delivered(files: files.map(\.path))
+    }
+
+    private func write(
+        _ files: [ExportFile], of workout: ExportedWorkout, to place: DurableFolder
+    ) throws(DurableFolder.Problem) {
+        var hidden: [(name: String, file: ExportFile)] = []
+        do throws(DurableFolder.Problem) {
+            for file in files { hidden.append((try place.writeHidden(encode(file.format, workout)), file)) }
+            for (name, file) in hidden { try place.rename(name, to: file.name) }
+        } catch {
+            for (name, _) in hidden { try place.remove(name) }
+            throw error
+        }
+        // Before old ones go.
+        try place.sync()
+    }
+
+    /// Removes files of a workout, below the folder; what is not there is no error, and paths that it never gave are left alone.
+    func remove(_ files: [String]) throws(DurableFolder.Problem) {
+        for file in files.compactMap(ExportFile.init) {
+            let place = place(of: file.key.user)
+            try place.remove(file.name)
+            try place.sync()
+        }
+    }
+
+    /// Removes what a process that was killed was writing. To be called before the first delivery.
+    func clear() throws(DurableFolder.Problem) {
+        for user in try DurableFolder(path: folder).names().compactMap(User.init) {
+            try place(of: user).removeHidden()
+        }
+    }
+
+    private func place(of user: User) -> DurableFolder {
+        DurableFolder(path: "\(folder)/\(user)")
+    }
+}

@@ -1,0 +1,74 @@
+/// A set of a strength workout, or the rest after one, as the message of it is written.
+package struct FITSet {
+    /// Raw values are those of FIT.
+    package enum Kind: Int, Sendable {
+        case rest = 0
+        case active = 1
+    }
+
+    /// The position among the workout's sets, rests among them.
+    package var index: Int
+    package var kind: Kind
+    /// Unix seconds.
+    package var start: Double
+    /// Seconds.
+    package var duration: Double
+    package var repetitions: Int?
+    /// Kilograms.
+    package var weight: Double?
+    package var exercise: FITExercise?
+
+    package init(
+        index: Int, kind: Kind, start: Double, duration: Double, repetitions: Int? = nil, weight: Double? = nil,
+        exercise: FITExercise? = nil
+    ) {
+        self.index = index
+        self.kind = kind
+        self.start = start
+        self.duration = duration
+        self.repetitions = repetitions
+        self.weight = weight
+        self.exercise = exercise
+    }
+}
+
+/// An exercise by FIT's numbers: its category and its number within it.
+package struct FITExercise: Hashable, Sendable {
+    package let category: Int
+    package let number: Int
+
+    package init(category: Int, number: Int) {
+        self.category = category
+        self.number = number
+    }
+
+    /// What FIT has no number for.
+    package static let unknown = FITExercise(category: 65_534, number: 65_534)
+}
+
+extension FITWriter {
+    /// Appends the `set` message, which is written when the set is over.
+    package mutating func add(_ set: FITSet) {
+        typealias Field = FITProfile.Set
+        add(
+            Field.global,
+            [
+                Value(Field.timestamp, set.start + set.duration), Value(Field.start, set.start),
+                Value(Field.duration, set.duration), Value(Field.type, set.kind.rawValue),
+                Value(Field.repetitions, set.repetitions.map(Double.init)), Value(Field.weight, set.weight),
+                Value(Field.category, set.exercise.map { Double($0.category) }),
+                Value(Field.subtype, set.exercise.map { Double($0.number) }), Value(Field.index, set.index),
+            ])
+    }
+
+    /// Appends an `exercise_title` message: what people call an exercise of the workout's sets.
+    package mutating func add(title: String, of exercise: FITExercise, index: Int) {
+        typealias Field = FITProfile.ExerciseTitle
+        add(
+            Field.global,
+            [
+                Value(FITProfile.messageIndex, index), Value(Field.category, exercise.category),
+                Value(Field.name, exercise.number), Value(Field.text, title),
+            ])
+    }
+}

@@ -1,0 +1,125 @@
+/// Writes a FIT file message by message, in little endian.
+///
+/// A definition is written when none that is in force says the same; of the sixteen that can be, the oldest makes way.
+/// Any values may be given: one that a field cannot hold becomes the nearest that it can, or invalid where the nearest
+/// would be another (see `FITField`).
+package struct FITWriter {
+    /// A field with what it is to hold.
+    package struct Value {
+        fileprivate enum Content {
+            case number(UInt32)
+            /// With the zero byte at its end.
+            case text([UInt8])
+        }
+
+        fileprivate let field: FITField
+        fileprivate let content: Content
+
+        /// - Parameter number: in the field's unit (see `FITProfile`); invalid when absent.
+        package init(_ field: FITField, _ number: Double?) {
+            self.field = field
+            content = .number(field.stored(number))
+        }
+
+        /// A code or a count.
+        package init(_ field: FITField, _ integer: Int) {
+            self.init(field, Double(integer))
+        }
+
+        /// - Parameter text: cut to what a field can hold, between characters.
+        package init(_ field: FITField, _ text: String) {
+            self.field = field
+            content = .text(Array(text.prefix(bytes: FITWriter.textLimit).utf8) + [0])
+        }
+
+        fileprivate var size: Int {
+            switch content {
+            case .number: field.type.size
+            case .text(let bytes): bytes.count
+            }
+        }
+    }
+
+    /// Bytes of a text without its end: what the programs that read such files are known to take.
+    private static let textLimit = 127
+    private static let protocolVersion: UInt8 = 0x20
+    /// 21.218
+    private static let profileVersion: UInt16 = 21_218
+    private static let headerSize = 14
+    private static let localTypes = 16
+
+    /// The header's place, and the messages after it.
+    private var file = [UInt8](repeating: 0, count: headerSize)
+    /// The definitions in force: without their first byte, which tells the place here.
+    private var definitions: [[UInt8]] = []
+    /// Where the next definition goes when all places are taken.
+    private var oldest = 0
+    /// The definition of the message at work, kept so that it is not allocated for each.
+    private var definition: [UInt8] = []
+
+    package init() {}
+
+    /// Appends a message of the kind `global`.
+    package mutating func add(_ global: UInt16, _ values: [Value]) {
+        definition.removeAll(keepingCapacity: true)
+        definition += [0, 0, UInt8(global & 0xFF), UInt8(global >> 8), UInt8(values.count)]
+        for value in values {
+            definition.append(value.field.number)
+            definition.append(UInt8(value.size))
+            definition.append(value.field.type.code)
+        }
+        file.append(local())
+        for value in values {
+            switch value.content {
+            case .number(let bits): file.append(littleEndian: bits, size: value.field.type.size)
+            case .text(let bytes): file += bytes
+            }
+        }
+    }
+
+    /// The local type of the definition at work, which is written when it is not in force.
+    private mutating func local() -> UInt8 {
+        if let known = definitions.firstIndex(of: definition) { return UInt8(known) }
+        let place: Int
+        if definitions.count < Self.localTypes {
+            place = definitions.count
+            definitions.append(definition)
+        } else {
+            place = oldest
+            definitions[place] = definition
+            oldest = (oldest + 1) % Self.localTypes
+        }
+        file.append(0x40 | UInt8(place))
+        file += definition
+        return UInt8(place)
+    }
+
+    /// The whole file, with its header and checksums.
+    package consuming func finish() -> [UInt8] {
+        var header: [UInt8] = [UInt8(Self.headerSize), Self.protocolVersion]
+        header.append(littleEndian: UInt32(Self.profileVersion), size: 2)
+        header.append(littleEndian: UInt32(file.count - Self.headerSize), size: 4)
+        header += ".FIT".utf8
+        header.append(littleEndian: UInt32(FITChecksum(header).value), size: 2)
+        file.replaceSubrange(..<Self.headerSize, with: header)
+        file.append(littleEndian: UInt32(FITChecksum(file).value), size: 2)
+        return file
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(littleEndian bits: UInt32, size: Int) {
+        for byte in 0..<size { append(UInt8(truncatingIfNeeded: bits >> (8 * byte))) }
+    }
+}
+
+extension String {
+    /// As many characters from the start as fit.
+    fileprivate func prefix(bytes limit: Int) -> Substring {
+        var size = 0
+        return prefix { character in
+            size += character.utf8.count
+            return size <= limit && character != "\0"
+        }
+    }
+}

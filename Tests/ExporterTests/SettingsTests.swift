@@ -1,0 +1,97 @@
+import ArgumentParser
+import Foundation
+import ServiceKit
+import TestSupport
+import Testing
+
+@testable import Exporter
+
+struct SettingsTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func resolve(_ arguments: [String], _ environment: [String: String] = [:]) throws -> ExportConfiguration {
+        try ExportConfiguration.resolve(try ExportOptions.parse(arguments), environment: environment)
+    }
+
+    private func problem(_ arguments: [String], _ environment: [String: String] = [:]) -> String? {
+        do {
+            _ = try resolve(arguments, environment)
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test func `files of all formats are left in the usual folder and nothing is uploaded`() throws {
+        #expect(
+            try resolve([])
+                == ExportConfiguration(
+                    folder: "./data/exports", formats: [.fit, .tcx, .gpx, .csv, .json], upload: nil))
+        #expect(try resolve([], ["EXPORT_FOLDER": "", "EXPORT_FORMATS": "", "UPLOAD_URL": ""]) == resolve([]))
+    }
+
+    @Test func `a flag, by either of its names, wins over a variable`() throws {
+        let environment = ["EXPORT_FOLDER": "/srv/exports", "EXPORT_FORMATS": "csv,fit,csv"]
+        #expect(try resolve([], environment) == ExportConfiguration(folder: "/srv/exports", formats: [.fit, .csv]))
+        for (folder, formats) in [("--folder", "--formats"), ("--export-folder", "--export-formats")] {
+            #expect(
+                try resolve([folder, "none", formats, "json"], environment)
+                    == ExportConfiguration(folder: nil, formats: [.json]))
+        }
+    }
+
+    @Test(arguments: [
+        "https://example.org", "https://example.org:8443/a/b?project=3", "http://localhost:8080/",
+        "http://127.0.0.1:9/up", "http://127.8.8.8/", "http://[::1]/uploads",
+    ])
+    func `workouts are uploaded over TLS or to this machine`(url: String) throws {
+        let environment = ["UPLOAD_URL": url, "UPLOAD_CREDENTIALS": folder.path]
+        #expect(
+            try resolve([], environment).upload
+                == ExportConfiguration.Upload(url: url, format: .fit, credentials: folder.path))
+        #expect(try resolve(["--upload-format", "tcx"], environment).upload?.format == .tcx)
+    }
+
+    @Test(arguments: [
+        "http://example.org/", "http://127.0.0.1.example.org/", "http://127.example.org/", "http://2130706433/",
+        "http://0x7f.1/", "http://10.0.0.1/", "http://[::2]/", "http://localhost.example.org/", "ftp://localhost/",
+        "localhost", "https://", "https:///up", "https://anna:secret@example.org/", "https://example.org/#secret",
+        "http://localhost\\@example.org/", "http://localhost:99999/", "https://example.org/a b",
+    ])
+    func `credentials go nowhere else, and an address is not quoted`(url: String) {
+        let problem = problem(["--upload-url", url, "--upload-credentials", folder.path])
+        #expect(problem?.hasPrefix("--upload-url (UPLOAD_URL): ") == true, "\(problem ?? "accepted")")
+        #expect(problem?.contains("secret") == false)
+    }
+
+    @Test(arguments: [
+        (["--formats", ""], "--export-formats (EXPORT_FORMATS): '' is not accepted; expected a list of fit,tcx,gpx"),
+        (["--formats", "fit,pwx"], "--export-formats (EXPORT_FORMATS): 'fit,pwx' is not accepted"),
+        (["--formats", "fit,"], "--export-formats (EXPORT_FORMATS): 'fit,' is not accepted"),
+        (["--folder", ""], "--export-folder (EXPORT_FOLDER): '' is not accepted"),
+        (["--upload-format", "FIT"], "--upload-format (UPLOAD_FORMAT): 'FIT' is not accepted"),
+        (["--upload-url", "https://example.org"], "--upload-credentials (UPLOAD_CREDENTIALS): is missing"),
+        (
+            ["--upload-url", "https://example.org", "--upload-credentials", "/nowhere"],
+            "--upload-credentials (UPLOAD_CREDENTIALS): there is no folder '/nowhere'"
+        ),
+    ])
+    func `a setting that cannot be ends the start with one line that names it`(arguments: [String], line: String) {
+        let problem = problem(arguments)
+        #expect(problem?.hasPrefix(line) == true, "\(problem ?? "accepted")")
+        #expect(problem?.contains("\n") == false)
+    }
+
+    @Test func `the help names each setting with its variable and default`() {
+        let help = ExportOptions.helpMessage(columns: 2_000)
+        for setting in [Setting.exportFolder, .exportFormats, .uploadURL, .uploadFormat, .uploadCredentials] {
+            #expect(help.contains("--\(setting.flag) "), "\(setting.flag)")
+            #expect(help.contains("(env: \(setting.variable), default: \(setting.standard))"), "\(setting.flag)")
+        }
+        #expect(help.contains("--folder") && help.contains("--formats"))
+    }
+}
