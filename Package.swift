@@ -91,14 +91,14 @@ let package = Package(
         shared("FIT"),
         shared(
             "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],
-            exclude: ["fit_summary.py", "weather_server.py"]),
+            exclude: ["fit_summary.py", "track_summary.py", "upload_server.py", "weather_server.py"]),
 
         service("SessionEngine", ["Storage", asyncAlgorithms]),
         service("MetricsAggregator", ["Streams"]),
         service("RouteBuilder", ["Streams"]),
         service("WeatherFetcher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1]),
-        service("Exporter", ["FIT", "Storage", asyncAlgorithms, asyncHTTPClient, nioCore, nioHTTP1]),
-        service("Device", ["FIT", asyncAlgorithms, collections]),
+        service("Exporter", ["FIT", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
+        service("Device", ["FIT", collections]),
 
         tests("MQTT", ["MQTT", logging, lifecycle]),
         tests("Workouts", ["Workouts", "FIT"]),
@@ -126,8 +126,7 @@ let package = Package(
                 asyncHTTPClient, lifecycle, logging,
             ]),
         tests(
-            "Device", ["Device", "Bus", "FIT", "MQTT", "ServiceKit", "Workouts", argumentParser, logging],
-            exclude: ["track_summary.py"]),
+            "Device", ["Device", "Bus", "FIT", "MQTT", "ServiceKit", "Workouts", argumentParser, logging]),
         tests(
             "Integration",
             [

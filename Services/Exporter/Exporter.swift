@@ -7,7 +7,7 @@ struct Exporter: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "exporter",
         abstract: "Writes finished workouts to files and brings them to where people want them.",
-        subcommands: [Run.self], defaultSubcommand: Run.self)
+        subcommands: [Run.self, Export.self], defaultSubcommand: Run.self)
 }
 
 extension Exporter {
@@ -25,7 +25,8 @@ extension Exporter {
             try await ServiceRunner.run("exporter", base, store) { context in
                 [
                     ExporterService(
-                        context: context, configuration: configuration, store: try context.openStore(ExportRecord.schema))
+                        context: context, configuration: configuration,
+                        store: try context.openStore(ExportRecord.schema))
                 ]
             }
         }

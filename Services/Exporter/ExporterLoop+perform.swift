@@ -6,7 +6,7 @@ import Storage
 import Workouts
 
 extension ExporterLoop {
-    /// How long to leave a disk alone that refuses.
+    /// How long to leave a disk alone that refuses, in seconds.
     private static let retryInterval = 1.0
 
     /// Does what is to be done: one commit, then the batch's acknowledgement, then everything that is sent. While the disk
@@ -22,6 +22,7 @@ extension ExporterLoop {
                 if let message = perform(action) { outgoing.append(message) }
             }
             actions = []
+            clearDeleted()
         }
         guard !outgoing.isEmpty else { return }
         do throws(MQTTError) {
@@ -33,21 +34,25 @@ extension ExporterLoop {
     }
 
     private mutating func commit(_ now: Timestamp) async -> Bool {
+        if let refusedAt, (0..<Self.retryInterval).contains(now.seconds(since: refusedAt)) { return actions.isEmpty }
         let writes = actions.uniqued().flatMap { self.writes($0) }
         guard !writes.isEmpty else { return true }
-        if let retryAt, now < retryAt { return false }
         do throws(StoreError) {
             let report = try await store.commit(writes)
             if health.note(true) { context.logger.notice("the store takes writes again") }
-            retryAt = nil
+            refusedAt = nil
             workouts = [:]
-            drop(report.lostShards)
+            if !report.lostShards.isEmpty {
+                drop(report.lostShards)
+                // What is answered now may not be on disk. Whoever gets no reply asks again, and asks the new owner.
+                actions.removeAll { if case .reply = $0 { true } else { false } }
+            }
             return true
         } catch {
             if health.note(false) {
                 context.logger.error("exports not saved, trying again", metadata: [LogKey.error: "\(error)"])
             }
-            retryAt = now + Self.retryInterval
+            refusedAt = now
             // Each is to be done only once when the disk takes it.
             actions = actions.uniqued()
             return false
@@ -67,7 +72,7 @@ extension ExporterLoop {
             return [write(key, ExportRecord.exports, JSONCoding.encode(record))].compactMap(\.self)
         case .saveWorkout(let key):
             guard let payload = workouts[key] else { return [] }
-            return [write(key, ExportRecord.workouts, [UInt8](payload))].compactMap(\.self)
+            return [write(key, ExportRecord.workouts, payload)].compactMap(\.self)
         case .erase(let key):
             return [ExportRecord.exports, ExportRecord.workouts].compactMap { write(key, $0, nil) }
         case .publish, .removeFiles, .reply: return []
@@ -95,12 +100,26 @@ extension ExporterLoop {
         }
     }
 
+    private mutating func clearDeleted() {
+        guard !deleted.isEmpty else { return }
+        do throws(DurableFolder.Problem) {
+            try targets.folder?.removeAll(of: deleted)
+        } catch {
+            context.logger.error(
+                "files of deleted workouts are left behind", metadata: [LogKey.error: "\(error)"])
+        }
+        deleted = []
+    }
+
     // MARK: The store
 
     /// Takes over everything that is not at rest.
     mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {
-        for record in try await store.records(in: ExportRecord.exports, shards: shards) {
-            load(record, now) { !$0.isAtRest(now) }
+        // What is at rest stays in the store for good: not all of it at once in memory.
+        for shard in shards.sorted() {
+            for record in try await store.records(in: ExportRecord.exports, shards: [shard]) {
+                load(record, now) { !$0.isAtRest(now) }
+            }
         }
         context.logger.info("exports loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
     }

@@ -8,8 +8,8 @@ import Workouts
 
 extension ExporterLoop {
     /// Begins what is due, takes what has come whole, and asks for what does not come by itself.
-    mutating func goOn(_ now: Timestamp) async throws {
-        if health.isWriting { try await begin(now) }
+    mutating func goOn(_ now: Timestamp) async {
+        if isConnected, health.isWriting { await begin(now) }
         for key in collector.complete { collect(key, now) }
         let overdue = collector.advance(to: now)
         for key in overdue.requests {
@@ -22,15 +22,23 @@ extension ExporterLoop {
         await perform(now) {}
     }
 
-    /// What was begun is on disk before it is done, so that its tries count.
-    private mutating func begin(_ now: Timestamp) async throws {
+    /// What was begun is saved and told before it is done. Where the disk refuses just then it is done all the same: after a
+    /// crash it is done again, under the same key.
+    private mutating func begin(_ now: Timestamp) async {
         let begun = machine.begin(now: now, room: Self.concurrency - machine.working.count)
         guard !begun.works.isEmpty else { return }
         actions += begun.actions
         await perform(now) {}
-        let keys = begun.works.map { StoreKey(shard: $0.key.session.shard, key: "\($0.key)") }
-        let records = try await store.records(in: ExportRecord.workouts, at: keys)
-        for work in begun.works {
+        let works = begun.works.filter { epochs[$0.key.session.shard] != nil }
+        let records: [StoreRecord]
+        do throws(StoreError) {
+            let keys = works.map { StoreKey(shard: $0.key.session.shard, key: "\($0.key)") }
+            records = try await store.records(in: ExportRecord.workouts, at: keys)
+        } catch {
+            for work in works { end(work, .failed("\(error)"), now) }
+            return
+        }
+        for work in works {
             let bytes = records.first { $0.key == "\(work.key)" }?.value ?? []
             do throws(PayloadError) {
                 collecting[work.key] = (work, try JSONCoding.decode(WorkoutRecord.self, from: bytes))

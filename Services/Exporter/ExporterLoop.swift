@@ -22,15 +22,19 @@ struct ExporterLoop {
     /// What is still to be done; more than one event's worth only while the disk refuses.
     var actions: [ExportAction] = []
     /// Payloads of workouts that are not on disk yet.
-    var workouts: [SessionKey: ArraySlice<UInt8>] = [:]
+    var workouts: [SessionKey: [UInt8]] = [:]
+    /// Sessions that were just heard to be deleted: whatever the folder has of them goes.
+    var deleted: Set<SessionKey> = []
     /// What was begun, with its workout, until its chunks have come.
     var collecting: [SessionKey: (work: ExportWork, workout: WorkoutRecord)] = [:]
     /// What has come whole and is to be brought to its targets.
     var collected: [CollectedWork] = []
     /// Requests for chunks, and refused payloads that operators are to be told of.
     var messages: [MQTTMessage] = []
-    /// When to try the disk again after it refused.
-    var retryAt: Timestamp?
+    /// Without a connection nothing is begun: what belongs to it could not be asked for.
+    var isConnected = false
+    /// When the disk refused the last commit, if it did.
+    var refusedAt: Timestamp?
     private var rejections = Rejections(service: "exporter")
 
     init(
@@ -52,21 +56,24 @@ struct ExporterLoop {
             for shard in shards { epochs[shard] = epoch }
             try await load(shards, now)
         case .ownership(.lost(let shards)): drop(shards)
-        case .connected: actions += machine.connected()
-        case .disconnected: break
+        case .connected:
+            isConnected = true
+            actions += machine.connected()
+        case .disconnected: isConnected = false
         case .batch(let batch):
             metrics.received(batch.messages.count)
             let incoming = batch.messages.map { (message: $0, topic: Topic($0.topic)) }
             try await load(incoming.compactMap { wantsRecord($0.message, $0.topic) }, now)
             for (message, topic) in incoming { receive(message, topic, now) }
             await perform(now) { batch.acknowledge() }
-            return try await goOn(now)
+            return await goOn(now)
         case .tick:
             actions += machine.advance(to: now)
-            metrics.show(machine, collector)
+            // Counting takes time: as often as the machine looks at all sessions.
+            if machine.sweptAt == now { metrics.show(machine, collector) }
         }
         await perform(now) {}
-        try await goOn(now)
+        await goOn(now)
     }
 
     /// Takes what came of a delivery.
@@ -113,14 +120,18 @@ struct ExporterLoop {
             collector.forget(key)
             collecting[key] = nil
             workouts[key] = nil
+            if !machine.deleted.contains(key) { deleted.insert(key) }
             actions += machine.delete(key)
         case .workout:
             let workout = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
             guard SessionKey(workout.user, workout.session) == key else {
                 throw .malformed("user or session is not the topic's")
             }
-            let news = machine.receive(workout, targets: targets.names(for: key.user), now: now)
-            if !news.isEmpty { workouts[key] = message.payload }
+            let news = machine.receive(
+                workout, targets: targets.names(for: key.user), files: targets.folder?.files(of: workout) ?? [],
+                now: now)
+            // A slice would keep the bytes of its whole batch.
+            if !news.isEmpty { workouts[key] = [UInt8](message.payload) }
             actions += news
         case .summaryMetrics: try receiveSummary(message, .series, of: key)
         case .summaryRoute: try receiveSummary(message, .track, of: key)
@@ -156,6 +167,8 @@ struct ExporterLoop {
         machine.drop { shards.contains($0.session.shard) }
         collector.drop { shards.contains($0.session.shard) }
         collecting = collecting.filter { !shards.contains($0.key.session.shard) }
+        collected.removeAll { shards.contains($0.work.key.session.shard) }
+        workouts = workouts.filter { !shards.contains($0.key.session.shard) }
     }
 }
 

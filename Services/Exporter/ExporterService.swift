@@ -44,7 +44,9 @@ struct ExporterService: Service {
         }
         if let upload = configuration.upload {
             context.logger.info("workouts are uploaded", metadata: ["format": "\(upload.format)"])
-            targets.upload = UploadTarget(upload, clock: context.clock, client: client, patience: patience) { $0.bytes(of: $1) }
+            targets.upload = UploadTarget(upload, clock: context.clock, client: client, patience: patience) {
+                $0.bytes(of: $1)
+            }
         }
         return targets
     }

@@ -1,5 +1,6 @@
 import Bus
 import MQTT
+import ServiceKit
 import Workouts
 
 /// The broker may forget everything or bring the past back: the owner says what counts.

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 extension EngineMachine {

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 /// The sessions of all users that this process owns, and what commands, requests, items and time do to them.

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// A process that a test started; it is ended by its own id.
@@ -81,6 +81,13 @@ package final class ChildProcess: Sendable {
             taken = exitStatus
             return exitStatus
         }
+    }
+
+    /// Runs a program to its end and returns what it prints, its errors aside. Holds no thread meanwhile.
+    package static func output(of arguments: [String]) async throws -> Data {
+        let folder = try TemporaryFolder()
+        try await run(["/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"] + arguments, log: folder.file("output"))
+        return try Data(contentsOf: URL(filePath: folder.file("output")))
     }
 
     /// Runs a program to its end.

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What PyPI's fitdecode reads in a FIT file, by way of `fit_summary.py` and the interpreter that `PYTHON` names.
+/// What PyPI's fitdecode, fitparse and garmin-fit-sdk read in a FIT file, by way of `fit_summary.py` and the interpreter that `PYTHON` names.
 package struct IndependentReader {
     package struct Summary: Decodable, Sendable {
         package typealias Fields = [String: Double]
@@ -23,32 +23,40 @@ package struct IndependentReader {
         package let timer: [TimerEvent]
     }
 
-    private static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
+    static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
     /// Whether the interpreter lacks fitdecode.
     package static let isMissing = (try? run(["-c", "import fitdecode"])) == nil
 
-    package static func summary(of file: URL) throws -> Summary {
-        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "fit_summary.py")
-        let output = try run([script.path(percentEncoded: false), file.path(percentEncoded: false)])
+    /// Whether the interpreter lacks any of the three.
+    package static let isAnyMissing = (try? run(["-c", "import fitdecode, fitparse, garmin_fit_sdk"])) == nil
+
+    /// What fitdecode reads.
+    package static func summary(of file: URL) async throws -> Summary {
+        let output = try await ChildProcess.output(of: [interpreter, script, file.path(percentEncoded: false)])
         return try JSONDecoder().decode([Summary].self, from: output)[0]
     }
+
+    /// What each of the three reads, by its name; throws when one of them finds a wrong checksum or an error.
+    package static func summaries(of file: URL) async throws -> [String: Summary] {
+        let output = try await ChildProcess.output(of: [interpreter, script, "--all", file.path(percentEncoded: false)])
+        return try JSONDecoder().decode([String: Summary].self, from: output)
+    }
+
+    private static let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "fit_summary.py")
+        .path(percentEncoded: false)
 
     private struct Failure: Error {
         let status: Int32
     }
 
-    /// What the interpreter prints; throws when it fails.
-    private static func run(_ arguments: [String]) throws -> Data {
+    /// Runs the interpreter for a moment; throws when it fails.
+    private static func run(_ arguments: [String]) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [interpreter] + arguments
-        let output = Pipe()
-        process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
-        return data
     }
 }

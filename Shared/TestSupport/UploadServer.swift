@@ -10,7 +10,7 @@ package final class UploadServer: Sendable {
     }
 
     /// What it took, once for each key.
-    package struct Upload: Decodable, Equatable, Sendable {
+    package struct Upload: Decodable {
         package let key: String
         package let filename: String
         package let type: String

@@ -21,13 +21,13 @@ struct Holds {
     var isEmpty: Bool { holds.isEmpty }
 
     /// The average over a stretch of active time, weighted by time; of readings that hold for no time at all, their
-    /// plain average; `nil` without readings.
+    /// plain average; `nil` without readings. One that ends as the stretch begins is none of it.
     func average(from start: Int64 = 0, to end: Int64 = .max) -> Double? {
         var weighted = 0.0
         var weights: Int64 = 0
         var sum = 0.0
         var count = 0
-        for hold in holds where hold.from <= end && hold.until >= start {
+        for hold in holds where isPart(hold, from: start, to: end) {
             let weight = max(0, min(hold.until, end) - max(hold.from, start))
             weighted += hold.value * Double(weight)
             weights += weight
@@ -40,7 +40,11 @@ struct Holds {
 
     /// The largest value that holds in a stretch of active time; one that ends as the stretch begins does not.
     func maximum(from start: Int64 = 0, to end: Int64 = .max) -> Double? {
-        holds.lazy.filter { $0.from <= end && ($0.from >= start || $0.until > start) }.map(\.value).max()
+        holds.lazy.filter { isPart($0, from: start, to: end) }.map(\.value).max()
+    }
+
+    private func isPart(_ hold: Hold, from start: Int64, to end: Int64) -> Bool {
+        hold.from <= end && (hold.from >= start || hold.until > start)
     }
 
     /// Seconds in each zone.

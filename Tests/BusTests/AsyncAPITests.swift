@@ -76,7 +76,7 @@ struct AsyncAPITests {
             "command": "id", "state": "segments", "samples": "s", "samplesAck": "n", "metrics": "pa",
             "announcements": "text", "summaryMetrics": "next", "series": "columns", "workout": "activeDuration",
             "locations": "x", "locationsAck": "n", "route": "pl", "summaryRoute": "splits", "track": "of",
-            "weather": "condition",
+            "weather": "condition", "request": "type", "export": "attempts", "exportResult": "ok",
             "current": "session", "profile": "revision", "replies": "now", "userRequest": "type",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []

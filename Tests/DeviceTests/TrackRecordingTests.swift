@@ -250,7 +250,7 @@ import Workouts
         }
     }
 
-    @Test func `what another reader reads is what is read`() throws {
+    @Test func `what another reader reads is what is read`() async throws {
         let parts = (0..<5).map { part in
             (0..<200).map { number in
                 let second = Double(part * 400 + number) + 0.34
@@ -260,34 +260,35 @@ import Workouts
             }
         }
         let folder = try TemporaryFolder()
-        try expectAgreement(try folder.write(Fixture.gpx(parts), to: "run.gpx"))
+        try await expectAgreement(try folder.write(Fixture.gpx(parts), to: "run.gpx"))
     }
 
-    @Test func `run-8km keeps its own distance and times`() throws {
+    @Test func `run-8km keeps its own distance and times`() async throws {
         guard let folder = ProcessInfo.processInfo.environment["RECORDINGS_DIR"] else {
             print("skipped: RECORDINGS_DIR names no folder with run-8km.gpx")
             return
         }
-        try expectAgreement("\(folder)/run-8km.gpx")
+        try await expectAgreement("\(folder)/run-8km.gpx")
     }
 
-    /// Holds a recording against ``TrackSummary``: times and heart rates of all points, pauses, the total distance.
-    private func expectAgreement(_ path: String) throws {
+    /// Holds a recording against ``IndependentTrack``: times and heart rates of all points, pauses, the total distance.
+    private func expectAgreement(_ path: String) async throws {
         let recording = try RecordingFile(path: path).recording
-        let expected = try TrackSummary(path)
-        #expect(recording.samples.compactMap { $0.time?.seconds } == expected.points.map(\.time))
-        #expect(recording.samples.map { $0[.heartRate] } == expected.points.map(\.heartRate))
-        #expect(recording.locations.map { $0.time?.seconds } == expected.points.map(\.time))
-        #expect(recording.locations.map(\.latitude) == expected.points.map(\.latitude))
-        #expect(recording.locations.map(\.longitude) == expected.points.map(\.longitude))
-        #expect(recording.locations.map(\.altitude) == expected.points.map(\.altitude))
+        let parts = try await IndependentTrack.parts(of: path)
+        let points = parts.flatMap(\.self)
+        #expect(recording.samples.compactMap { $0.time?.seconds } == points.map(\.time))
+        #expect(recording.samples.map { $0[.heartRate] } == points.map(\.heartRate))
+        #expect(recording.locations.map { $0.time?.seconds } == points.map(\.time))
+        #expect(recording.locations.map(\.latitude) == points.map(\.latitude))
+        #expect(recording.locations.map(\.longitude) == points.map(\.longitude))
+        #expect(recording.locations.map(\.altitude) == points.map(\.altitude))
         #expect(
             recording.segments.map { [$0.lowerBound.seconds, $0.upperBound.seconds] }
-                == expected.parts.map { [$0[0].time, $0[$0.count - 1].time] })
+                == parts.map { [$0[0].time, $0[$0.count - 1].time] })
         let segments = recording.segments.map { Segment(start: $0.lowerBound, end: $0.upperBound) }
         let summary = CountedItems(streams: [Device("watch-1")!: recording.samples], segments: segments)
             .summary(laps: [], units: .metric)
-        let distance = try #require(expected.points.last?.distance)
+        let distance = try #require(points.last?.distance)
         #expect(abs(try #require(summary.distance) - distance) <= distance / 1_000)
     }
 }

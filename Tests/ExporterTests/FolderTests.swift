@@ -79,6 +79,18 @@ import Workouts
         try target(in: folder.file("nowhere")).remove(files)
     }
 
+    @Test func `all files of a session that is deleted go, whatever they are called, and no others`() throws {
+        for revision in [workout, workout.revised("Hills"), .named("Morning Run"), .named("Run", user: "bert")] {
+            _ = target().deliver(revision, replacing: [])
+        }
+        try Data().write(to: URL(filePath: "\(exports)/anna/notes.csv"))
+        let key = { SessionKey(User($0)!, workout.workout.session) }
+        try target().removeAll(of: [key("anna"), key("bert"), key("carl")])
+        #expect(try names().count == 3)
+        #expect(try names().allSatisfy { !$0.contains("\(workout.workout.session)") })
+        #expect(try names("bert").count == 2)
+    }
+
     @Test func `paths that no workout has, or another, are left alone`() throws {
         let session = SessionID(UUID())
         let foreign = [
@@ -122,38 +134,39 @@ import Workouts
 
     @Test func `whoever reads meanwhile finds one revision or another, and all of it`() async throws {
         let size = 100_000
-        let target = target([.fit]) { _, workout in [UInt8](repeating: UInt8(workout.workout.revision), count: size) }
+        let target = target([.fit]) { _, workout in
+            [UInt8](repeating: UInt8(workout.workout.revision % 250), count: size)
+        }
         let workout = workout
         guard case .delivered(let files) = target.deliver(workout, replacing: []) else { throw NotDelivered() }
         let url = URL(filePath: "\(exports)/\(files[0])")
-        let seen = try await withThrowingTaskGroup(of: Set<UInt8>.self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var revisions: Set<UInt8> = []
+                while revisions.count < 20 {
+                    let content = try Data(contentsOf: url)
+                    let revision = try #require(content.first)
+                    #expect(content == Data(repeating: revision, count: size))
+                    revisions.insert(revision)
+                    await Task.yield()
+                }
+            }
             group.addTask {
                 var workout = workout
-                for _ in 0..<60 {
+                while !Task.isCancelled {
                     workout = workout.revised()
                     guard target.deliver(workout, replacing: files) == .delivered(files: files) else {
                         throw NotDelivered()
                     }
+                    await Task.yield()
                 }
-                return []
             }
-            group.addTask {
-                var revisions: Set<UInt8> = []
-                while !revisions.contains(61) {
-                    try Task.checkCancellation()
-                    let content = try Data(contentsOf: url)
-                    #expect(content.count == size)
-                    #expect(Set(content).count == 1)
-                    revisions.formUnion(content.prefix(1))
-                }
-                return revisions
-            }
-            return try await group.reduce(into: Set()) { $0.formUnion($1) }
+            try await group.next()
+            group.cancelAll()
         }
-        #expect(seen.count > 1)
     }
 
-    @Test func `a full disk keeps the earlier files, leaves none half, and is tried again`() throws {
+    @Test func `a full disk keeps the earlier files, leaves none half, and is tried again`() async throws {
         guard let disk = SmallDisk(folder, megabytes: 2) else {
             print("a full disk keeps the earlier files: skipped, mounting a small disk needs root")
             return
@@ -173,7 +186,8 @@ import Workouts
         #expect(try names(in: disk.path) == before)
         #expect(try Data(contentsOf: URL(filePath: "\(disk.path)/\(files[1])")).count == 100_000)
         try disk.makeRoom()
-        #expect(target.deliver(workout, replacing: files) == .delivered(files: files))
+        // A server that another test just then starts may hold the filler open for a moment.
+        #expect(await eventually { target.deliver(workout, replacing: files) == .delivered(files: files) })
     }
 
     @Test func `a folder that cannot be written to is named`() throws {

@@ -1,1 +1,173 @@
+import Bus
 import Testing
+import Workouts
+
+@testable import Exporter
+
+/// What becomes of a workout in a folder and an upload.
+struct MachineTests {
+    private var run = MachineRun()
+    private let key = MachineRun.key
+
+    @Test mutating func `a finished workout is collected once and brought to each target`() throws {
+        run.receive(MachineRun.workout(7))
+        #expect(run.status(.folder)?.status == .pending)
+        let works = run.begin()
+        let work = try #require(works.first)
+        #expect(works.count == 1 && work.key == key && work.workout == 7 && work.summaries == ["metrics": 7])
+        #expect(work.destinations.map(\.target) == [.folder, .upload])
+        #expect(run.status(.upload)?.status == .exporting)
+        #expect(run.begin().isEmpty)
+        run.end(work, .folder, .delivered(files: ["anna/a.fit"]))
+        run.end(work, .upload, .delivered())
+        #expect(run.status(.folder)?.status == .done && run.status(.folder)?.files == ["anna/a.fit"])
+        #expect(run.status(.upload)?.status == .done && run.status(.upload)?.workout == 7)
+        run.pass(86_400)
+        #expect(run.begin().isEmpty)
+    }
+
+    @Test mutating func `an incomplete workout waits ten minutes for a newer one`() {
+        run.receive(MachineRun.workout(7, isIncomplete: true))
+        run.pass(599)
+        #expect(run.begin().isEmpty && run.status(.healthKit)?.status == .pending)
+        run.receive(MachineRun.workout(8, isIncomplete: true))
+        run.pass(599)
+        #expect(run.begin().isEmpty)
+        run.pass(1)
+        #expect(run.begin().map(\.workout) == [8] && run.status(.healthKit)?.status == .exporting)
+    }
+
+    @Test mutating func `a complete workout ends the waiting`() {
+        run.receive(MachineRun.workout(7, isIncomplete: true))
+        run.receive(MachineRun.workout(8))
+        #expect(run.begin().map(\.workout) == [8])
+    }
+
+    @Test(arguments: [7, 6]) mutating func `the same revision and a lower one change nothing`(revision: Int64) {
+        run.receive(MachineRun.workout(7))
+        for work in run.begin() { run.end(work, .delivered()) }
+        let before = run.published.count
+        run.pass(60)
+        let told = run.published.count
+        run.receive(MachineRun.workout(revision))
+        #expect(before < told && run.published.count == told && run.begin().isEmpty)
+    }
+
+    @Test mutating func `what failed is tried again after a minute, doubling to six hours, without end`() throws {
+        run.receive(MachineRun.workout(7), targets: [.folder])
+        var waits: [Double] = []
+        for attempt in 1...12 {
+            let work = try #require(run.begin().first)
+            run.end(work, .failed("disk full"))
+            let status = try #require(run.status(.folder))
+            #expect(status.status == .pending && status.attempts == attempt && status.reason == "disk full")
+            let wait = try #require(status.nextAttemptAt).seconds(since: run.now)
+            waits.append(wait)
+            run.pass(wait - 1)
+            #expect(run.begin().isEmpty)
+            run.pass(1)
+        }
+        #expect(waits == [60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 21600, 21600, 21600])
+    }
+
+    @Test(arguments: [(5, 60), (600, 600), (1e300, 7 * 86_400), (.nan, 60), (-5, 60)])
+    mutating func `a target that asks for more patience gets it within reason`(asked: Double, given: Double) throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.end(try #require(run.begin().first), .failed("busy", retryAfter: asked))
+        #expect(run.status(.upload)?.nextAttemptAt == run.now + given)
+    }
+
+    @Test mutating func `what a target refuses has failed and is not tried again by itself`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.end(try #require(run.begin().first), .refused("401 Unauthorized"))
+        #expect(run.status(.upload)?.status == .failed && run.status(.upload)?.reason == "401 Unauthorized")
+        run.pass(40 * 3_600)
+        #expect(run.begin().isEmpty)
+    }
+
+    @Test mutating func `a failed export is taken up by a request and by a newer workout`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.end(try #require(run.begin().first), .refused("413"))
+        #expect(run.request(.upload)?.ok == true)
+        run.end(try #require(run.begin().first), .refused("413"))
+        #expect(run.status(.upload)?.attempts == 1)
+        run.receive(MachineRun.workout(8), targets: [.upload])
+        let work = try #require(run.begin().first)
+        #expect(work.workout == 8 && work.destinations.map(\.idempotencyKey) == ["\(key)/upload"])
+    }
+
+    @Test mutating func `a newer workout replaces the files of the older`() throws {
+        run.receive(MachineRun.workout(7), targets: [.folder])
+        run.folder = ["anna/a.fit", "anna/a.tcx"]
+        run.end(try #require(run.begin().first), .delivered(files: ["anna/a.fit", "anna/a.tcx"]))
+        run.receive(MachineRun.workout(8), targets: [.folder])
+        run.folder.insert("anna/b.fit")
+        run.end(try #require(run.begin().first), .delivered(files: ["anna/a.tcx", "anna/b.fit"]))
+        #expect(run.folder == ["anna/a.tcx", "anna/b.fit"] && run.status(.folder)?.workout == 8)
+    }
+
+    @Test mutating func `what comes of an older workout under way counts for that alone`() throws {
+        run.receive(MachineRun.workout(7))
+        let old = try #require(run.begin().first)
+        run.receive(MachineRun.workout(8))
+        #expect(run.begin().isEmpty)
+        run.end(old, .delivered())
+        #expect(run.status(.upload)?.status == .done && run.status(.upload)?.workout == 7)
+        #expect(run.status(.folder)?.status == .pending)
+        let again = try #require(run.begin().first)
+        #expect(again.workout == 8 && again.destinations.map(\.target) == [.folder])
+        run.end(old, .folder, .delivered(files: ["late"]))
+        #expect(run.status(.folder)?.status == .exporting)
+    }
+
+    @Test mutating func `a refusal of an older workout does not keep the newer from being tried`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        let old = try #require(run.begin().first)
+        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.end(old, .refused("413"))
+        #expect(run.begin().map(\.workout) == [8])
+    }
+
+    @Test mutating func `backing off is not ended by a newer workout`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.end(try #require(run.begin().first), .failed("500"))
+        run.receive(MachineRun.workout(8), targets: [.upload])
+        #expect(run.begin().isEmpty)
+        run.pass(60)
+        #expect(run.begin().map(\.workout) == [8])
+    }
+
+    @Test mutating func `after a crash what was under way is due at once, its tries counted`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        run.end(try #require(run.begin().first), .failed("500"))
+        run.pass(60)
+        let first = run.begin()
+        run.crash()
+        #expect(run.status(.upload)?.attempts == 1)
+        #expect(run.begin() == first)
+    }
+
+    @Test mutating func `no more than there is room for, each user in turn, the longest due first`() {
+        func session(_ number: Int) -> SessionID { SessionID("00000000-0000-4000-8000-00000000000\(number)")! }
+        let anna = User("anna")!
+        let keys = [
+            SessionKey(anna, session(3)), SessionKey(anna, session(1)), SessionKey(anna, session(2)),
+            SessionKey(User("bert")!, session(4)),
+        ]
+        for key in keys {
+            run.receive(MachineRun.workout(7, of: key), targets: [.folder])
+            run.pass(1)
+        }
+        #expect(run.begin(room: 2).map(\.key) == [keys[0], keys[3]])
+        #expect(run.begin(room: 0).isEmpty)
+        #expect(run.begin(room: 5).map(\.key) == [keys[1], keys[2]])
+        #expect(run.begin(room: 5).isEmpty)
+    }
+
+    @Test mutating func `a clock that is set back delays nothing for long`() {
+        run.now = run.now + 365 * 86_400
+        run.receive(MachineRun.workout(7), targets: [.folder])
+        run.now = run.now - 365 * 86_400
+        #expect(run.begin().count == 1)
+    }
+}

@@ -34,13 +34,17 @@ struct PlayedWorkout {
         self.session = session
     }
 
-    private static func session(_ recording: Recording, name: String?, laps: [Timestamp]) throws -> Session {
+    private static func session(_ recording: Recording, name: String?, laps: [Timestamp]) throws
+        -> Session
+    {
         let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
         var session: Session?
+        // A lap that is pressed as the clock stops is pressed before.
         let commands =
-            recording.steps.compactMap { step -> (at: Timestamp, action: SessionAction)? in
+            laps.map { (at: $0, action: SessionAction.lap) }
+            + recording.steps.compactMap { step -> (at: Timestamp, action: SessionAction)? in
                 if case .command(let action) = step.kind { (step.at, action) } else { nil }
-            } + laps.map { (at: $0, action: .lap) }
+            }
         for (at, action) in commands.sorted(by: { $0.at < $1.at }) {
             if case .start(var start) = action {
                 start.name = name

@@ -11,11 +11,11 @@ struct IndependentReaderTests {
     @Test(
         .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"),
         arguments: [("run-5km", 1.0), ("ride-39km-with-pauses", 2.0), ("walk-700m", 1.0)])
-    func `a recording is read as by an independent reader`(name: String, tolerance: Double) throws {
+    func `a recording is read as by an independent reader`(name: String, tolerance: Double) async throws {
         let file = try #require(Self.recordings).appending(path: "\(name).fit")
-        let activity = try Self.compare(file)
+        let activity = try await Self.compare(file)
         let active = activity.activeSegments.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
-        let timer = try #require(IndependentReader.summary(of: file).sessions.first?["total_timer_time"])
+        let timer = try await #require(IndependentReader.summary(of: file).sessions.first?["total_timer_time"])
         #expect(abs(active - timer) <= tolerance)
         for record in activity.records {
             #expect(activity.activeSegments.contains { $0.contains(record.time) }, "record at \(record.time)")
@@ -23,14 +23,14 @@ struct IndependentReaderTests {
     }
 
     @Test(arguments: [false, true])
-    func `a generated workout is read as by an independent reader`(bigEndian: Bool) throws {
-        try Self.compare(
+    func `a generated workout is read as by an independent reader`(bigEndian: Bool) async throws {
+        try await Self.compare(
             bytes: FITFixture.workout(
                 start: 1_700_000_000, duration: 400, pauses: [50...60, 200...300], interval: 3, sport: 2,
                 bigEndian: bigEndian))
     }
 
-    @Test func `generated oddities are read as by an independent reader`() throws {
+    @Test func `generated oddities are read as by an independent reader`() async throws {
         let start = 1_700_000_000
         var fixture = FITFixture(headerSize: 12, bigEndian: true)
         fixture.add(207, [.init(3, .uint8, 0)])
@@ -43,22 +43,22 @@ struct IndependentReaderTests {
         }
         fixture.add(0xFF00, local: 1, [.init(3, .uint16, 1, 2, 3), .string(4, "text", size: 5)])
         fixture.add(18, [.time(2, start), .init(7, .uint32, 100_000), .init(8, .uint32, 90_500)])
-        try Self.compare(bytes: fixture.bytes)
+        try await Self.compare(bytes: fixture.bytes)
     }
 
-    private static func compare(bytes: [UInt8]) throws {
+    private static func compare(bytes: [UInt8]) async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).fit")
         try Data(bytes).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        try compare(file)
+        try await compare(file)
     }
 
     /// Expects every value of every session, lap, record and timer event to be the same in both.
     @discardableResult
-    private static func compare(_ file: URL) throws -> FITActivity {
+    private static func compare(_ file: URL) async throws -> FITActivity {
         let decoded = try FITFile(Data(contentsOf: file))
         let activity = try FITActivity(decoded)
-        let expected = try IndependentReader.summary(of: file)
+        let expected = try await IndependentReader.summary(of: file)
         #expect(decoded.messages.count == expected.messages)
         try compare(activity.sessions.map(\.named), expected.sessions, "session")
         try compare(activity.laps.map(\.named), expected.laps, "lap")

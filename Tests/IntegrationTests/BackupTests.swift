@@ -19,8 +19,10 @@ struct BackupTests {
         defer { broker.kill() }
         let services = try Installation.Service.allCases.map { service in
             let store = compose.folder.file("data/\(service.rawValue).sqlite")
+            var settings = ["--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url", "sqlite:\(store)"]
+            if service == .exporter { settings += ["--export-folder", compose.folder.file("data/exports")] }
             return try Installation.run(
-                service.rawValue, ["--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url", "sqlite:\(store)"],
+                service.rawValue, settings,
                 log: compose.folder.file("\(service.rawValue).log"))
         }
         defer { for service in services { service.end(SIGKILL) } }

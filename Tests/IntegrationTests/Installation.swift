@@ -8,6 +8,7 @@ final class Installation {
         case engine = "session-engine"
         case aggregator = "metrics-aggregator"
         case router = "route-builder"
+        case exporter
     }
 
     let broker: Mosquitto
@@ -15,9 +16,13 @@ final class Installation {
     private let stores: String
     private var processes: [Service: ChildProcess] = [:]
     private var weather: ChildProcess?
+    private let exportSettings: [String]
 
-    /// - Parameter stores: where the stores lie; in the installation's own folder unless a test says otherwise.
-    init(stores: String? = nil) async throws {
+    /// - Parameters:
+    ///   - stores: where the stores lie; in the installation's own folder unless a test says otherwise.
+    ///   - exportSettings: settings of the exporter besides its folder.
+    init(stores: String? = nil, exportSettings: [String] = []) async throws {
+        self.exportSettings = exportSettings
         folder = try TemporaryFolder()
         self.stores = stores ?? folder.path
         broker = try await Mosquitto()
@@ -31,13 +36,16 @@ final class Installation {
     }
 
     private func start(_ service: Service) throws {
-        processes[service] = try Self.run(
-            service.rawValue,
-            [
-                "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
-                "sqlite:\(stores)/\(service.rawValue).sqlite",
-            ], log: log(service))
+        var settings = [
+            "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
+            "sqlite:\(stores)/\(service.rawValue).sqlite",
+        ]
+        if service == .exporter { settings += ["--export-folder", exports] + exportSettings }
+        processes[service] = try Self.run(service.rawValue, settings, log: log(service))
     }
+
+    /// Where the exporter leaves files.
+    var exports: String { folder.file("exports") }
 
     /// Fetches the weather from an Open-Meteo server at an address.
     func fetchWeather(from url: String) throws {

@@ -15,7 +15,7 @@ struct RecordingTests {
         name: String, tolerance: Double
     ) async throws {
         let file = try #require(recordings).appending(path: "\(name).fit")
-        let read = try IndependentReader.summary(of: file)
+        let read = try await IndependentReader.summary(of: file)
         let session = try #require(read.sessions.first)
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
 
@@ -36,7 +36,7 @@ struct RecordingTests {
             #expect(abs(try #require(workout.averageHeartRate) - average) <= 1)
         }
         if let maximum = session["max_heart_rate"] { #expect(workout.maximumHeartRate == maximum) }
-        #expect(pauses(workout.segments) == pauses(read, workout))
+        #expect(workout.segments.pauses == read.pauses(of: workout))
     }
 
     @Test(
@@ -45,7 +45,7 @@ struct RecordingTests {
         name: String, tolerance: Double
     ) async throws {
         let file = try #require(recordings).appending(path: "\(name).fit")
-        let read = try IndependentReader.summary(of: file)
+        let read = try await IndependentReader.summary(of: file)
         let session = try #require(read.sessions.first)
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let installation = try await Installation()
@@ -59,29 +59,6 @@ struct RecordingTests {
         if let ascent = session["total_ascent"] {
             #expect(abs(try #require(workout.ascent) - ascent) <= max(15, ascent / 4))
         }
-    }
-
-    /// The gaps between segments.
-    private func pauses(_ segments: [Segment]) -> [ClosedRange<Double>] {
-        zip(segments, segments.dropFirst()).compactMap { before, after in
-            before.end.map { $0.seconds...after.start.seconds }
-        }
-    }
-
-    /// From each stop of the timer to the next start, inside the workout.
-    private func pauses(_ read: IndependentReader.Summary, _ workout: WorkoutRecord) -> [ClosedRange<Double>] {
-        guard let first = workout.startedAt?.seconds, let last = workout.segments.last?.end?.seconds else { return [] }
-        var pauses: [ClosedRange<Double>] = []
-        var stoppedAt: Double?
-        for event in read.timer where first...last ~= event.time {
-            if event.type.hasPrefix("stop") {
-                stoppedAt = stoppedAt ?? event.time
-            } else if event.type == "start", let stop = stoppedAt {
-                pauses.append(stop...event.time)
-                stoppedAt = nil
-            }
-        }
-        return pauses
     }
 }
 

@@ -7,29 +7,12 @@ import Workouts
 /// A recording that is XML, played through the whole system; what is expected is read by Python's ElementTree.
 @Suite(.serialized, .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
 struct TrackRecordingTests {
-    private struct Point: Decodable {
-        /// Unix seconds.
-        let time: Double
-        /// Metres since the recording began.
-        let distance: Double?
-    }
-
-    /// The points of each part.
-    private func read(_ path: String, _ folder: TemporaryFolder) async throws -> [[Point]] {
-        let script = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../DeviceTests/track_summary.py").standardized.path(percentEncoded: false)
-        let output = folder.file("track.json")
-        let python = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
-        try await ChildProcess.run([python, script, path], log: output)
-        return try JSONDecoder().decode([[Point]].self, from: Data(contentsOf: URL(filePath: output)))
-    }
-
     @Test(.timeLimit(.minutes(2)))
     func `played without its distance, run-8km comes to nearly the same by its positions`() async throws {
         let file = try #require(recordings).appending(path: "run-8km.gpx").path(percentEncoded: false)
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let installation = try await Installation()
-        let points = try await read(file, installation.folder).flatMap(\.self)
+        let points = try await IndependentTrack.parts(of: file).flatMap(\.self)
         let results = try await BusObserver.run(port: installation.broker.port) { observer in
             let device = try installation.replay(file, key, withoutDistance: true)
             #expect(await device.finish() == 0, "\(installation.deviceLog)")
@@ -45,7 +28,7 @@ struct TrackRecordingTests {
         let file = try #require(recordings).appending(path: "run-8km.gpx").path(percentEncoded: false)
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let installation = try await Installation()
-        let parts = try await read(file, installation.folder)
+        let parts = try await IndependentTrack.parts(of: file)
         let points = parts.flatMap(\.self)
         let results = try await BusObserver.run(port: installation.broker.port) { observer in
             let device = try installation.replay(file, key)

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts

@@ -15,14 +15,6 @@ enum FITCode {
 }
 
 extension Activity {
-    /// How many steps are one turn of a recorded cadence: recordings count strides, which are two steps.
-    var stepsOfTurn: Double {
-        switch self {
-        case .running, .walking, .hiking: 2
-        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: 1
-        }
-    }
-
     var fitSport: FITSport {
         switch self {
         case .running: .running

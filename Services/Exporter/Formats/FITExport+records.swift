@@ -34,17 +34,17 @@ extension FITExport {
     /// The fields of the records: those for which any point has something.
     var recordColumns: [Column] {
         typealias Field = FITProfile.Record
-        let turn = workout.activity.stepsOfTurn
+        let activity = workout.activity
         var columns: [Column] = [
             (Field.latitude, \.latitude), (Field.longitude, \.longitude), (Field.gpsAccuracy, \.wholeAccuracy),
             (Field.enhancedAltitude, \.altitude), (Field.heartRate, \.heartRate),
-            (Field.cadence, { $0.cadence.map { Turns($0 / turn).whole } }),
-            (Field.fractionalCadence, { $0.cadence.map { Turns($0 / turn).fraction } }),
+            (Field.cadence, { activity.cadenceInFiles($0.cadence).map { Turns($0).whole } }),
+            (Field.fractionalCadence, { activity.cadenceInFiles($0.cadence).map { Turns($0).fraction } }),
             (Field.distance, \.distance), (Field.enhancedSpeed, \.speed), (Field.power, \.power),
             (Field.temperature, \.temperature), (Field.calories, \.activeEnergy),
         ]
         // Elsewhere FIT counts other things than steps.
-        if turn > 1 { columns.append((Field.cycles, { $0.steps.map { $0 / turn } })) }
+        if activity.countsStrides { columns.append((Field.cycles, { $0.steps.map { $0 / 2 } })) }
         return columns.filter { column in points.contains { column.value($0) != nil } }
     }
 }
@@ -67,7 +67,7 @@ extension ExportedPoint {
     var latitude: Double? { place.flatMap { abs($0.la) <= 90 && abs($0.lo) <= 180 ? $0.la : nil } }
 
     /// The half turn east is the half turn west, which alone FIT can tell.
-    var longitude: Double? { latitude == nil ? nil : place.map { $0.lo == 180 ? -180 : $0.lo } }
+    var longitude: Double? { latitude == nil ? nil : place.map { $0.lo > 180 - 2e-7 ? -180 : $0.lo } }
 
     /// Whole metres, downwards: a place that was taken for its accuracy is taken again.
     fileprivate var wholeAccuracy: Double? { horizontalAccuracy?.rounded(.down) }

@@ -66,8 +66,7 @@ extension FITExport {
         typealias Field = FITProfile.Session
         let whole = Lap(workout, clock)
         let first = points.first { $0.latitude != nil }
-        let cadence = workout.averageCadence.map { Turns($0 / workout.activity.stepsOfTurn) }
-        let turn = workout.activity.stepsOfTurn
+        let cadence = workout.activity.cadenceInFiles(workout.averageCadence).map(Turns.init)
         file.add(
             Field.global,
             [
@@ -78,7 +77,7 @@ extension FITExport {
                 .init(Field.subSport, subSport), .init(Field.name, workout.name),
                 .init(Field.elapsedTime, whole.elapsedTime), .init(Field.timerTime, whole.timerTime),
                 .init(Field.distance, whole.distance), .init(Field.calories, whole.activeEnergy),
-                .init(Field.cycles, turn > 1 ? workout.steps.map { $0 / turn } : nil),
+                .init(Field.cycles, workout.activity.countsStrides ? workout.steps.map { $0 / 2 } : nil),
                 .init(Field.averageHeartRate, whole.averageHeartRate),
                 .init(Field.maximumHeartRate, whole.maximumHeartRate), .init(Field.averageCadence, cadence?.whole),
                 .init(Field.averageFractionalCadence, cadence?.fraction),

@@ -128,7 +128,9 @@ struct ChunkCollector {
         var requests: [SessionKey] = []
         var expired: [SessionKey] = []
         for key in wanted.sorted() {
-            guard let collection = collections[key], var want = collection.want, !collection.isComplete else { continue }
+            guard let collection = collections[key], var want = collection.want, !collection.isComplete else {
+                continue
+            }
             // Times further ahead than they can be were reckoned before the clock was set back.
             want.giveUpAt = min(want.giveUpAt, now + Self.patience)
             want.askAt = min(want.askAt, now + Self.interval)
@@ -173,7 +175,11 @@ struct ChunkCollector {
     }
 
     private mutating func count(_ collection: Collection, _ sign: Int) {
-        if collection.want == nil { cachedBytes += sign * collection.cost } else { wantedBytes += sign * collection.cost }
+        if collection.want == nil {
+            cachedBytes += sign * collection.cost
+        } else {
+            wantedBytes += sign * collection.cost
+        }
     }
 
     /// Lets the oldest sessions go until there is room for some more.

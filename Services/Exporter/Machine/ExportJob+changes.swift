@@ -38,14 +38,20 @@ extension ExportJob {
     }
 
     /// These may have been written and not told of.
-    mutating func outdate(_ written: [String]) {
-        oldFiles = Set(oldFiles + written).subtracting(files).sorted()
+    mutating func outdate(_ written: Set<String>) {
+        oldFiles = written.union(oldFiles).subtracting(files).sorted()
     }
 
     mutating func begin(_ known: ExportRecord.Workout) {
         status = .exporting
         workout = known.revision
         nextAttemptAt = nil
+    }
+
+    /// The process ended while it was on its way.
+    mutating func resume(_ now: Timestamp) {
+        status = .pending
+        nextAttemptAt = now
     }
 
     /// What came of bringing a revision of the workout to the target.

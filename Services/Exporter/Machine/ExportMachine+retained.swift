@@ -28,6 +28,7 @@ extension ExportMachine {
     /// A revision of `export/{target}` that stands on the bus.
     mutating func see(_ revision: Int64, of key: SessionKey, target: Target, now: Timestamp) -> [ExportAction] {
         // What was cleared has come back, or is of an earlier life that this store does not know.
+        if entries[key]?.record.isAtRest(now) == true { forget(key) }
         guard var entry = entries[key], var job = entry.record[target] else { return [.publish(key, target)] }
         let published = entry.published[target] ?? PublishedRevisions()
         switch RetainedRevision(revision, newest: job.revision, published: published) {

@@ -69,8 +69,9 @@ extension ExportMachine {
         _ delivery: Delivery, for target: Target, of key: SessionKey, workout: Int64, now: Timestamp
     ) -> [ExportAction] {
         guard var entry = entries[key], entry.underway[target] == workout, var job = entry.record[target] else {
-            guard case .delivered(let files) = delivery, !files.isEmpty, deleted.contains(key) else { return [] }
-            return [.removeFiles(key, files)]
+            guard target == .folder, var files = doomedFiles.removeValue(forKey: key) else { return [] }
+            if case .delivered(let written) = delivery { files += written }
+            return files.isEmpty ? [] : [.removeFiles(key, Set(files).sorted())]
         }
         job.end(delivery, of: workout, entry.record.workout, now: now)
         job.revise(now)

@@ -31,6 +31,8 @@ struct ExportMachine {
     var dueAt: Timestamp?
     /// What comes late of a deleted session does not bring it back.
     private(set) var deleted = RecentSessions(limit: deletedLimit)
+    /// What may be written yet of deleted sessions that were on their way to the folder.
+    var doomedFiles: [SessionKey: [String]] = [:]
     /// When time was looked at last.
     var sweptAt: Timestamp?
 
@@ -39,20 +41,24 @@ struct ExportMachine {
     /// Takes over a session from the store. What was on its way when the process ended is due at once.
     mutating func load(_ record: ExportRecord, of key: SessionKey, now: Timestamp) -> [ExportAction] {
         guard entries[key] == nil, !deleted.contains(key) else { return [] }
-        var record = record
-        for index in record.jobs.indices
-        where record.jobs[index].status == .exporting && record.jobs[index].target != .healthKit {
-            record.jobs[index].status = .pending
-            record.jobs[index].nextAttemptAt = now
+        var entry = Entry(record: record)
+        var interrupted: [Target] = []
+        for var job in record.jobs where job.status == .exporting && job.target != .healthKit {
+            job.resume(now)
+            job.revise(now)
+            entry.record[job.target] = job
+            interrupted.append(job.target)
         }
-        store(Entry(record: record), key)
+        store(entry, key)
         let files = record.jobs.flatMap(\.oldFiles)
-        return files.isEmpty ? [] : [.removeFiles(key, files)]
+        return (interrupted.isEmpty ? [] : [.save(key)]) + interrupted.map { .publish(key, $0) }
+            + (files.isEmpty ? [] : [.removeFiles(key, files)])
     }
 
     /// Forgets sessions that are another process's now.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
         for key in entries.keys.filter(isLost) { forget(key) }
+        for key in doomedFiles.keys.filter(isLost) { doomedFiles[key] = nil }
     }
 
     /// Takes a workout; the same or an older revision changes nothing.
@@ -61,13 +67,14 @@ struct ExportMachine {
     ///   - targets: where the user has workouts brought to, HealthKit aside.
     ///   - files: what will hold it in the folder, if that is one of them.
     mutating func receive(
-        _ workout: WorkoutRecord, targets: [Target], files: [String] = [], now: Timestamp
+        _ workout: WorkoutRecord, targets: [Target], files: [String], now: Timestamp
     ) -> [ExportAction] {
         let key = SessionKey(workout.user, workout.session)
         guard !deleted.contains(key), workout.revision > entries[key]?.record.workout.revision ?? -1 else { return [] }
         let known = ExportRecord.Workout(workout, files: files, now: now)
         var entry = entries[key] ?? Entry(record: ExportRecord(workout: known, changedAt: now))
-        entry.record[.folder]?.outdate(entry.record.workout.files)
+        let outdated = Set(entry.record.workout.files).subtracting(files)
+        entry.record[.folder]?.outdate(outdated)
         entry.record.workout = known
         entry.record.changedAt = now
         var changed: [Target] = []
@@ -89,6 +96,7 @@ struct ExportMachine {
         guard let entry = entries[key] else { return [] }
         forget(key)
         let files = Set(entry.record.workout.files + entry.record.jobs.flatMap { $0.files + $0.oldFiles }).sorted()
+        if entry.underway[.folder] != nil { doomedFiles[key] = files }
         let clears = entry.record.jobs.map { ExportAction.publish(key, $0.target) }
         return [.erase(key)] + clears + (files.isEmpty ? [] : [.removeFiles(key, files)])
     }

@@ -38,7 +38,8 @@ extension HealthKitWorkout {
             guard let identifier, let value else { return }
             quantities.append(
                 Quantity(
-                    identifier: "HKQuantityTypeIdentifier\(identifier)", statistic: statistic, unit: unit, value: value))
+                    identifier: "HKQuantityTypeIdentifier\(identifier)", statistic: statistic, unit: unit, value: value)
+            )
         }
         let activity = workout.activity
         add("ActiveEnergyBurned", .sum, "kcal", workout.activeEnergy)

@@ -42,7 +42,7 @@ struct ExportFile: Hashable {
     /// `2026-11-21T061503Z`.
     private static func stamp(_ time: Timestamp) -> String {
         // Years of four digits: others would not sort.
-        let seconds = min(max(time.seconds, -62_167_219_200), 253_402_300_799).rounded(.down)
+        let seconds = min(max(time.seconds, 0), 253_402_300_799).rounded(.down)
         return Date(timeIntervalSince1970: seconds).formatted(Date.ISO8601FormatStyle(timeSeparator: .omitted))
     }
 

@@ -27,7 +27,7 @@ struct FolderTarget: Sendable {
             try place.make()
             try write(files, of: workout, to: place)
             for file in outdated { try place.remove(file.name) }
-            try place.sync()
+            if !outdated.isEmpty { try place.sync() }
         } catch {
             return .failed("\(error)")
         }
@@ -55,6 +55,16 @@ struct FolderTarget: Sendable {
             let place = place(of: file.key.user)
             try place.remove(file.name)
             try place.sync()
+        }
+    }
+
+    /// Removes every file of some sessions, also those that nobody took note of before a process was killed.
+    func removeAll(of keys: Set<SessionKey>) throws(DurableFolder.Problem) {
+        for user in Set(keys.map(\.user)) {
+            let place = place(of: user)
+            let files = try place.names().compactMap { ExportFile("\(user)/\($0)") }.filter { keys.contains($0.key) }
+            for file in files { try place.remove(file.name) }
+            if !files.isEmpty { try place.sync() }
         }
     }
 

@@ -32,7 +32,7 @@ struct MultipartForm {
     init(_ parts: [Part], boundary word: String) {
         self.parts = parts
         var number = 0
-        while parts.contains(where: { Data($0.body).firstRange(of: "\(word)-\(number)".utf8) != nil }) { number += 1 }
+        while parts.contains(where: { Data($0.body).range(of: Data("\(word)-\(number)".utf8)) != nil }) { number += 1 }
         boundary = "\(word)-\(number)"
     }
 

@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import Bus
 import Foundation
 import MQTT
 import NIOCore
@@ -67,6 +66,8 @@ struct UploadTarget: Sendable {
             return .refused("\(error)")
         } catch UploadCredentials.Problem.unreadable(let reason) {
             return .failed(reason)
+        } catch let error as HTTPClientError where error == .deadlineExceeded {
+            return .failed("\(host): no answer in time")
         } catch let error as HTTPClientError {
             return .failed("\(host): \(error.shortDescription)")
         } catch let error as IOError {

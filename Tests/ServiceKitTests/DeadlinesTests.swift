@@ -1,9 +1,8 @@
 import Foundation
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts
-
-@testable import SessionEngine
 
 struct DeadlinesTests {
     private static let keys = (UInt8(0)..<20).map {
@@ -35,6 +34,15 @@ struct DeadlinesTests {
                 }
             }
         }
+    }
+
+    @Test func `taken one by one they come in the same order, and none before its time`() {
+        var deadlines = Deadlines()
+        for (index, key) in Self.keys.enumerated() { deadlines.ask(key, at: Timestamp(seconds: Double(40 - index))) }
+        var taken: [SessionKey] = []
+        while let key = deadlines.takeFirst(by: Timestamp(seconds: 30)) { taken.append(key) }
+        #expect(taken == Array(Self.keys[10...].reversed()))
+        #expect(deadlines.takeFirst(by: Timestamp(seconds: 31)) == Self.keys[9])
     }
 
     @Test func `asking again and again for a later time holds nothing more`() {

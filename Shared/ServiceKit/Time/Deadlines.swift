@@ -1,10 +1,10 @@
-import Workouts
+package import Workouts
 
 /// Which sessions are to be looked at when: each at the earliest time that was asked for.
 ///
 /// A binary heap; asking for a later time than the one that stands changes nothing, for whoever is looked at too early
 /// asks again.
-struct Deadlines {
+package struct Deadlines {
     private struct Item {
         let time: Timestamp
         let key: SessionKey
@@ -16,10 +16,12 @@ struct Deadlines {
     /// The time that stands for each session; an item of the heap with another one is outdated.
     private var times: [SessionKey: Timestamp] = [:]
 
-    /// What is held, outdated items too.
-    var count: Int { heap.count }
+    package init() {}
 
-    mutating func ask(_ key: SessionKey, at time: Timestamp) {
+    /// What is held, outdated items too.
+    package var count: Int { heap.count }
+
+    package mutating func ask(_ key: SessionKey, at time: Timestamp) {
         if let standing = times[key], standing <= time { return }
         times[key] = time
         heap.append(Item(time: time, key: key))
@@ -30,20 +32,26 @@ struct Deadlines {
         }
     }
 
-    mutating func forget(_ key: SessionKey) {
+    package mutating func forget(_ key: SessionKey) {
         times[key] = nil
     }
 
     /// Takes out the sessions whose time has come, the earliest first.
-    mutating func take(by now: Timestamp) -> [SessionKey] {
+    package mutating func take(by now: Timestamp) -> [SessionKey] {
         var keys: [SessionKey] = []
+        while let key = takeFirst(by: now) { keys.append(key) }
+        return keys
+    }
+
+    /// Takes out the session whose time came first; `nil` when none has come.
+    package mutating func takeFirst(by now: Timestamp) -> SessionKey? {
         while let first = heap.first, first.time <= now {
             removeFirst()
             guard times[first.key] == first.time else { continue }
             times[first.key] = nil
-            keys.append(first.key)
+            return first.key
         }
-        return keys
+        return nil
     }
 
     private mutating func removeFirst() {

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+import ServiceKit
+import ServiceLifecycle
+import Workouts
+
+extension Exporter {
+    /// A client of the running system.
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Fetches a finished workout into a file, or has it delivered again.",
+            discussion: """
+                The broker's account must be allowed to read the user's topics and to write requests. Exits with 1 and \
+                one line when there is no such workout, or it cannot be delivered.
+                """)
+
+        @Argument(help: "Whose workout it is: lowercase letters, digits, - and _.")
+        var user: User
+
+        @Argument(help: "The session, a lowercase UUID.")
+        var session: SessionID
+
+        @Option(help: "How the file is written; by default what its name ends in, else fit.")
+        var format: ExportFormat?
+
+        @Option(
+            name: .shortAndLong,
+            help: "The file, or - for standard output; by default named after the workout, in the current folder.")
+        var output: String?
+
+        @Flag(help: "Overwrites a file that exists.")
+        var force = false
+
+        @Flag(help: "Has the running exporter deliver the workout again, and waits for the outcome.")
+        var again = false
+
+        @Option(help: "Of --again: folder, upload or healthkit; by default all of them.")
+        var target: Target?
+
+        @OptionGroup var base: BaseOptions
+
+        func validate() throws {
+            if again, format != nil || output != nil || force {
+                throw ValidationError("--again: writes no file, --format, --output and --force go without it")
+            }
+            guard again || target == nil else { throw ValidationError("--target: is for --again only") }
+            if let target, ![.folder, .upload, .healthKit].contains(target) {
+                throw ValidationError("--target: expected folder, upload or healthkit")
+            }
+            guard output?.isEmpty != true else { throw ValidationError("--output: expected a file, or -") }
+        }
+
+        func run() async throws {
+            // The port named in the environment is the service's, beside which this may run.
+            var base = base
+            base.httpPort = base.httpPort ?? "0"
+            try await ServiceRunner.run("exporter", base) { context in [build(context)] }
+        }
+
+        func build(_ context: ServiceContext, terminal: Terminal = .standard) -> any Service {
+            let key = SessionKey(user, session)
+            guard !again else { return AgainService(context: context, terminal: terminal, key: key, target: target) }
+            return FetchService(
+                context: context, terminal: terminal, key: key, format: chosenFormat,
+                output: ExportOutput(place: place, overwrites: force))
+        }
+
+        var chosenFormat: ExportFormat {
+            format ?? output.flatMap { ExportFormat(rawValue: URL(filePath: $0).pathExtension.lowercased()) } ?? .fit
+        }
+
+        private var place: ExportOutput.Place {
+            switch output {
+            case nil: .folder(FileManager.default.currentDirectoryPath)
+            case "-": .standardOutput
+            case let path?: .file(path)
+            }
+        }
+    }
+}
+
+extension ExportFormat: ExpressibleByArgument {}

@@ -1,0 +1,65 @@
+import Bus
+import Foundation
+import Logging
+import MQTT
+import ServiceKit
+import ServiceLifecycle
+import Workouts
+
+/// Fetches a workout from the running system, writes it to a file and returns.
+struct FetchService: Service {
+    let context: ServiceContext
+    let terminal: Terminal
+    let key: SessionKey
+    let format: ExportFormat
+    let output: ExportOutput
+
+    /// - Throws: `FetchFailure`, `Interrupted` or why it cannot be written; then there is no file.
+    func run() async throws {
+        try output.check()
+        let exported = try await fetch()
+        let bytes = format.bytes(of: exported)
+        if let path = try output.write(bytes, of: exported.workout, format) {
+            terminal.output("\(path), \(bytes.count) bytes\n")
+        }
+    }
+
+    private func fetch() async throws -> ExportedWorkout {
+        var fetch = WorkoutFetch(key, client: context.client, id: CommandID(UUID()), now: context.clock.now)
+        var line = ProgressLine(isInteractive: terminal.isInteractive)
+        do {
+            let exported = try await context.follow(fetch.subscriptions) { event in
+                let now = context.clock.now
+                switch event {
+                case .connected: fetch.connected(now)
+                case .disconnected: fetch.disconnected()
+                case .message(let message): try fetch.receive(message, now)
+                case .tick: if let text = line.update(fetch.progress, now) { terminal.status(text) }
+                case .stop: throw Interrupted()
+                }
+                if let exported = try fetch.take() { return exported }
+                if let request = try fetch.takeRequest(now) { await context.ask(request, of: key) }
+                return nil
+            }
+            terminal.status(line.remark(fetch.progress))
+            if exported.workout.incomplete == true {
+                terminal.status(line.remark("the workout is incomplete: items of a device are still missing"))
+            }
+            return exported
+        } catch {
+            terminal.status(line.finish())
+            throw error
+        }
+    }
+}
+
+extension ServiceContext {
+    /// Sends a request. One that is lost is repeated later.
+    func ask(_ request: SessionRequest, of key: SessionKey) async {
+        do throws(MQTTError) {
+            try await bus.send([Topic.session(key, .request).message(JSONCoding.encode(request))])
+        } catch {
+            logger.debug("not sent", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+}

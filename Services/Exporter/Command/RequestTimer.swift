@@ -1,0 +1,29 @@
+import Workouts
+
+/// Says when to send a request: a while after each connect, then again and again.
+struct RequestTimer {
+    /// Seconds between repetitions.
+    static let interval = 5.0
+
+    /// Seconds after a connect.
+    private let grace: Double
+    /// `nil` without a connection.
+    private var dueAt: Timestamp?
+
+    init(grace: Double = 0) {
+        self.grace = grace
+    }
+
+    var isConnected: Bool { dueAt != nil }
+
+    mutating func connected(_ now: Timestamp) { dueAt = now + grace }
+
+    mutating func disconnected() { dueAt = nil }
+
+    /// Whether it is time; then the next time is an interval later.
+    mutating func take(_ now: Timestamp) -> Bool {
+        guard let dueAt, now >= dueAt else { return false }
+        self.dueAt = now + Self.interval
+        return true
+    }
+}

@@ -1,0 +1,80 @@
+package import Workouts
+
+/// What a device says of Live Activities, on `activity/register`. Answered on `replies`.
+package struct ActivityRegistration: Equatable, Sendable {
+    /// What a token of APNs is good for.
+    package enum TokenKind: String, Codable, CaseIterable, Sendable {
+        /// Updates and ends the activity that the app has begun, or that was begun by a push.
+        case activity
+        /// Begins an activity (push to start, iOS 17.2).
+        case start
+    }
+
+    package enum Environment: String, Codable, CaseIterable, Sendable {
+        case production, sandbox
+    }
+
+    package enum Action: Equatable, Sendable {
+        /// A token, instead of the one of the same kind that the device registered before.
+        case register(token: String, kind: TokenKind, environment: Environment)
+        /// Live Activities are not allowed on the device, or not wanted any more: its tokens are forgotten.
+        case withdraw
+    }
+
+    /// Hex digits of a token: far more than tokens have, and no more than a line.
+    package static let tokenDigits = 32...512
+
+    package var id: CommandID
+    package var client: Client
+    package var device: Device
+    package var action: Action
+
+    package init(id: CommandID, client: Client, device: Device, action: Action) {
+        self.id = id
+        self.client = client
+        self.device = device
+        self.action = action
+    }
+}
+
+extension ActivityRegistration: Codable {
+    private enum Key: String, CodingKey {
+        case id, client, device, enabled, token, kind, environment
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        id = try container.decode(CommandID.self, forKey: .id)
+        client = try container.decode(Client.self, forKey: .client)
+        device = try container.decode(Device.self, forKey: .device)
+        guard try container.decode(Bool.self, forKey: .enabled) else {
+            action = .withdraw
+            return
+        }
+        let token = try container.decode(String.self, forKey: .token).lowercased()
+        guard Self.tokenDigits.contains(token.utf8.count), token.utf8.count.isMultiple(of: 2),
+            token.allSatisfy(\.isHexDigit), token.utf8.count == token.count
+        else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .token, in: container, debugDescription: "not the hex digits of a token")
+        }
+        action = .register(
+            token: token, kind: try container.decode(TokenKind.self, forKey: .kind),
+            environment: try container.decode(Environment.self, forKey: .environment))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(client, forKey: .client)
+        try container.encode(device, forKey: .device)
+        switch action {
+        case .register(let token, let kind, let environment):
+            try container.encode(true, forKey: .enabled)
+            try container.encode(token, forKey: .token)
+            try container.encode(kind, forKey: .kind)
+            try container.encode(environment, forKey: .environment)
+        case .withdraw: try container.encode(false, forKey: .enabled)
+        }
+    }
+}

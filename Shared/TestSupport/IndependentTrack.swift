@@ -1,0 +1,37 @@
+import Foundation
+
+/// What Python's ElementTree reads in a GPX or TCX file, by way of `track_summary.py`.
+package enum IndependentTrack {
+    package struct Point: Decodable, Equatable, Sendable {
+        /// Unix seconds.
+        package let time: Double
+        /// Metres since the recording began.
+        package let distance: Double?
+        package let heartRate: Double?
+        /// Degrees.
+        package let latitude: Double?
+        package let longitude: Double?
+        /// Metres.
+        package let altitude: Double?
+
+        package init(
+            time: Double, distance: Double? = nil, heartRate: Double? = nil, latitude: Double? = nil,
+            longitude: Double? = nil, altitude: Double? = nil
+        ) {
+            self.time = time
+            self.distance = distance
+            self.heartRate = heartRate
+            self.latitude = latitude
+            self.longitude = longitude
+            self.altitude = altitude
+        }
+    }
+
+    /// The points of each part: of each `trkseg` or `Track`.
+    package static func parts(of path: String) async throws -> [[Point]] {
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "track_summary.py")
+        let output = try await ChildProcess.output(
+            of: [IndependentReader.interpreter, script.path(percentEncoded: false), path])
+        return try JSONDecoder().decode([[Point]].self, from: output)
+    }
+}

@@ -1,0 +1,237 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Exporter
+
+/// The loop between the bus, its store and its folder, event by event.
+@Suite(.timeLimit(.minutes(1))) struct LoopTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func statuses(_ messages: [MQTTMessage], _ workout: ServiceWorkout) throws -> [ExportStatus.Status] {
+        try messages.filter { $0.topic == Topic.session(workout.key, .export(.folder)).name && !$0.payload.isEmpty }
+            .map { try JSONCoding.decode(ExportStatus.self, from: $0.payload).status }
+    }
+
+    private func told(_ run: LoopRun) -> [String] {
+        run.log.lines.filter { $0.hasPrefix("error") || $0.hasPrefix("notice") }
+    }
+
+    // MARK: Deletion
+
+    @Test func `a deleted workout leaves nothing in store, folder and retained topics`() async throws {
+        var run = try await LoopRun(folder)
+        let (workout, other) = (ServiceWorkout(), ServiceWorkout())
+        try await run.deliver(workout.messages + other.messages)
+        try await run.pass(1, await run.work())
+        #expect(try run.files == (workout.files + other.files).sorted())
+        let sent = try await run.deliver([workout.deletion])
+        for target in [Target.folder, .healthKit] {
+            let topic = Topic.session(workout.key, .export(target)).name
+            #expect(sent.contains { $0.topic == topic && $0.payload.isEmpty && $0.retain })
+        }
+        #expect(try run.files == other.files.sorted())
+        #expect(try await run.stored(ExportRecord.exports) == ["\(other.key)"])
+        #expect(try await run.stored(ExportRecord.workouts) == ["\(other.key)"])
+        try await run.deliver(workout.messages)
+        try await run.pass(600)
+        #expect(run.loop.machine.entries[workout.key] == nil)
+        #expect(try run.files == other.files.sorted())
+    }
+
+    @Test func `files of a delivery that was under way at the deletion go too`() async throws {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        try await run.deliver(workout.messages)
+        let sent = try await run.deliver([workout.deletion])
+        #expect(sent.contains { $0.payload.isEmpty })
+        let outcomes = await run.work()
+        #expect(outcomes.count == 1)
+        #expect(try run.files.count == workout.files.count)
+        try await run.pass(1, outcomes)
+        #expect(try run.files.isEmpty)
+        #expect(try await run.stored(ExportRecord.exports).isEmpty)
+    }
+
+    @Test func `files that a killed process wrote and never told of go with a deletion heard later`() async throws {
+        let workout = ServiceWorkout()
+        func write(deletingBefore: Bool) async throws {
+            var run = try await LoopRun(folder)
+            try await run.deliver(workout.messages)
+            if deletingBefore { try await run.deliver([workout.deletion]) }
+            _ = await run.work()
+            #expect(try run.files == workout.files.sorted())
+        }
+        for deletingBefore in [false, true] {
+            try await write(deletingBefore: deletingBefore)
+            var next = try await LoopRun(folder)
+            try await next.deliver([workout.deletion])
+            #expect(try next.files.isEmpty)
+        }
+    }
+
+    // MARK: The disk
+
+    @Test func `while the disk refuses nothing is promised, it is told once, and then all goes on`() async throws {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        run.store.refuse(true)
+        var sent = try await run.deliver(workout.messages)
+        for _ in 0..<5 { sent += try await run.pass(2) }
+        sent += try await run.deliver([workout.request(.folder)])
+        #expect(sent.isEmpty)
+        #expect(await run.work().isEmpty)
+        #expect(told(run) == ["error exports not saved, trying again error=the store cannot be written: disk full"])
+        run.store.refuse(false)
+        sent = try await run.pass(2)
+        #expect(try statuses(sent, workout).last == .exporting)
+        #expect(sent.contains { $0.topic == Topic.user(workout.key.user, .replies(Client("tests")!)).name })
+        #expect(told(run).last == "notice the store takes writes again")
+        let outcomes = await run.work()
+        run.store.refuse(true)
+        #expect(try await run.pass(1, outcomes).isEmpty)
+        run.store.refuse(false)
+        #expect(try statuses(try await run.pass(2), workout) == [.done])
+        #expect(try run.files == workout.files.sorted())
+        #expect(told(run).count == 4)
+    }
+
+    @Test func `a deletion while the disk refuses happens when it takes writes again`() async throws {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        try await run.deliver(workout.messages)
+        try await run.pass(1, await run.work())
+        run.store.refuse(true)
+        #expect(try await run.deliver([workout.deletion]).isEmpty)
+        #expect(try run.files == workout.files.sorted())
+        run.store.refuse(false)
+        #expect(try await run.pass(2).contains { $0.payload.isEmpty })
+        #expect(try run.files.isEmpty)
+        #expect(try await run.stored(ExportRecord.exports).isEmpty)
+    }
+
+    @Test func `a folder that takes nothing is tried again with its reason in the status`() async throws {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        let blocking = try folder.write("", to: "exports")
+        try await run.deliver(workout.messages)
+        var sent = try await run.pass(1, await run.work())
+        let message = try #require(sent.last { $0.topic == Topic.session(workout.key, .export(.folder)).name })
+        let status = try JSONCoding.decode(ExportStatus.self, from: message.payload)
+        #expect(status.status == .pending)
+        #expect(status.reason == "cannot write to \(blocking)/anna: Not a directory")
+        #expect(status.nextAttemptAt == run.clock.now + 60)
+        try FileManager.default.removeItem(atPath: blocking)
+        try await run.pass(59)
+        #expect(await run.work().isEmpty)
+        // By now its chunks have to be asked for.
+        try await run.pass(1)
+        sent = try await run.pass(2)
+        #expect(sent.contains { $0.topic == workout.request(nil).topic })
+        try await run.deliver(workout.chunks)
+        sent = try await run.pass(1, await run.work())
+        #expect(try statuses(sent, workout) == [.done])
+        #expect(try run.files == workout.files.sorted())
+    }
+
+    @Test func `records that cannot be read are told of, and the others are exported`() async throws {
+        let workouts = (0..<3).map { _ in ServiceWorkout() }
+        func begin() async throws {
+            var run = try await LoopRun(folder)
+            try await run.deliver(workouts.flatMap(\.messages))
+            func damage(_ key: SessionKey, _ collection: StoreCollection) -> StoreWrite {
+                let epoch = run.loop.epochs[key.session.shard]!
+                return StoreWrite(
+                    shard: key.session.shard, epoch: epoch, collection: collection,
+                    change: .put(key: "\(key)", value: [0x7b]))
+            }
+            _ = try await run.store.commit([
+                damage(workouts[0].key, ExportRecord.exports), damage(workouts[1].key, ExportRecord.workouts),
+            ])
+        }
+        try await begin()
+        var run = try await LoopRun(folder)
+        let wrong = run.log.lines.filter { $0.hasPrefix("error corrupt record") }
+        #expect(wrong.first == "error corrupt record ignored record=exports/\(workouts[0].key)")
+        #expect(wrong.last == "error corrupt record record=workouts/\(workouts[1].key)")
+        #expect(run.loop.machine.entries[workouts[1].key]?.record[.folder]?.status == .failed)
+        try await run.deliver(workouts[2].chunks)
+        try await run.pass(1, await run.work())
+        #expect(try run.files == workouts[2].files.sorted())
+        // The broker brings the workout again, and it is exported anew.
+        try await run.deliver(workouts[0].messages)
+        try await run.pass(1, await run.work())
+        #expect(try run.files == (workouts[0].files + workouts[2].files).sorted())
+    }
+
+    // MARK: The bus
+
+    @Test func `without a connection nothing is begun, and it goes on with the next`() async throws {
+        var run = try await LoopRun(folder)
+        var workout = ServiceWorkout()
+        workout.isIncomplete = true
+        try await run.deliver(workout.messages)
+        try await run.handle(.disconnected)
+        for _ in 0..<20 { try await run.pass(600) }
+        #expect(await run.work().isEmpty)
+        #expect(run.loop.machine.entries[workout.key]?.record[.folder]?.attempts == 0)
+        let sent = try await run.handle(.connected)
+        #expect(try statuses(sent, workout).last == .exporting)
+        try await run.pass(1, await run.work())
+        #expect(try run.files == workout.files.sorted())
+    }
+
+    @Test func `a payload of a megabyte is refused like any other`() async throws {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        let large = [UInt8](repeating: UInt8(ascii: "9"), count: 1 << 20)
+        let topics: [SessionTopic] = [
+            .series(0), .summaryMetrics, .state, .workout, .request, .exportResult(.healthKit),
+        ]
+        let sent = try await run.deliver(topics.map { Topic.session(workout.key, $0).message(large) })
+        #expect(sent.count == topics.count)
+        #expect(sent.allSatisfy { $0.topic == Topic.rejected(service: "exporter").name })
+        #expect(run.loop.machine.entries.isEmpty && run.loop.collector.cachedBytes < 1_000)
+    }
+
+    @Test func `chunks that nobody wants stay within their bound`() async throws {
+        var run = try await LoopRun(folder)
+        let chunk = try #require(ServiceWorkout().chunks.first)
+        #expect(10_000 * chunk.payload.count > ChunkCollector.Limits().cache)
+        for _ in 0..<100 {
+            try await run.deliver(
+                (0..<100).map { _ in Topic.session(ServiceWorkout().key, .series(0)).message([UInt8](chunk.payload)) })
+            #expect(run.loop.collector.cachedBytes <= ChunkCollector.Limits().cache)
+        }
+        #expect(run.loop.machine.entries.isEmpty)
+        let workout = ServiceWorkout()
+        try await run.deliver(workout.messages)
+        try await run.pass(1, await run.work())
+        #expect(try run.files == workout.files.sorted())
+        #expect(run.loop.collector.wantedBytes == 0)
+    }
+
+    // MARK: Shards
+
+    @Test func `what is another process's now is neither worked on nor answered`() async throws {
+        var run = try await LoopRun(folder)
+        let (begun, waiting) = (ServiceWorkout(), ServiceWorkout())
+        try await run.deliver(begun.messages + [waiting.workout])
+        try await run.handle(.ownership(.lost([begun.key.session.shard, waiting.key.session.shard])))
+        #expect(await run.work().isEmpty)
+        #expect(run.loop.machine.entries.isEmpty && run.loop.collecting.isEmpty)
+        #expect(run.loop.collector.cachedBytes == 0 && run.loop.collector.wantedBytes == 0)
+        var sent = try await run.deliver(waiting.chunks + [waiting.request(nil), begun.workout])
+        sent += try await run.pass(60)
+        #expect(sent.isEmpty)
+    }
+}

@@ -1,0 +1,139 @@
+import Bus
+import Testing
+import Workouts
+
+@testable import Exporter
+
+/// HealthKit is written by a device: the phone that is asked, or the watch by itself.
+struct MachineHealthKitTests {
+    private var run = MachineRun()
+
+    private mutating func finish(_ revision: Int64, mode: Mode = .phone) {
+        run.receive(MachineRun.workout(revision, mode: mode), targets: [])
+        run.pass(1)
+    }
+
+    private let fault = Refusal(code: "unavailable", message: "locked")
+
+    @Test mutating func `in phone mode the status carries what is to be written, and an ok ends it`() {
+        finish(7)
+        let status = run.status(.healthKit)
+        #expect(status?.status == .exporting && status?.mode == .phone && status?.workout == 7)
+        #expect(status?.healthKit == HealthKitWorkout(MachineRun.workout(7)))
+        #expect(run.begin().isEmpty)
+        #expect(run.result(7)?.ok == true)
+        #expect(run.status(.healthKit)?.status == .done && run.status(.healthKit)?.healthKit == nil)
+    }
+
+    @Test mutating func `a device that fails is asked again by the plan, under a higher revision`() throws {
+        finish(7)
+        run.result(7, fault)
+        let status = try #require(run.status(.healthKit))
+        #expect(status.status == .pending && status.attempts == 1 && status.reason == "locked")
+        #expect(status.nextAttemptAt == run.now + 60)
+        run.pass(60)
+        #expect(run.status(.healthKit)?.status == .exporting)
+        #expect(try #require(run.status(.healthKit)).revision > status.revision)
+    }
+
+    @Test mutating func `a device that does not answer is asked again until its topics are cleared`() throws {
+        finish(7)
+        var asked: [Double] = []
+        var last = try #require(run.status(.healthKit)).revision
+        let start = run.now
+        for _ in 0..<(50 * 60) {
+            run.pass(60)
+            guard let status = run.status(.healthKit), status.revision != last else { continue }
+            last = status.revision
+            #expect(status.status == .exporting && status.healthKit != nil && status.attempts == asked.count + 1)
+            asked.append(run.now.seconds(since: start) / 60)
+        }
+        #expect(asked.prefix(5) == [1, 3, 7, 15, 31] && asked.last! < 48 * 60)
+        #expect(run.status(.healthKit) == nil && run.machine.entries.isEmpty)
+    }
+
+    @Test mutating func `a person who does not allow it is not asked again but on request`() {
+        finish(7)
+        run.result(7, Refusal(code: "denied", message: "no"))
+        #expect(run.status(.healthKit)?.status == .failed)
+        finish(8)
+        run.pass(86_400)
+        #expect(run.status(.healthKit)?.status == .failed)
+        run.request(.healthKit)
+        run.pass(1)
+        #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.workout == 8)
+    }
+
+    @Test mutating func `in watch mode nothing is asked, and the watch's ok ends it`() {
+        finish(7, mode: .watch)
+        run.pass(86_400)
+        let status = run.status(.healthKit)
+        #expect(status?.status == .pending && status?.mode == .watch && status?.healthKit == nil)
+        #expect(status?.nextAttemptAt == nil)
+        finish(8, mode: .watch)
+        #expect(run.status(.healthKit)?.workout == 8)
+        #expect(run.result(7)?.ok == true)
+        #expect(run.status(.healthKit)?.status == .done && run.status(.healthKit)?.mode == .watch)
+        finish(9, mode: .watch)
+        run.request(nil)
+        run.pass(1)
+        #expect(run.status(.healthKit)?.status == .done)
+    }
+
+    @Test mutating func `a watch that failed leaves it to the phone, for good`() {
+        finish(7, mode: .watch)
+        run.result(7, Refusal(code: "denied", message: "no"))
+        run.pass(1)
+        #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.mode == .phone)
+        #expect(run.status(.healthKit)?.healthKit?.metadata.syncVersion == 7)
+        run.result(7)
+        finish(8, mode: .watch)
+        #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.workout == 8)
+    }
+
+    @Test mutating func `a watch that never tells can be passed over by a request that names HealthKit`() {
+        finish(7, mode: .watch)
+        run.request(nil)
+        run.pass(1)
+        #expect(run.status(.healthKit)?.status == .pending)
+        run.request(.healthKit)
+        run.pass(1)
+        #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.mode == .phone)
+    }
+
+    @Test mutating func `a newer workout is asked for again, and a result of the older changes nothing`() {
+        finish(7)
+        finish(8)
+        #expect(run.status(.healthKit)?.healthKit?.metadata.syncVersion == 8)
+        #expect(run.result(7)?.ok == true)
+        #expect(run.result(7, Refusal(code: "denied", message: "no"))?.ok == true)
+        #expect(run.status(.healthKit)?.status == .exporting)
+        #expect(run.result(8)?.ok == true)
+        finish(9)
+        #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.workout == 9)
+    }
+
+    @Test mutating func `a repeated result is answered alike and counts once`() {
+        finish(7)
+        let id = CommandID("6f9619ff-8b86-4011-b42d-00c04fc964aa")!
+        #expect(run.result(7, fault, id: id)?.ok == true)
+        run.pass(60)
+        run.crash()
+        #expect(run.result(7, fault, id: id)?.ok == true)
+        #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.attempts == 1)
+    }
+
+    @Test mutating func `results of nothing that was asked are refused`() {
+        #expect(run.result(7)?.error?.code == "session_not_found")
+        run.receive(MachineRun.workout(7))
+        #expect(run.result(7, target: .folder)?.error?.code == "invalid_command")
+        #expect(run.result(8)?.error?.code == "invalid_command")
+        #expect(run.status(.folder)?.status == .pending)
+    }
+
+    @Test mutating func `a device's reason of any length stays short`() {
+        finish(7)
+        run.result(7, Refusal(code: "unavailable", message: String(repeating: "x", count: 100_000)))
+        #expect(run.status(.healthKit)?.reason?.count == 200)
+    }
+}

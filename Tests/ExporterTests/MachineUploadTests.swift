@@ -1,0 +1,112 @@
+import Bus
+import Testing
+import Workouts
+
+@testable import Exporter
+
+/// An upload is sent once, under a key that makes sending it again harmless.
+struct MachineUploadTests {
+    private var run = MachineRun()
+    private let key = MachineRun.key
+
+    private mutating func send(_ delivery: Delivery = .delivered()) throws -> String {
+        let work = try #require(run.begin().first)
+        run.end(work, delivery)
+        return try #require(work.destinations.first).idempotencyKey
+    }
+
+    @Test mutating func `a later workout goes up on request alone, under a key of its own`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        #expect(try send() == "\(key)/upload")
+        run.receive(MachineRun.workout(8), targets: [.upload])
+        #expect(run.begin().isEmpty && run.status(.upload)?.workout == 7)
+        run.request(.upload)
+        #expect(run.status(.upload)?.status == .pending && run.status(.upload)?.workout == 8)
+        #expect(try send() == "\(key)/upload/8")
+        #expect(run.status(.upload)?.status == .done)
+        run.receive(MachineRun.workout(9), targets: [.upload])
+        run.crash()
+        #expect(run.begin().isEmpty)
+    }
+
+    @Test mutating func `until it was delivered the newest workout is sent, under one key`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        let first = try send(.failed("timed out"))
+        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.pass(60)
+        run.crash()
+        let work = try #require(run.begin().first)
+        #expect(work.workout == 8 && work.destinations.map(\.idempotencyKey) == [first])
+    }
+
+    @Test mutating func `the key of what is sent again stays, whatever comes before it was delivered`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        _ = try send()
+        run.request(.upload)
+        let again = try send(.failed("500"))
+        #expect(again == "\(key)/upload/7")
+        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.request(.upload)
+        run.crash()
+        #expect(try send(.refused("401")) == again)
+        run.request(.upload)
+        #expect(try send() == again)
+        run.pass(3_600)
+        #expect(run.begin().isEmpty)
+    }
+
+    @Test mutating func `a request while it is under way sends nothing twice`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        let work = try #require(run.begin().first)
+        #expect(run.request(.upload)?.ok == true)
+        run.end(work, .delivered())
+        #expect(run.begin().isEmpty && run.status(.upload)?.status == .done)
+    }
+
+    @Test mutating func `a request while an older workout is under way sends the newer after it`() throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        let work = try #require(run.begin().first)
+        run.receive(MachineRun.workout(8), targets: [.upload])
+        run.request(.upload)
+        run.end(work, .delivered())
+        let again = try #require(run.begin().first)
+        #expect(again.workout == 8 && again.destinations.map(\.idempotencyKey) == ["\(key)/upload/8"])
+    }
+
+    @Test mutating func `a request makes what backs off go at once`() throws {
+        run.receive(MachineRun.workout(7, isIncomplete: true), targets: [.upload])
+        run.request(.upload)
+        #expect(try send(.failed("500")) == "\(key)/upload")
+        run.request(.upload)
+        #expect(run.begin().count == 1)
+    }
+
+    @Test mutating func `a request is answered alike when it is repeated, and done once, also over a crash`() throws {
+        run.receive(MachineRun.workout(7))
+        for work in run.begin() { run.end(work, .delivered()) }
+        let id = CommandID("6f9619ff-8b86-4011-b42d-00c04fc964aa")!
+        #expect(run.request(nil, id: id)?.ok == true)
+        let works = run.begin()
+        #expect(works.flatMap(\.destinations).map(\.target) == [.folder, .upload])
+        for work in works { run.end(work, .delivered()) }
+        #expect(run.request(nil, id: id)?.ok == true)
+        run.crash()
+        #expect(run.request(nil, id: id)?.ok == true)
+        #expect(run.begin().isEmpty && run.replies.count == 3)
+    }
+
+    @Test mutating func `a request for what is not there is refused and changes nothing`() {
+        #expect(run.request(.upload)?.error?.code == "session_not_found")
+        run.receive(MachineRun.workout(7), targets: [.folder])
+        #expect(run.request(.upload, targets: [.folder])?.error?.code == "invalid_command")
+        #expect(run.status(.upload) == nil)
+        #expect(run.request(Target("elsewhere")!)?.error?.code == "invalid_command")
+    }
+
+    @Test mutating func `a target that came with new settings takes older workouts on request`() throws {
+        run.receive(MachineRun.workout(7), targets: [.folder])
+        for work in run.begin() { run.end(work, .delivered()) }
+        #expect(run.request(.upload)?.ok == true)
+        #expect(try send() == "\(key)/upload")
+    }
+}

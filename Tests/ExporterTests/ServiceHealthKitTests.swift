@@ -1,0 +1,103 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Exporter
+
+/// The service as it runs, with a device that writes to HealthKit.
+@Suite(.timeLimit(.minutes(1))) struct ServiceHealthKitTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func `a phone is handed all it needs, and what it says came of it is answered alike each time`() async throws
+    {
+        try await RunningExporter.run(in: folder) { exporter in
+            let workout = ServiceWorkout()
+            try await exporter.send(workout.messages)
+            try await exporter.pass(1)
+            let asked = try await exporter.status(of: workout.key, .healthKit) { $0.status == .exporting }
+            #expect(asked.mode == .phone)
+            #expect(asked.healthKit == HealthKitWorkout(workout.record))
+            let id = CommandID(UUID())
+            try await exporter.send(workout.result(id: id))
+            let first = try await exporter.reply(to: id, of: workout.key.user)
+            #expect(first.ok)
+            let done = try await exporter.status(of: workout.key, .healthKit)
+            #expect(done.healthKit == nil)
+            #expect(done.workout == 1)
+            for repeated in [workout.result(id: id), workout.result(Refusal(code: "denied", message: "late"), id: id)] {
+                try await exporter.send(repeated)
+                try await exporter.settle()
+            }
+            let replies = exporter.broker.published.filter {
+                $0.topic == Topic.user(workout.key.user, .replies(Client("tests")!)).name
+            }
+            #expect(replies.count == 3)
+            #expect(Set(replies.map(\.payload)).count == 1)
+            #expect(try exporter.standing(of: workout.key, .healthKit) == done)
+        }
+    }
+
+    @Test func `what a phone cannot write is asked for again, and what its person denies only on request`() async throws
+    {
+        try await RunningExporter.run(in: folder) { exporter in
+            var workout = ServiceWorkout()
+            try await exporter.send(workout.messages)
+            try await exporter.pass(1)
+            try await exporter.status(of: workout.key, .healthKit) { $0.status == .exporting }
+            try await exporter.send(workout.result(Refusal(code: "failed", message: "the store is locked")))
+            let pending = try await exporter.status(of: workout.key, .healthKit) { $0.status == .pending }
+            #expect(pending.reason == "the store is locked")
+            #expect(pending.nextAttemptAt == exporter.clock.now + 60)
+            try await exporter.pass(60)
+            try await exporter.status(of: workout.key, .healthKit) { $0.status == .exporting }
+            try await exporter.send(workout.result(Refusal(code: "denied", message: "not allowed")))
+            #expect(
+                try await exporter.status(of: workout.key, .healthKit) { $0.status == .failed }.reason == "not allowed")
+            workout.revision = 2
+            try await exporter.send(workout.messages)
+            try await exporter.pass(7 * 3_600)
+            try await exporter.settle()
+            #expect(try exporter.standing(of: workout.key, .healthKit)?.status == .failed)
+            try await exporter.send(workout.request(.healthKit))
+            try await exporter.settle()
+            try await exporter.pass(1)
+            let again = try await exporter.status(of: workout.key, .healthKit) { $0.status == .exporting }
+            #expect(again.healthKit?.metadata == HealthKitWorkout(workout.record).metadata)
+        }
+    }
+
+    @Test func `a watch saves its own workout, and the phone is asked when it could not`() async throws {
+        try await RunningExporter.run(in: folder) { exporter in
+            var (saved, unsaved) = (ServiceWorkout(), ServiceWorkout())
+            saved.mode = .watch
+            unsaved.mode = .watch
+            try await exporter.send(saved.messages + unsaved.messages)
+            try await exporter.pass(3_600)
+            for workout in [saved, unsaved] {
+                let status = try await exporter.status(of: workout.key, .healthKit) { _ in true }
+                #expect(status.status == .pending && status.mode == .watch && status.healthKit == nil)
+            }
+            try await exporter.send(saved.result(), unsaved.result(Refusal(code: "failed", message: "no room")))
+            try await exporter.status(of: saved.key, .healthKit)
+            try await exporter.pass(1)
+            let asked = try await exporter.status(of: unsaved.key, .healthKit) { $0.status == .exporting }
+            #expect(asked.mode == .phone && asked.healthKit != nil)
+        }
+    }
+
+    @Test func `a result for a session that is not known is refused`() async throws {
+        try await RunningExporter.run(in: folder) { exporter in
+            let workout = ServiceWorkout()
+            let id = CommandID(UUID())
+            try await exporter.send(workout.result(id: id))
+            #expect(try await exporter.reply(to: id, of: workout.key.user).error == .sessionNotFound)
+        }
+    }
+}
