@@ -5,8 +5,8 @@ package import Workouts
 package enum TopicFilter {
     /// A session topic of every session; of a device's topics, every device's.
     package enum Sessions: CaseIterable, Sendable {
-        case command, state, samples, locations, metrics, route, weather, summaryMetrics, summaryRoute, series, track,
-            request, workout, export, exportResult
+        case command, state, samples, locations, metrics, route, weather, activityRegister, activity, summaryMetrics,
+            summaryRoute, series, track, request, workout, export, exportResult
 
         fileprivate var levels: String {
             switch self {
@@ -17,6 +17,8 @@ package enum TopicFilter {
             case .metrics: "metrics"
             case .route: "route"
             case .weather: "weather"
+            case .activityRegister: "activity/register"
+            case .activity: "activity"
             case .summaryMetrics: "summary/metrics"
             case .summaryRoute: "summary/route"
             case .series: "series/+"
@@ -30,8 +32,8 @@ package enum TopicFilter {
 
         fileprivate var qos: QoS {
             switch self {
-            case .samples, .locations, .command, .state, .weather, .summaryMetrics, .summaryRoute, .series, .track,
-                .request, .workout, .export, .exportResult:
+            case .samples, .locations, .command, .state, .weather, .activityRegister, .activity, .summaryMetrics,
+                .summaryRoute, .series, .track, .request, .workout, .export, .exportResult:
                 .atLeastOnce
             case .metrics, .route: .atMostOnce
             }

@@ -73,7 +73,8 @@ struct UploadTarget: Sendable {
         } catch let error as IOError {
             return .failed("\(host): \(String(cString: strerror(error.errnoCode)))")
         } catch {
-            return .failed("\(host): \(String("\(error)".prefix(200)))")
+            // Of TLS, for one. What such errors say of themselves is for whoever built the library.
+            return .failed("\(host): no connection (\(type(of: error)))")
         }
     }
 
