@@ -24,6 +24,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 
 /// A module of the common library.
@@ -55,6 +56,7 @@ let package = Package(
         .executable(name: "metrics-aggregator", targets: ["MetricsAggregator"]),
         .executable(name: "route-builder", targets: ["RouteBuilder"]),
         .executable(name: "weather-fetcher", targets: ["WeatherFetcher"]),
+        .executable(name: "live-activity-publisher", targets: ["LiveActivityPublisher"]),
         .executable(name: "exporter", targets: ["Exporter"]),
         .executable(name: "device", targets: ["Device"]),
     ],
@@ -65,6 +67,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -91,12 +94,16 @@ let package = Package(
         shared("FIT"),
         shared(
             "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],
-            exclude: ["fit_summary.py", "track_summary.py", "upload_server.py", "weather_server.py"]),
+            exclude: [
+                "apns_server.py", "fit_summary.py", "track_summary.py", "upload_server.py", "weather_server.py",
+            ]),
 
         service("SessionEngine", ["Storage", asyncAlgorithms]),
         service("MetricsAggregator", ["Streams"]),
         service("RouteBuilder", ["Streams"]),
         service("WeatherFetcher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1]),
+        service(
+            "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["FIT", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
         service("Device", ["FIT", collections]),
 
@@ -119,6 +126,12 @@ let package = Package(
                 jwtKit, lifecycle, logging,
             ],
             exclude: ["weatherkit_key.py"]),
+        tests(
+            "LiveActivityPublisher",
+            [
+                "LiveActivityPublisher", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
+                asyncHTTPClient, jwtKit, lifecycle, logging, nioHTTP1, nioSSL,
+            ]),
         tests(
             "Exporter",
             [

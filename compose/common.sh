@@ -7,7 +7,7 @@ export PATH=$PATH:/usr/sbin
 
 # What runs beside the broker: the executables' names. Each has the broker account of that name behind a `_`.
 # shellcheck disable=SC2034
-services=(session-engine metrics-aggregator route-builder weather-fetcher exporter)
+services=(session-engine metrics-aggregator route-builder weather-fetcher exporter live-activity-publisher)
 
 say() { printf '%s\n' "$*"; }
 
@@ -33,6 +33,13 @@ need_packages() {
     say "Installing ${missing[*]}"
     "${as_root[@]}" apt-get update -qq
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "${missing[@]}"
+}
+
+# need_python: puts into $PYTHON an interpreter with what checks our work, independent of our code.
+need_python() {
+    export PYTHON=$PWD/.build/venv/bin/python
+    [[ -x $PYTHON ]] || /usr/bin/python3 -m venv .build/venv
+    "$PYTHON" -m pip install --quiet --disable-pip-version-check --requirement compose/requirements.txt
 }
 
 need_swift() {

@@ -13,7 +13,7 @@ extension ExporterLoop {
         for key in collector.complete { collect(key, now) }
         let overdue = collector.advance(to: now)
         for key in overdue.requests {
-            let request = SessionRequest(id: CommandID(UUID()), client: client, action: .chunks)
+            let request = SessionRequest(id: CommandID(UUID()), client: context.client, action: .chunks)
             messages.append(Topic.session(key, .request).message(JSONCoding.encode(request)))
         }
         for key in overdue.expired {
@@ -25,7 +25,8 @@ extension ExporterLoop {
     /// What was begun is saved and told before it is done. Where the disk refuses just then it is done all the same: after a
     /// crash it is done again, under the same key.
     private mutating func begin(_ now: Timestamp) async {
-        let begun = machine.begin(now: now, room: Self.concurrency - machine.working.count)
+        let room = Self.concurrency.map { ($0, $1 - machine.underway[$0, default: 0]) }
+        let begun = machine.begin(now: now, room: Dictionary(uniqueKeysWithValues: room))
         guard !begun.works.isEmpty else { return }
         actions += begun.actions
         await perform(now) {}
@@ -76,12 +77,5 @@ extension ExporterLoop {
     mutating func takeCollected() -> [CollectedWork] {
         defer { collected = [] }
         return collected
-    }
-
-    private var client: Client {
-        guard let client = Client(context.configuration.mqtt.clientID) else {
-            preconditionFailure("a client id matches the pattern of a client's name")
-        }
-        return client
     }
 }

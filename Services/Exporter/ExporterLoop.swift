@@ -7,8 +7,9 @@ import Workouts
 
 /// The service's one flow of events and the only place where its machine meets disk and bus.
 struct ExporterLoop {
-    /// Workouts that are collected, written and sent at one time.
-    static let concurrency = 4
+    /// Workouts that go to each target at one time: to the folder as many as keep the cores busy, to an upload as many as may
+    /// wait for a server that is slow.
+    static let concurrency: [Target: Int] = [.folder: 8, .upload: 16]
 
     let context: ServiceContext
     let store: any Store

@@ -80,9 +80,11 @@ struct SessionEngineLoop {
         for message in incoming {
             switch message.topic {
             case .session(let key, .command), .session(let key, .summaryMetrics),
-                .session(let key, .summaryRoute), .session(let key, .state), .session(let key, .workout),
-                .session(let key, .request):
+                .session(let key, .summaryRoute), .session(let key, .state), .session(let key, .workout):
                 if !message.payload.isEmpty { keys.insert(key) }
+            case .session(let key, .request):
+                let request = try? JSONCoding.decode(SessionRequest.self, from: message.payload)
+                if request?.action == .chunks { keys.insert(key) }
             case .user(let user, .request):
                 guard let request = try? message.request?.get(), !machine.hasAccepted(request, of: user) else { break }
                 switch request.action {

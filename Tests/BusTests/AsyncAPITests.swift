@@ -77,6 +77,7 @@ struct AsyncAPITests {
             "announcements": "text", "summaryMetrics": "next", "series": "columns", "workout": "activeDuration",
             "locations": "x", "locationsAck": "n", "route": "pl", "summaryRoute": "splits", "track": "of",
             "weather": "condition", "request": "type", "export": "attempts", "exportResult": "ok",
+            "activityRegister": "device", "activity": "devices",
             "current": "session", "profile": "revision", "replies": "now", "userRequest": "type",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []

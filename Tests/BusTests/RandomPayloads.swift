@@ -159,6 +159,7 @@ extension SeededRandom {
         add("samplesAck", Ack.next(.random(in: 0...1_000, using: &self)).payload)
         add("samplesAck", Ack.streamReused.payload)
         add("metrics", snapshot().payload)
+        for payload in activityPayloads(of: last.key) { add(payload.channel, payload.bytes) }
         for payload in exportPayloads(of: last.key) { add(payload.channel, payload.bytes) }
         for payload in routePayloads(of: last) { add(payload.channel, payload.bytes) }
         add("weather", JSONCoding.encode(weather()))

@@ -36,12 +36,12 @@ struct MachineHealthKitTests {
         #expect(try #require(run.status(.healthKit)).revision > status.revision)
     }
 
-    @Test mutating func `a device that does not answer is asked again until its topics are cleared`() throws {
+    @Test mutating func `a device that does not answer is asked again for two days, and then it has failed`() throws {
         finish(7)
         var asked: [Double] = []
         var last = try #require(run.status(.healthKit)).revision
         let start = run.now
-        for _ in 0..<(50 * 60) {
+        for _ in 0..<(48 * 60 - 1) {
             run.pass(60)
             guard let status = run.status(.healthKit), status.revision != last else { continue }
             last = status.revision
@@ -49,6 +49,9 @@ struct MachineHealthKitTests {
             asked.append(run.now.seconds(since: start) / 60)
         }
         #expect(asked.prefix(5) == [1, 3, 7, 15, 31] && asked.last! < 48 * 60)
+        run.pass(120)
+        #expect(run.status(.healthKit)?.status == .failed && run.status(.healthKit)?.reason != nil)
+        run.pass(48 * 3_600 + 1)
         #expect(run.status(.healthKit) == nil && run.machine.entries.isEmpty)
     }
 

@@ -58,8 +58,8 @@ struct MachineRun {
         perform(machine.receive(workout, targets: targets, files: files, now: now))
     }
 
-    mutating func begin(room: Int = 4) -> [ExportWork] {
-        let begun = machine.begin(now: now, room: room)
+    mutating func begin(room: Int = 4, uploads: Int? = nil) -> [ExportWork] {
+        let begun = machine.begin(now: now, room: [.folder: room, .upload: uploads ?? room])
         perform(begun.actions)
         return begun.works
     }

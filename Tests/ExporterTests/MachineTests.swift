@@ -164,6 +164,16 @@ struct MachineTests {
         #expect(run.begin(room: 5).isEmpty)
     }
 
+    @Test mutating func `an upload without room keeps no files waiting, and goes up when there is room`() {
+        run.receive(MachineRun.workout(7))
+        let first = run.begin(uploads: 0)
+        #expect(first.map { $0.destinations.map(\.target) } == [[.folder]])
+        #expect(run.status(.upload)?.status == .pending)
+        for work in first { run.end(work, .delivered()) }
+        #expect(run.begin(uploads: 0).isEmpty)
+        #expect(run.begin(uploads: 1).map { $0.destinations.map(\.target) } == [[.upload]])
+    }
+
     @Test mutating func `a clock that is set back delays nothing for long`() {
         run.now = run.now + 365 * 86_400
         run.receive(MachineRun.workout(7), targets: [.folder])

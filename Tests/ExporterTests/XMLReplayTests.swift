@@ -97,7 +97,7 @@ extension SeededRandom {
             let seconds = at.seconds(since: recording.start)
             if let fixDelay {
                 var fix = Location(
-                    time: at + fixDelay, latitude: 50 + (seconds * 270).rounded() / 1e7, longitude: 8.25)
+                    time: at + fixDelay, latitude: (-334_500_000 + (seconds * 270).rounded()) / 1e7, longitude: -70.66)
                 fix[.altitude] = (seconds * 10).rounded() / 100
                 recording.locations.append(fix)
             }

@@ -55,6 +55,11 @@ struct AccessRights {
             case .state, .route, .weather: true
             default: false
             }
+        case (.service("live-activity-publisher"), .session(_, let topic)):
+            switch topic {
+            case .state, .metrics, .activityRegister, .activity: true
+            default: false
+            }
         case (.service("exporter"), .session(_, let topic)):
             switch topic {
             case .state, .workout, .summaryMetrics, .summaryRoute, .series, .track, .request, .export, .exportResult:
@@ -98,7 +103,8 @@ struct AccessRights {
             case .request, .export: true
             default: false
             }
-        case (.service("exporter"), .user(_, let topic)):
+        case (.service("live-activity-publisher"), .session(_, let topic)): topic == .activity
+        case (.service("exporter"), .user(_, let topic)), (.service("live-activity-publisher"), .user(_, let topic)):
             if case .replies = topic { true } else { false }
         case (.service(let name), .presence(let service, _)), (.service(let name), .rejected(let service)):
             service == name
@@ -130,7 +136,10 @@ struct AccessRights {
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .coachRequest, .coachReply,
             .virtualRunRequest, .virtualRun(run), .partner(run, User("partner")!), .virtualRunAnnouncements(run),
         ]
-        let services = ["session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter"]
+        let services = [
+            "session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter",
+            "live-activity-publisher",
+        ]
         return users.flatMap { user in
             let key = SessionKey(user, SessionID(UUID()))
             return sessionTopics.map { Topic.session(key, $0) } + userTopics.map { Topic.user(user, $0) }

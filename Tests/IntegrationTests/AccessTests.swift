@@ -24,6 +24,7 @@ struct AccessTests {
             (.service("session-engine"), "_session-engine"), (.service("metrics-aggregator"), "_metrics-aggregator"),
             (.service("route-builder"), "_route-builder"), (.service("weather-fetcher"), "_weather-fetcher"),
             (.service("exporter"), "_exporter"),
+            (.service("live-activity-publisher"), "_live-activity-publisher"),
         ]
         // One account for the test itself, and for each account a topic that tells when it has seen all.
         try compose.addRules("\nuser _everything\ntopic readwrite #\npattern read seen/%u\n")

@@ -16,8 +16,8 @@ struct GPXReader {
         case "trkseg": track.parts.append([])
         case "trkpt":
             point = RecordedTrack.Point()
-            point?.latitude = attributes["lat"].flatMap(Double.init)
-            point?.longitude = attributes["lon"].flatMap(Double.init)
+            point?.latitude = attributes["lat"].flatMap { Double($0) }
+            point?.longitude = attributes["lon"].flatMap { Double($0) }
         default: break
         }
     }

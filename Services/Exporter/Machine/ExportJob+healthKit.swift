@@ -39,6 +39,14 @@ extension ExportJob {
         nextAttemptAt = RetryPlan.next(after: attempts + 1, now: now)
     }
 
+    /// No phone has taken it, for as long as its retained topics stand.
+    mutating func giveUp(_ now: Timestamp) {
+        status = .failed
+        reason = "no device has written it for 48 hours"
+        nextAttemptAt = nil
+        revise(now)
+    }
+
     /// A person wants the phone to write it, whoever was to.
     mutating func askPhone(_ known: ExportRecord.Workout, now: Timestamp) {
         mode = .phone

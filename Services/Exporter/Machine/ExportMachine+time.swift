@@ -1,3 +1,4 @@
+import Bus
 import Workouts
 
 extension ExportMachine {
@@ -10,6 +11,15 @@ extension ExportMachine {
         var actions: [ExportAction] = []
         for (key, entry) in entries {
             if entry.record.isAtRest(now) {
+                if var job = entry.record[.healthKit], job.status == .exporting {
+                    var entry = entry
+                    job.giveUp(now)
+                    entry.record[.healthKit] = job
+                    entry.record.changedAt = now
+                    store(entry, key)
+                    actions += [.save(key), .publish(key, .healthKit)]
+                    continue
+                }
                 forget(key)
                 actions += entry.record.jobs.map { .publish(key, $0.target) }
             } else if var job = entry.record[.healthKit], job.isDeviceDue(now) {

@@ -3,25 +3,31 @@ import Workouts
 
 /// What the service itself brings somewhere: to a folder, to an upload.
 extension ExportMachine {
-    /// Begins what is due: each session once for all its targets, those first whose user has the least on its way, then what
-    /// has been due the longest. The outcome of each destination is to be told to ``receive(_:for:of:workout:now:)``.
+    /// Begins what is due: each session once for all its targets that have room, those first whose user has the least on its
+    /// way, then what has been due the longest. The outcome of each destination is to be told to
+    /// ``receive(_:for:of:workout:now:)``.
     ///
-    /// - Parameter room: how many sessions may be at work besides those that are.
-    mutating func begin(now: Timestamp, room: Int) -> (works: [ExportWork], actions: [ExportAction]) {
-        guard room > 0, dueAt.map({ RetryPlan.isDue($0, now) }) ?? true else { return ([], []) }
+    /// - Parameter room: how many workouts may go to each target besides those on their way: a slow one must not keep others
+    ///   waiting.
+    mutating func begin(now: Timestamp, room: [Target: Int]) -> (works: [ExportWork], actions: [ExportAction]) {
+        guard room.values.contains(where: { $0 > 0 }), dueAt.map({ RetryPlan.isDue($0, now) }) ?? true else {
+            return ([], [])
+        }
+        var room = room
         var works: [ExportWork] = []
         var actions: [ExportAction] = []
-        var queues = dueSessions(now)
+        var queues = dueSessions(now, room)
         var load = Dictionary(grouping: working, by: \.user).mapValues(\.count)
-        while works.count < room {
+        while room.values.contains(where: { $0 > 0 }) {
             let next = queues.min { left, right in
                 (load[left.key, default: 0], left.value[left.value.count - 1])
                     < (load[right.key, default: 0], right.value[right.value.count - 1])
             }
             guard let user = next?.key, let session = queues[user]?.popLast() else { break }
             if queues[user]?.isEmpty == true { queues[user] = nil }
+            guard let work = begin(session.key, now, &room, &actions) else { continue }
             load[user, default: 0] += 1
-            works.append(begin(session.key, now, &actions))
+            works.append(work)
         }
         // What was left out for want of room is due as it was.
         if queues.isEmpty { dueAt = waiting.compactMap { entries[$0]?.record.dueAt }.min() ?? now + RetryPlan.patience }
@@ -36,25 +42,29 @@ extension ExportMachine {
     }
 
     /// The sessions that are due, by user, the longest due last.
-    private func dueSessions(_ now: Timestamp) -> [User: [DueSession]] {
+    private func dueSessions(_ now: Timestamp, _ room: [Target: Int]) -> [User: [DueSession]] {
         let due = waiting.compactMap { key -> DueSession? in
-            guard let time = entries[key]?.record.dueAt, RetryPlan.isDue(time, now) else { return nil }
-            return DueSession(time: time, key: key)
+            let jobs = (entries[key]?.record.jobs ?? []).filter { $0.isDue(now) && room[$0.target, default: 0] > 0 }
+            return jobs.compactMap(\.nextAttemptAt).min().map { DueSession(time: $0, key: key) }
         }
         return Dictionary(grouping: due, by: \.key.user).mapValues { $0.sorted(by: >) }
     }
 
-    private mutating func begin(_ key: SessionKey, _ now: Timestamp, _ actions: inout [ExportAction]) -> ExportWork {
+    private mutating func begin(
+        _ key: SessionKey, _ now: Timestamp, _ room: inout [Target: Int], _ actions: inout [ExportAction]
+    ) -> ExportWork? {
         guard var entry = entries[key] else { preconditionFailure("only sessions in memory are waiting") }
         let known = entry.record.workout
         var destinations: [ExportWork.Destination] = []
-        for var job in entry.record.jobs where job.isDue(now) {
+        for var job in entry.record.jobs where job.isDue(now) && room[job.target, default: 0] > 0 {
+            room[job.target, default: 0] -= 1
             destinations.append(.init(target: job.target, idempotencyKey: job.idempotencyKey(of: key)))
             job.begin(known)
             job.revise(now)
             entry.record[job.target] = job
             entry.underway[job.target] = known.revision
         }
+        guard !destinations.isEmpty else { return nil }
         store(entry, key)
         actions += [.save(key)] + destinations.map { .publish(key, $0.target) }
         return ExportWork(

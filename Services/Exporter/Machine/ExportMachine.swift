@@ -27,6 +27,8 @@ struct ExportMachine {
     private(set) var waiting: Set<SessionKey> = []
     /// Sessions with something on its way.
     private(set) var working: Set<SessionKey> = []
+    /// How many workouts are on their way to each target.
+    private(set) var underway: [Target: Int] = [:]
     /// Not before then is anything due; `nil` when that is to be looked up.
     var dueAt: Timestamp?
     /// What comes late of a deleted session does not bring it back.
@@ -104,6 +106,8 @@ struct ExportMachine {
     // MARK: Keeping
 
     mutating func store(_ entry: Entry, _ key: SessionKey) {
+        for target in entries[key]?.underway.keys ?? [:].keys { underway[target, default: 0] -= 1 }
+        for target in entry.underway.keys { underway[target, default: 0] += 1 }
         entries[key] = entry
         dueAt = nil
         if entry.underway.isEmpty { working.remove(key) } else { working.insert(key) }
@@ -111,6 +115,7 @@ struct ExportMachine {
     }
 
     mutating func forget(_ key: SessionKey) {
+        for target in entries[key]?.underway.keys ?? [:].keys { underway[target, default: 0] -= 1 }
         entries[key] = nil
         waiting.remove(key)
         working.remove(key)

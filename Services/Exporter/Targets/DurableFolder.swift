@@ -4,7 +4,7 @@ import Foundation
 struct DurableFolder: Sendable {
     struct Problem: Error, CustomStringConvertible {
         let path: String
-        let code = errno
+        var code = errno
 
         var description: String { "cannot write to \(path): \(String(cString: strerror(code)))" }
     }
@@ -47,6 +47,8 @@ struct DurableFolder: Sendable {
             let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 rest = rest.dropFirst(count)
+            } else if count == 0 {
+                return Problem(path: path, code: ENOSPC)
             } else if errno != EINTR {
                 return problem
             }

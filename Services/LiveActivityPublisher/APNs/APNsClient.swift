@@ -1,0 +1,144 @@
+import AsyncHTTPClient
+import Bus
+import Foundation
+import MQTT
+import NIOCore
+import NIOHTTP1
+import ServiceKit
+import Workouts
+
+/// Sends pushes to APNs, all of an environment over one connection. Whatever happens comes back as an outcome.
+///
+/// As many at a time as the caller likes: those beyond what APNs takes at once wait within their time.
+struct APNsClient: Sendable {
+    struct Limits: Sendable {
+        /// For a push with all its tries.
+        var whole = Duration.seconds(5)
+        /// For each try.
+        var each = Duration.seconds(2)
+        /// A connection on which nothing came for so long is given up. It is longer than from one push of a live session to
+        /// the next.
+        var silence = Duration.seconds(20)
+    }
+
+    private static let tries = 3
+    /// Seconds from the first try to the second; twice as long to the third.
+    private static let firstPause = 0.1
+    /// Longer answers are not read, in bytes.
+    private static let answerLimit = 8 << 10
+
+    let topic: String
+    let url: String?
+    let token: ProviderToken
+    let clock: any WallClock
+    let client: HTTPClient
+    let limits: Limits
+
+    /// - Parameters:
+    ///   - url: where to send all pushes; `nil` for where APNs takes those of their environments.
+    ///   - client: set up by `http`.
+    init(_ account: APNsAccount, url: String?, clock: any WallClock, client: HTTPClient, limits: Limits = Limits()) {
+        topic = account.topic
+        self.url = url
+        token = ProviderToken(account, clock: clock)
+        self.clock = clock
+        self.client = client
+        self.limits = limits
+    }
+
+    /// Sends a push, up to three times when that may help.
+    func send(_ push: Push) async -> PushOutcome {
+        let deadline = ContinuousClock.now + limits.whole
+        do {
+            return try await settle(push, try await token.newest(), deadline)
+        } catch is CancellationError {
+            return .failed(reason: "given up", retryAfter: nil)
+        } catch {
+            return .failed(reason: "cannot sign a provider token", retryAfter: nil)
+        }
+    }
+
+    private func settle(
+        _ push: Push, _ first: ProviderToken.Signed, _ deadline: ContinuousClock.Instant
+    ) async throws -> PushOutcome {
+        var token = first
+        var isReplaced = false
+        var tries = 1
+        while true {
+            let (consequence, reason) = await attempt(push, token.text, deadline)
+            switch consequence {
+            case .settled(let outcome): return outcome
+            case .newToken:
+                guard !isReplaced, let newer = try await self.token.replacement(of: token) else {
+                    return .failed(reason: reason, retryAfter: nil)
+                }
+                isReplaced = true
+                token = newer
+            case .retry(let after):
+                let pause = Duration.seconds(max(after ?? 0, Self.firstPause * Double(1 << (tries - 1))))
+                guard tries < Self.tries, ContinuousClock.now + pause < deadline else {
+                    return .failed(reason: reason, retryAfter: after)
+                }
+                tries += 1
+                try await clock.wait(for: pause)
+            }
+        }
+    }
+
+    /// One try; the second value says for people what came of it.
+    private func attempt(
+        _ push: Push, _ token: Secret, _ deadline: ContinuousClock.Instant
+    ) async -> (APNsAnswer.Consequence, reason: String) {
+        let patience = min(limits.each, deadline - ContinuousClock.now)
+        do {
+            let answer = try await exchange(request(push, token), patience)
+            return (answer.consequence, answer.description)
+        } catch {
+            return (.retry(after: nil), Self.reason(error))
+        }
+    }
+
+    private func request(_ push: Push, _ token: Secret) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: "\(url ?? push.environment.url)/3/device/\(push.token)")
+        request.method = .POST
+        request.headers = [
+            "authorization": "bearer \(token.value)",
+            "apns-push-type": "liveactivity",
+            "apns-topic": topic,
+            "apns-priority": "\(push.priority)",
+            "apns-expiration": push.expiration.map { "\(Int64($0.seconds.rounded(.down)))" } ?? "0",
+            "apns-id": push.id.uuidString.lowercased(),
+        ]
+        request.body = .bytes(push.payload)
+        return request
+    }
+
+    private func exchange(_ request: HTTPClientRequest, _ patience: Duration) async throws -> APNsAnswer {
+        let began = ContinuousClock.now
+        let response = try await client.execute(request, timeout: TimeAmount(patience))
+        let status = Int(response.status.code)
+        // All is said.
+        if status == 200 { return APNsAnswer(status: 200) }
+        let body = try await body(of: response, patience - (ContinuousClock.now - began))
+        return APNsAnswer(status: status, headers: response.headers, body: body, now: clock.now)
+    }
+
+    /// What came of a body within the time, empty when that is not all of it: the client's own limits end with an answer's head.
+    private func body(of response: HTTPClientResponse, _ patience: Duration) async throws -> [UInt8] {
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            group.addTask {
+                do {
+                    return [UInt8](try await response.body.collect(upTo: Self.answerLimit).readableBytesView)
+                } catch is NIOTooManyBytesError {
+                    return []
+                }
+            }
+            group.addTask {
+                try await Task.sleep(for: max(patience, .zero))
+                return []
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? []
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import JWTKit
+import MQTT
+import ServiceKit
+import Workouts
+
+/// What APNs knows us by: a JSON web token, signed with a key of the developer account and made anew in time.
+///
+/// All pushes share one. APNs wants a new one at least every hour, and no more than one in 20 minutes.
+actor ProviderToken {
+    struct Signed: Equatable, Sendable {
+        fileprivate let number: Int
+        let text: Secret
+    }
+
+    /// Seconds until a token is made anew.
+    static let renewal = 2_400.0
+    /// Seconds between two that replace a token before its time.
+    static let shortestLife = 1_200.0
+    /// Seconds that the time of day may be set back by without a token seeming to come from the future.
+    private static let slack = 60.0
+
+    private let account: APNsAccount
+    private let clock: any WallClock
+    private var current: (number: Int, madeAt: Timestamp, signing: Task<Signed, any Error>)?
+    private var replacedAt: Timestamp?
+    private var count = 0
+
+    init(_ account: APNsAccount, clock: any WallClock) {
+        self.account = account
+        self.clock = clock
+    }
+
+    /// The token to send now.
+    func newest() async throws -> Signed {
+        let now = clock.now
+        if let current, (-Self.slack..<Self.renewal).contains(now.seconds(since: current.madeAt)) {
+            return try await current.signing.value
+        }
+        return try await make(now)
+    }
+
+    /// The token to send instead of one that APNs called expired; `nil` when another was called so within 20 minutes. It is
+    /// not the tokens' age then that is wrong, but a clock.
+    func replacement(of refused: Signed) async throws -> Signed? {
+        guard let current, current.number == refused.number else { return try await newest() }
+        let now = clock.now
+        if let replacedAt, (0..<Self.shortestLife).contains(now.seconds(since: replacedAt)) { return nil }
+        replacedAt = now
+        return try await make(now)
+    }
+
+    private func make(_ now: Timestamp) async throws -> Signed {
+        count += 1
+        let (account, number) = (account, count)
+        // Whoever asks while it is being signed waits for the same token, and no one's cancellation ends it for the others.
+        let signing = Task { Signed(number: number, text: try await Self.sign(account, now)) }
+        current = (number, now, signing)
+        do {
+            return try await signing.value
+        } catch {
+            if current?.number == number { current = nil }
+            throw error
+        }
+    }
+
+    private static func sign(_ account: APNsAccount, _ now: Timestamp) async throws -> Secret {
+        let keys = await JWTKeyCollection().add(ecdsa: account.key)
+        let claims = Claims(iss: account.teamID, iat: Int(now.seconds.rounded(.down)))
+        return Secret(try await keys.sign(claims, header: ["kid": .string(account.keyID)]))
+    }
+
+    private struct Claims: JWTPayload {
+        let iss: String
+        let iat: Int
+
+        /// Nobody verifies one of ours here.
+        func verify(using algorithm: some JWTAlgorithm) {}
+    }
+}

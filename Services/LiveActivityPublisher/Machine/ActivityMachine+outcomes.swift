@@ -1,0 +1,100 @@
+import Workouts
+
+extension ActivityMachine {
+    /// Takes what came of a push. What nobody waits for any more changes nothing.
+    mutating func receive(_ outcome: PushOutcome, for push: Push, now: Timestamp) -> [ActivityAction] {
+        let reports = trouble.take(outcome, now).map { ActivityAction.report($0) }
+        guard let underway = entries[push.key]?.paces[push.device]?.underway, underway.id == push.id else {
+            return reports
+        }
+        return reports + change(push.key, now) { $0.take(outcome, for: push, underway, now) }
+    }
+}
+
+extension ActivityMachine.Entry {
+    fileprivate mutating func take(
+        _ outcome: PushOutcome, for push: Push, _ underway: DevicePace.Underway, _ now: Timestamp
+    ) {
+        paces[push.device]?.underway = nil
+        switch outcome {
+        case .delivered:
+            record?.reason = nil
+            paces[push.device]?.succeed()
+        case .tokenGone(let reason):
+            record?.reason = Self.brief(reason)
+            paces[push.device]?.succeed()
+        case .refused(let reason):
+            record?.reason = Self.brief(reason)
+            paces[push.device]?.refuse(now)
+        case .failed(let reason, let retryAfter):
+            record?.reason = Self.brief(reason)
+            paces[push.device]?.fail(retryAfter: retryAfter, now)
+        }
+        // It may have withdrawn meanwhile.
+        guard var device = record?[push.device], var pace = paces[push.device] else { return }
+        switch underway.event {
+        case .start: device.endStart(outcome, for: push, &pace, now)
+        case .update: device.endUpdate(outcome, for: push, underway.content, &pace, now)
+        case .end:
+            let dismissesAt = dismissal(pace.pushedAt ?? now)
+            let isDeleted = session?.course == .deleted
+            device.endEnd(outcome, for: push, underway.content, &pace, dismissesAt, isDeleted: isDeleted, now)
+        }
+        record?[push.device] = device
+        paces[push.device] = pace
+    }
+
+    /// Reasons are published: what comes from a connection may be long.
+    private static func brief(_ reason: String) -> String { String(reason.prefix(200)) }
+}
+
+extension DeviceActivity {
+    fileprivate mutating func endStart(
+        _ outcome: PushOutcome, for push: Push, _ pace: inout DevicePace, _ now: Timestamp
+    ) {
+        if case .tokenGone = outcome, startToken?.token == push.token { startToken = nil }
+        // The app may have told the token of the new activity already.
+        guard case .starting(var start) = phase, start.id == push.id else { return }
+        switch outcome {
+        case .delivered:
+            start.isConfirmed = true
+            phase = .starting(start)
+            pace.freshUntil = start.sentAt + DevicePace.freshness
+        case .tokenGone: phase = .none(startsAt: nil)
+        case .refused: phase = .none(startsAt: start.sentAt + Self.startInterval)
+        case .failed: break
+        }
+    }
+
+    fileprivate mutating func endUpdate(
+        _ outcome: PushOutcome, for push: Push, _ content: ContentState, _ pace: inout DevicePace, _ now: Timestamp
+    ) {
+        // It was for another activity, or this one is ending.
+        guard updateToken?.token == push.token else { return }
+        switch outcome {
+        case .delivered:
+            pace.shown = content
+            pace.freshUntil = pace.pushedAt.map { $0 + DevicePace.freshness }
+        case .tokenGone: lose(now)
+        case .refused: pace.shown = content
+        case .failed: break
+        }
+    }
+
+    fileprivate mutating func endEnd(
+        _ outcome: PushOutcome, for push: Push, _ content: ContentState, _ pace: inout DevicePace,
+        _ dismissesAt: Timestamp, isDeleted: Bool, _ now: Timestamp
+    ) {
+        guard case .ending(let token, let end) = phase, end.id == push.id else { return }
+        switch outcome {
+        case .delivered: self.end(token, dismissesAt: dismissesAt, now)
+        case .tokenGone: self.end(token, dismissesAt: nil, now)
+        // There will be nothing else to tell.
+        case .refused where end.isRenewal || isDeleted: self.end(token, dismissesAt: nil, now)
+        case .refused: pace.shown = content
+        case .failed: return
+        }
+        guard updateToken == nil else { return }
+        pace.renew(freshUntil: nil)
+    }
+}

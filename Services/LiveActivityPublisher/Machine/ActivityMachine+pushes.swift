@@ -1,0 +1,134 @@
+import Bus
+import Foundation
+import ServiceKit
+import Workouts
+
+/// What is to be sent when.
+extension ActivityMachine {
+    /// What is to be sent now: starts and ends before updates, then what has been due the longest. The outcome of each is to
+    /// be told to ``receive(_:for:now:)``.
+    ///
+    /// - Parameter room: how many may be begun.
+    /// - Returns: the pushes, and what is to be on disk before they are sent.
+    mutating func pushes(now: Timestamp, room: Int) -> (pushes: [Push], actions: [ActivityAction]) {
+        notice(now)
+        var pushes: [Push] = []
+        var actions: [ActivityAction] = []
+        while pushes.count < room, let key = urgent.takeFirst(by: now) {
+            actions += send(key, isUrgent: true, room, &pushes, now)
+        }
+        while pushes.count < room, let key = updates.takeFirst(by: now) {
+            actions += send(key, isUrgent: false, room, &pushes, now)
+        }
+        return (pushes, actions)
+    }
+
+    private mutating func send(
+        _ key: SessionKey, isUrgent: Bool, _ room: Int, _ pushes: inout [Push], _ now: Timestamp
+    ) -> [ActivityAction] {
+        guard var entry = entries[key], let record = entry.record else { return [] }
+        for device in record.devices where pushes.count < room {
+            guard let due = entry.due(device), due.time <= now, (due.event != .update) == isUrgent else { continue }
+            pushes.append(entry.push(due.event, device, of: key, now))
+        }
+        store(entry, key, now)
+        return entry.record == record ? [] : [.save(key)]
+    }
+
+    /// Asks for a look at a session when the next push may be due, and when time alone changes something.
+    mutating func schedule(_ entry: Entry, _ key: SessionKey, _ now: Timestamp) {
+        looks.ask(key, at: entry.looksAt(now))
+        guard canPush, let record = entry.record else { return }
+        for device in record.devices {
+            guard let due = entry.due(device) else { continue }
+            if due.event == .update { updates.ask(key, at: due.time) } else { urgent.ask(key, at: due.time) }
+        }
+    }
+}
+
+extension ActivityMachine.Entry {
+    /// A start that APNs has not confirmed is sent again after so many seconds.
+    private static let startPatience = 30.0
+    /// Of a session that nothing was heard of for so many seconds nothing is told any more: the engine would have given it up.
+    private static let silence = Session.expiry + 900
+    /// How long APNs keeps a start and an end for a phone that is out of reach, in seconds.
+    private static let startExpiry = 600.0
+    private static let endExpiry = DeviceActivity.limit
+    /// The end is shown for so long, in seconds.
+    static let dismissal = 60.0
+
+    /// What is to be sent next to a device, and when at the earliest.
+    func due(_ device: DeviceActivity) -> (event: DevicePace.Event, time: Timestamp)? {
+        guard let session, let content else { return nil }
+        let pace = paces[device.device] ?? DevicePace()
+        guard pace.underway == nil else { return nil }
+        let opensAt = [pace.opensAt, snapshotAwaitedUntil].compactMap(\.self).max() ?? Timestamp(microseconds: 0)
+        switch device.phase {
+        case .none(let startsAt?):
+            guard device.startToken != nil, !session.isOver, session.course != .preparing else { return nil }
+            return (.start, max(opensAt, startsAt))
+        case .starting(let start):
+            guard device.startToken != nil, !session.isOver, !start.isConfirmed else { return nil }
+            return (.start, max(opensAt, start.sentAt + Self.startPatience))
+        case .active(_, let since):
+            let isChanged = pace.shown.map { !content.showsSame(as: $0) } ?? true
+            let keepAliveAt = pace.pushedAt.map { max(opensAt, $0 + DevicePace.keepAlive) }
+            let time = isChanged ? opensAt : keepAliveAt ?? opensAt
+            let renewalAt = since + DeviceActivity.renewalAge
+            if device.startToken != nil, renewalAt <= time { return (.end, max(opensAt, renewalAt)) }
+            return time < heardAt + Self.silence ? (.update, time) : nil
+        case .ending:
+            // One that was refused is sent again only when there is something else to tell.
+            if let shown = pace.shown, shown.isFinished, content.showsSame(as: shown) { return nil }
+            return (.end, opensAt)
+        case .none(nil), .ended, .dismissed: return nil
+        }
+    }
+
+    /// Makes a push of what is due and takes note of it.
+    mutating func push(
+        _ event: DevicePace.Event, _ device: DeviceActivity, of key: SessionKey, _ now: Timestamp
+    ) -> Push {
+        guard let session, let content else { preconditionFailure("nothing is due of a session without a state") }
+        var device = device
+        var pace = paces[device.device] ?? DevicePace()
+        let staleDate = now + DevicePace.freshness
+        let id: UUID
+        let token: PushToken?
+        let kind: PushPayload.Event
+        var priority = 10
+        var expiration = staleDate
+        switch event {
+        case .start:
+            device.start(now)
+            token = device.startToken
+            id = device.id ?? UUID()
+            let alert = PushPayload.Alert(title: session.attributes.workoutName, body: "Workout in progress")
+            kind = .start(session.attributes, alert)
+            expiration = now + Self.startExpiry
+        case .update:
+            token = device.updateToken
+            id = UUID()
+            kind = .update
+            if let shown = pace.shown, !content.isNews(after: shown) { priority = 5 }
+        case .end:
+            device.renew(now)
+            token = device.updateToken
+            id = device.id ?? UUID()
+            kind = .end(dismissalDate: device.isRenewed ? now : dismissal(now))
+            expiration = now + Self.endExpiry
+        }
+        guard let token else { preconditionFailure("nothing is due without a token") }
+        let payload = PushPayload(
+            event: kind, timestamp: pace.push(id, event, content, now), state: content,
+            staleDate: event == .end ? nil : staleDate)
+        record?[device.device] = device
+        paces[device.device] = pace
+        return Push(
+            key: key, device: device.device, token: token.token, environment: token.environment, id: id,
+            priority: priority, expiration: expiration, payload: payload.bytes)
+    }
+
+    /// Until when the end of the session is shown.
+    func dismissal(_ now: Timestamp) -> Timestamp { session?.course == .over ? now + Self.dismissal : now }
+}

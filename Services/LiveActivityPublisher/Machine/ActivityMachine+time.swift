@@ -1,0 +1,72 @@
+import ServiceKit
+import Workouts
+
+extension ActivityMachine {
+    /// Lets the service's clock pass: what is shown becomes stale, ends are dismissed, retained topics are cleared, and what
+    /// waits for a session in vain is refused.
+    mutating func advance(to now: Timestamp) -> [ActivityAction] {
+        notice(now)
+        return looks.take(by: now).flatMap { look(at: $0, now) }
+    }
+
+    private mutating func look(at key: SessionKey, _ now: Timestamp) -> [ActivityAction] {
+        guard let entry = entries[key] else { return [] }
+        guard let record = entry.record else {
+            guard entry.looksAt(now) <= now else {
+                store(entry, key, now)
+                return []
+            }
+            forget(key)
+            return entry.waiting.map { answer($0, key, now, .sessionNotFound) }
+        }
+        if entry.session?.isOver ?? true, record.changedAt + Self.retention <= now {
+            forget(key)
+            return [.erase(key), .publish(key)]
+        }
+        return change(key, now) { $0.advance(to: now) }
+    }
+
+    /// When the clock was set back, what waits for a time waits no longer than it would have.
+    mutating func notice(_ now: Timestamp) {
+        defer { clock = now }
+        guard let clock, now < clock - 1 else { return }
+        for (key, entry) in entries {
+            var entry = entry
+            entry.heardAt = min(entry.heardAt, now)
+            entry.snapshotAwaitedUntil = nil
+            for device in entry.paces.keys { entry.paces[device]?.rewind(to: now) }
+            for var device in entry.record?.devices ?? [] {
+                device.rewind(to: now)
+                entry.record?[device.device] = device
+            }
+            store(entry, key, now)
+        }
+    }
+}
+
+extension ActivityMachine.Entry {
+    mutating func advance(to now: Timestamp) {
+        for var device in record?.devices ?? [] {
+            let before = device.phase
+            device.advance(to: now, isOver: isOver)
+            guard device.phase != before else { continue }
+            record?[device.device] = device
+            paces[device.device]?.renew(freshUntil: nil)
+        }
+    }
+
+    /// When time alone changes something.
+    func looksAt(_ now: Timestamp) -> Timestamp {
+        guard let record else {
+            return heardAt + (session == nil ? ActivityMachine.patience : ActivityMachine.retention)
+        }
+        let retention = record.changedAt + ActivityMachine.retention
+        // While the session goes on it stands as long as it takes.
+        var time = session?.isOver ?? true ? retention : max(retention, now + ActivityMachine.retention)
+        for device in record.devices {
+            if let deadline = device.deadline(isOver: isOver) { time = min(time, deadline) }
+            if let freshUntil = paces[device.device]?.freshUntil, freshUntil > now { time = min(time, freshUntil) }
+        }
+        return time
+    }
+}

@@ -1,0 +1,54 @@
+import Bus
+import Storage
+import Workouts
+
+/// What is stored of a session's Live Activities: who is to be told, and what is about to be sent.
+///
+/// It changes with tokens, starts, ends and statuses and not with updates, which would be a write every 2 s for each session:
+/// of an update it is enough to know that the activity is there, for the next one is made of the newest snapshot anyway.
+struct ActivityRecord: Codable, Equatable, Sendable {
+    static let deviceLimit = 8
+    /// Registrations that are remembered, so that their repetition is harmless.
+    static let answeredLimit = 32
+
+    /// By the devices' names.
+    private(set) var devices: [DeviceActivity] = []
+    /// The latest registrations that were accepted, oldest first.
+    private(set) var answered: [CommandID] = []
+    /// What was published last.
+    var status: ActivityStatus?
+    /// Why a push was not taken the last time.
+    var reason: String?
+    /// The highest revision that was used or seen.
+    var revision: Int64 = 0
+    /// When the status changed last, by the service's clock.
+    var changedAt: Timestamp
+
+    init(changedAt: Timestamp) {
+        self.changedAt = changedAt
+    }
+
+    /// `user/session` → a record as JSON.
+    static let activities = StoreCollection("activities")
+    static let schema = StoreSchema(service: "live-activity-publisher", steps: [[activities]])
+
+    subscript(device: Device) -> DeviceActivity? {
+        get { devices.first { $0.device == device } }
+        set {
+            let index = devices.firstIndex { $0.device == device }
+            switch (index, newValue) {
+            case (let index?, let newValue?): devices[index] = newValue
+            case (let index?, nil): devices.remove(at: index)
+            case (nil, let newValue?): devices.insert(newValue, at: devices.count { $0.device < device })
+            case (nil, nil): break
+            }
+        }
+    }
+
+    func hasAnswered(_ id: CommandID) -> Bool { answered.contains(id) }
+
+    mutating func answer(_ id: CommandID) {
+        if answered.count == Self.answeredLimit { answered.removeFirst() }
+        answered.append(id)
+    }
+}

@@ -1,0 +1,66 @@
+import Workouts
+
+/// What the publisher goes by of a session's `state`.
+struct ActivitySession: Equatable, Sendable {
+    enum Course: Equatable, Sendable {
+        /// Counting down.
+        case preparing
+        case running
+        /// Paused or suspended.
+        case standing
+        /// It goes on only when the engine restores it.
+        case over
+        /// Given up by the user: nobody wants to look at it any more.
+        case discarded
+        case deleted
+    }
+
+    var revision: Int64
+    var course: Course
+    var attributes: ActivityAttributes
+    /// Seconds of the segments that are closed.
+    var closedSeconds: Double
+    /// When the open segment began.
+    var openSince: Timestamp?
+    /// When the last closed segment ended.
+    var closedAt: Timestamp?
+    /// The lap that goes on, from 1.
+    var lap: Int
+    var banner: Banner?
+    var units: Units
+
+    init(_ state: SessionState) {
+        revision = state.revision
+        course = Course(state)
+        attributes = ActivityAttributes(state)
+        closedSeconds = state.segments.activeDuration()
+        openSince = state.segments.last.flatMap { $0.end == nil ? $0.start : nil }
+        closedAt = state.segments.last { $0.end != nil }?.end
+        lap = state.laps.count + 1
+        banner = state.banner
+        units = state.units
+    }
+
+    var isOver: Bool {
+        switch course {
+        case .preparing, .running, .standing: false
+        case .over, .discarded, .deleted: true
+        }
+    }
+
+    /// By the engine's clock.
+    var changedAt: Timestamp { Timestamp(seconds: Double(revision) / 1_000) }
+}
+
+extension ActivitySession.Course {
+    fileprivate init(_ state: SessionState) {
+        switch state.status {
+        case .preparing: self = .preparing
+        case .active: self = .running
+        case .paused, .suspended: self = .standing
+        case .saving, .completed: self = .over
+        case .canceled: self = state.endReason == Session.CancelReason.discarded.rawValue ? .discarded : .over
+        case .deleted: self = .deleted
+        }
+    }
+}

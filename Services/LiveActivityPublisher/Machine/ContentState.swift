@@ -1,0 +1,80 @@
+import Bus
+import Workouts
+
+/// What a Live Activity shows: the dynamic part, as the app's `ContentState` decodes it with a default `JSONDecoder`.
+///
+/// Scalars only. Absent means unknown. A planned workout's block and a virtual run's partner get keys of their own later.
+struct ContentState: Equatable, Sendable {
+    /// Active seconds at ``asOf``.
+    var elapsedTime: Double
+    /// Unix seconds; unless paused or finished, the phone ticks on from here.
+    var asOf: Double
+    var isPaused: Bool
+    var isFinished: Bool
+    /// Metres.
+    var distance: Double?
+    /// Kilocalories.
+    var activeEnergy: Double?
+    /// Beats per minute.
+    var heartRate: Double?
+    var averageHeartRate: Double?
+    var maximumHeartRate: Double?
+    /// Seconds per kilometre.
+    var pace: Double?
+    /// Metres per second.
+    var speed: Double?
+    /// Per minute.
+    var cadence: Double?
+    /// Watts.
+    var power: Double?
+    /// Metres climbed.
+    var ascent: Double?
+    /// The lap that goes on, from 1.
+    var lap: Int
+    var banner: Banner?
+    var units: Units
+}
+
+extension ContentState {
+    /// What is shown of a session: the state says whether the clock runs, the snapshot how far it has come.
+    init(_ session: ActivitySession, _ snapshot: MetricsSnapshot?) {
+        let newest = snapshot?.newest
+        let end = session.openSince.map { max($0, newest ?? $0) }
+        elapsedTime = session.closedSeconds + (end.map { $0.seconds(since: session.openSince ?? $0) } ?? 0)
+        asOf = (end ?? session.closedAt ?? newest ?? session.changedAt).seconds
+        isPaused = session.course != .running
+        isFinished = session.isOver
+        distance = snapshot?.distance
+        activeEnergy = snapshot?.activeEnergy
+        heartRate = snapshot?.heartRate
+        averageHeartRate = snapshot?.averageHeartRate
+        maximumHeartRate = snapshot?.maximumHeartRate
+        pace = snapshot?.displayPace ?? snapshot?.pace
+        speed = snapshot?.displaySpeed ?? snapshot?.speed
+        cadence = snapshot?.cadence
+        power = snapshot?.power
+        ascent = snapshot?.ascent
+        lap = session.lap
+        banner = session.banner
+        units = session.units
+    }
+
+    /// Whether a phone that shows the other one and ticks on shows the same.
+    func showsSame(as other: ContentState) -> Bool {
+        var other = other
+        guard !isNews(after: other) else { return false }
+        other.elapsedTime = elapsedTime
+        other.asOf = asOf
+        return self == other
+    }
+
+    /// Whether the state of the session has changed, and not only what is measured.
+    func isNews(after other: ContentState) -> Bool {
+        isPaused != other.isPaused || isFinished != other.isFinished || banner != other.banner
+            || abs(origin - other.origin) >= 0.5
+    }
+
+    /// What stays as it is while only the clock ticks: when the clock would have begun without a pause, or the time at which
+    /// it stands.
+    private var origin: Double { isPaused || isFinished ? elapsedTime : asOf - elapsedTime }
+}

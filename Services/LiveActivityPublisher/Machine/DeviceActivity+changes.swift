@@ -1,0 +1,133 @@
+import Foundation
+import Workouts
+
+/// What happens to a device's activity.
+extension DeviceActivity {
+    /// An activity that was lost is not started again this soon after the last start, in seconds.
+    static let startInterval = 60.0
+    /// iOS ends an activity that is so old, in seconds.
+    static let limit = 8 * 3_600.0
+    /// A new activity takes the place of one that is so old, in seconds.
+    static let renewalAge = limit - 900
+
+    /// The app has begun an activity, or shows the one that was started by a push; or its token has changed.
+    ///
+    /// - Returns: whether that changed anything.
+    mutating func take(updateToken token: PushToken, _ now: Timestamp) -> Bool {
+        guard token.token != endedToken else { return false }
+        switch phase {
+        case .none, .ended, .dismissed: phase = .active(token, since: now)
+        case .starting(let start): phase = .active(token, since: start.sentAt)
+        case .active(let known, let since):
+            guard known != token else { return false }
+            // So old an activity is not given a new token: it is another activity.
+            let isNew = known.token != token.token && now.seconds(since: since) >= Self.renewalAge
+            phase = .active(token, since: isNew ? now : since)
+        case .ending(let known, let end):
+            guard known != token else { return false }
+            phase = .active(token, since: end.isRenewal ? now : end.began)
+        }
+        return true
+    }
+
+    mutating func take(startToken token: PushToken, _ now: Timestamp) {
+        startToken = token
+        guard case .none(nil) = phase else { return }
+        phase = .none(startsAt: startedAt.map { max(now, $0 + Self.startInterval) } ?? now)
+    }
+
+    /// Goes along with the session.
+    ///
+    /// - Parameter isEnding: whether an end is on its way.
+    mutating func follow(isOver: Bool, isEnding: Bool, _ now: Timestamp) {
+        switch phase {
+        case .active(let token, let since) where isOver:
+            phase = .ending(token, End(id: UUID(), since: now, began: since))
+        case .ending(let token, var end) where isOver && end.isRenewal:
+            end.isRenewal = false
+            phase = .ending(token, end)
+        case .ending(let token, let end) where !isOver && !end.isRenewal && !isEnding:
+            phase = .active(token, since: end.began)
+        case .ended where !isOver, .dismissed where !isOver: phase = .none(startsAt: now)
+        case .none, .starting, .active, .ending, .ended, .dismissed: break
+        }
+    }
+
+    /// A start is about to be sent, or sent again.
+    mutating func start(_ now: Timestamp) {
+        var start = Start(id: UUID(), sentAt: now)
+        if case .starting(let before) = phase {
+            start = before
+            start.sentAt = now
+        }
+        phase = .starting(start)
+        startedAt = now
+    }
+
+    /// The activity comes near the limit of its life, and another one is to follow.
+    mutating func renew(_ now: Timestamp) {
+        guard case .active(let token, let since) = phase else { return }
+        phase = .ending(token, End(id: UUID(), since: now, began: since, isRenewal: true))
+    }
+
+    /// The activity is no more, or its token is good for nothing.
+    mutating func lose(_ now: Timestamp) {
+        let isStartable = startToken != nil && startedAt.map { now.seconds(since: $0) > Self.startInterval } ?? true
+        phase = .none(startsAt: isStartable ? now : nil)
+    }
+
+    /// The end was told, or cannot be.
+    ///
+    /// - Parameter dismissesAt: until when it is shown; `nil` when nothing is.
+    mutating func end(_ token: PushToken, dismissesAt: Timestamp?, _ now: Timestamp) {
+        endedToken = token.token
+        if isRenewed {
+            phase = .none(startsAt: now)
+        } else if let dismissesAt, dismissesAt > now {
+            phase = .ended(dismissesAt: dismissesAt)
+        } else {
+            phase = .dismissed
+        }
+    }
+
+    /// Lets time pass.
+    mutating func advance(to now: Timestamp, isOver: Bool) {
+        switch phase {
+        case .ended(let dismissesAt) where dismissesAt <= now: phase = .dismissed
+        case .ending(let token, let end) where Self.givesUp(end) <= now:
+            self.end(token, dismissesAt: nil, now)
+        case .starting(let start) where isOver && start.sentAt + Self.limit <= now: phase = .dismissed
+        case .none, .starting, .active, .ending, .ended, .dismissed: break
+        }
+    }
+
+    /// When time alone changes something.
+    func deadline(isOver: Bool) -> Timestamp? {
+        switch phase {
+        case .ended(let dismissesAt): dismissesAt
+        case .ending(_, let end): Self.givesUp(end)
+        case .starting(let start): isOver ? start.sentAt + Self.limit : nil
+        case .none, .active, .dismissed: nil
+        }
+    }
+
+    /// iOS has ended the activity by then.
+    private static func givesUp(_ end: End) -> Timestamp {
+        end.isRenewal ? end.began + limit : end.since + limit
+    }
+
+    /// The clock was set back.
+    mutating func rewind(to now: Timestamp) {
+        switch phase {
+        case .none(let startsAt): phase = .none(startsAt: startsAt.map { min($0, now + Self.startInterval) })
+        case .starting(var start):
+            start.sentAt = min(start.sentAt, now)
+            phase = .starting(start)
+        case .active(let token, let since): phase = .active(token, since: min(since, now))
+        case .ended(let dismissesAt):
+            phase = .ended(dismissesAt: min(dismissesAt, now + ActivityMachine.Entry.dismissal))
+        case .ending, .dismissed: break
+        }
+        startedAt = startedAt.map { min($0, now) }
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import Workouts
+
+/// When something was pushed to a device and when it may be again: known in memory alone.
+struct DevicePace {
+    /// No two pushes follow each other faster, in seconds.
+    static let interval = 2.0
+    /// What was pushed is out of date after so many seconds.
+    static let freshness = 15.0
+    /// Without a change there is a push so often, in seconds: early enough for a second try before the stale date.
+    static let keepAlive = 10.0
+    /// After a push that APNs does not want, in seconds.
+    static let refusalPause = 15.0
+    /// Pauses after failures, in seconds; what APNs asks for is honoured up to an hour.
+    static let shortestPause = 2.0
+    static let longestPause = 60.0
+    static let patience = 3_600.0
+
+    enum Event {
+        case start, update, end
+    }
+
+    /// A push whose outcome is awaited.
+    struct Underway {
+        let id: UUID
+        let event: Event
+        let content: ContentState
+    }
+
+    var underway: Underway?
+    var pushedAt: Timestamp?
+    /// The latest `timestamp` that a phone was told, in Unix seconds.
+    var timestamp: Int64 = 0
+    /// What the phone shows, as far as is known; of what was refused too, for that is not sent again.
+    var shown: ContentState?
+    /// Until when what is shown is up to date.
+    var freshUntil: Timestamp?
+    /// Failures in a row.
+    private(set) var failures = 0
+    private(set) var retryAt: Timestamp?
+
+    /// When the next push may be sent at the earliest; `nil` when nothing keeps it.
+    var opensAt: Timestamp? { [pushedAt.map { $0 + Self.interval }, retryAt].compactMap(\.self).max() }
+
+    /// Takes note that a push is sent.
+    ///
+    /// - Returns: its `timestamp`, later than all before.
+    mutating func push(_ id: UUID, _ event: Event, _ content: ContentState, _ now: Timestamp) -> Timestamp {
+        underway = Underway(id: id, event: event, content: content)
+        pushedAt = now
+        timestamp = max(timestamp + 1, Int64(now.seconds))
+        return Timestamp(microseconds: timestamp * 1_000_000)
+    }
+
+    mutating func succeed() {
+        failures = 0
+        retryAt = nil
+    }
+
+    mutating func fail(retryAfter: Double?, _ now: Timestamp) {
+        failures += 1
+        // Beyond ten doublings it is the longest anyway.
+        let pause = min(Self.shortestPause * Double(1 << min(failures - 1, 10)), Self.longestPause)
+        retryAt = now + max(pause, min(retryAfter ?? 0, Self.patience))
+    }
+
+    mutating func refuse(_ now: Timestamp) {
+        failures = 0
+        retryAt = now + Self.refusalPause
+    }
+
+    /// There is another activity: nothing is known of what it shows.
+    mutating func renew(freshUntil: Timestamp?) {
+        shown = nil
+        failures = 0
+        retryAt = nil
+        self.freshUntil = freshUntil
+    }
+
+    /// The clock was set back.
+    mutating func rewind(to now: Timestamp) {
+        pushedAt = pushedAt.map { min($0, now) }
+        retryAt = retryAt.map { min($0, now) }
+        freshUntil = freshUntil.map { min($0, now + Self.freshness) }
+    }
+}

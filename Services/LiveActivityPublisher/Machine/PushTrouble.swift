@@ -1,0 +1,32 @@
+import Workouts
+
+/// What was told of trouble with APNs: its beginning and its end, and each kind of refusal, seldom more than once a minute.
+struct PushTrouble {
+    private static let interval = 60.0
+
+    private var isFailing = false
+    private var toldAt: [String: Timestamp] = [:]
+
+    mutating func take(_ outcome: PushOutcome, _ now: Timestamp) -> [PushReport] {
+        switch outcome {
+        case .failed(let reason, _):
+            guard !isFailing, isNew("failing", now) else { return [] }
+            isFailing = true
+            return [.failing(reason)]
+        case .refused(let reason): return answering() + (isNew("refusing \(reason)", now) ? [.refusing(reason)] : [])
+        case .delivered, .tokenGone: return answering()
+        }
+    }
+
+    private mutating func answering() -> [PushReport] {
+        defer { isFailing = false }
+        return isFailing ? [.answering] : []
+    }
+
+    private mutating func isNew(_ report: String, _ now: Timestamp) -> Bool {
+        if let told = toldAt[report], (0..<Self.interval).contains(now.seconds(since: told)) { return false }
+        toldAt = toldAt.filter { (0..<Self.interval).contains(now.seconds(since: $0.value)) }
+        toldAt[report] = now
+        return true
+    }
+}

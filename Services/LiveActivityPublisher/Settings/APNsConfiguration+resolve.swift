@@ -1,0 +1,113 @@
+import Foundation
+import JWTKit
+import MQTT
+import NIOSSL
+import ServiceKit
+
+extension APNsConfiguration {
+    /// Puts flags before environment variables before defaults. A variable that is set to nothing counts as absent.
+    ///
+    /// Reads the key and the authorities.
+    /// - Throws: `SettingError` for the first setting that the service cannot start with.
+    static func resolve(
+        _ options: APNsOptions, environment: [String: String]
+    ) throws(SettingError) -> APNsConfiguration {
+        let values = Values(options: options, environment: environment)
+        return APNsConfiguration(
+            account: try values.account(), url: try values.url(), caFile: try values.caFile())
+    }
+}
+
+private struct Values {
+    let options: APNsOptions
+    let environment: [String: String]
+
+    private func text(_ setting: Setting, _ flag: String?) -> String? {
+        flag ?? environment[setting.variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    func account() throws(SettingError) -> APNsAccount? {
+        let parts: [(Setting, String?)] = [
+            (.apnsKeyFile, options.keyFile), (.apnsKeyID, options.keyID), (.apnsTeamID, options.teamID),
+            (.apnsBundleID, options.bundleID),
+        ]
+        guard parts.contains(where: { text($0.0, $0.1) != nil }) else { return nil }
+        var texts: [String] = []
+        for (setting, flag) in parts {
+            guard let text = text(setting, flag) else {
+                throw SettingError(setting, "is missing; nothing can be pushed without it")
+            }
+            texts.append(text)
+        }
+        return APNsAccount(
+            key: try key(texts[0]), keyID: try identifier(.apnsKeyID, texts[1]),
+            teamID: try identifier(.apnsTeamID, texts[2]), bundleID: try bundle(texts[3]))
+    }
+
+    private func key(_ path: String) throws(SettingError) -> ES256PrivateKey {
+        let text: Secret
+        do {
+            text = try PasswordFile(path: path).read()
+        } catch {
+            throw SettingError(.apnsKeyFile, "\(error)")
+        }
+        do {
+            return try ES256PrivateKey(pem: text.value)
+        } catch {
+            throw SettingError(.apnsKeyFile, "'\(path)' holds no key of the curve P-256; expected Apple's .p8 file")
+        }
+    }
+
+    private func identifier(_ setting: Setting, _ text: String) throws(SettingError) -> String {
+        guard text.utf8.count == 10, text.utf8.allSatisfy(\.isLetterOrDigit) else {
+            throw SettingError(setting, refusing: text)
+        }
+        return text
+    }
+
+    /// It becomes part of a header.
+    private func bundle(_ text: String) throws(SettingError) -> String {
+        let isIdentifier = text.utf8.allSatisfy {
+            $0.isLetterOrDigit || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+        }
+        guard isIdentifier, !text.isEmpty else { throw SettingError(.apnsBundleID, refusing: text) }
+        return text
+    }
+
+    /// Its errors do not quote it: a user, a password or a key in it must not stand in a log.
+    func url() throws(SettingError) -> String? {
+        guard let text = text(.apnsURL, options.url) else { return nil }
+        guard let url = URLComponents(string: text, encodingInvalidCharacters: false), url.scheme == "https",
+            url.host?.isEmpty == false, (1...65_535).contains(url.port ?? 443), ["", "/"].contains(url.path),
+            url.user == nil, url.query == nil, url.fragment == nil
+        else {
+            throw SettingError(
+                .apnsURL, "is not accepted; expected \(Setting.apnsURL.accepted), and no more than a port")
+        }
+        return text.last == "/" ? String(text.dropLast()) : text
+    }
+
+    func caFile() throws(SettingError) -> String? {
+        guard let path = text(.apnsCAFile, options.caFile) else { return nil }
+        guard access(path, R_OK) == 0 else {
+            throw SettingError(.apnsCAFile, "cannot read '\(path)': \(String(cString: strerror(errno)))")
+        }
+        do {
+            guard try !NIOSSLCertificate.fromPEMFile(path).isEmpty else { throw NIOSSLError.failedToLoadCertificate }
+        } catch {
+            throw SettingError(.apnsCAFile, "'\(path)' holds no certificate; expected \(Setting.apnsCAFile.accepted)")
+        }
+        return path
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}

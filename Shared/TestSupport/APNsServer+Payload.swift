@@ -1,0 +1,51 @@
+extension APNsServer {
+    /// What a push holds, as ActivityKit reads it.
+    package struct Payload: Decodable, Sendable {
+        package let aps: APS
+
+        package struct APS: Decodable, Sendable {
+            package let event: String
+            package let timestamp: Int
+            package let contentState: ContentState
+            package let staleDate: Int?
+            package let dismissalDate: Int?
+            package let relevanceScore: Double
+            package let attributesType: String?
+            package let attributes: Attributes?
+            package let alert: Alert?
+
+            private enum CodingKeys: String, CodingKey {
+                case event, timestamp, attributes, alert
+                case contentState = "content-state"
+                case staleDate = "stale-date"
+                case dismissalDate = "dismissal-date"
+                case relevanceScore = "relevance-score"
+                case attributesType = "attributes-type"
+            }
+        }
+
+        package struct ContentState: Decodable, Equatable, Sendable {
+            package let elapsedTime: Double
+            package let asOf: Double
+            package let isPaused: Bool
+            package let isFinished: Bool
+            package let distance: Double?
+            package let activeEnergy: Double?
+            package let heartRate: Double?
+            package let pace: Double?
+            package let speed: Double?
+            package let banner: String?
+        }
+
+        package struct Attributes: Decodable, Equatable, Sendable {
+            package let symbol: String
+            package let workoutActivityType: Int
+            package let workoutName: String
+        }
+
+        package struct Alert: Decodable, Equatable, Sendable {
+            package let title: String
+            package let body: String
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Bus
+import Foundation
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+struct MachineContentTests {
+    private static let start = Timestamp(seconds: 1_800_000_000)
+
+    private static func state() -> SessionState {
+        let start = SessionStart(activity: .cycling, name: "Home", countdown: 0, units: .imperial)
+        return Session(key: MachineRun.key(), start: start, at: Self.start, now: Self.start).state(revision: 7)
+    }
+
+    @Test func `what is measured is shown, pace and speed as they are held for a display`() {
+        var state = Self.state()
+        state.laps = [Self.start + 5, Self.start + 9]
+        state.banner = .liveMetricsUnavailable
+        var snapshot = MetricsSnapshot(user: state.user, revision: 1)
+        snapshot.newest = Self.start + 30
+        snapshot.distance = 1
+        snapshot.activeEnergy = 2
+        snapshot.heartRate = 3
+        snapshot.averageHeartRate = 4
+        snapshot.maximumHeartRate = 5
+        snapshot.pace = 6
+        snapshot.speed = 7
+        snapshot.cadence = 8
+        snapshot.power = 9
+        snapshot.ascent = 10
+        var expected = ContentState(
+            elapsedTime: 30, asOf: (Self.start + 30).seconds, isPaused: false, isFinished: false, distance: 1,
+            activeEnergy: 2, heartRate: 3, averageHeartRate: 4, maximumHeartRate: 5, pace: 6, speed: 7, cadence: 8,
+            power: 9, ascent: 10, lap: 3, banner: .liveMetricsUnavailable, units: .imperial)
+        #expect(ContentState(ActivitySession(state), snapshot) == expected)
+        snapshot.displayPace = 16
+        snapshot.displaySpeed = 17
+        expected.pace = 16
+        expected.speed = 17
+        #expect(ContentState(ActivitySession(state), snapshot) == expected)
+    }
+
+    @Test func `the clock of a session without items ticks from its start, and stands during the countdown`() {
+        var state = Self.state()
+        let running = ContentState(ActivitySession(state), nil)
+        #expect(running.elapsedTime == 0 && running.asOf == Self.start.seconds && !running.isPaused)
+        state.status = .preparing
+        state.segments = []
+        let preparing = ContentState(ActivitySession(state), nil)
+        #expect(preparing.elapsedTime == 0 && preparing.isPaused && !preparing.isFinished)
+    }
+
+    @Test func `the attributes are those of the session`() {
+        let attributes = ActivityAttributes(symbol: "figure.indoor.cycle", workoutActivityType: 13, workoutName: "Home")
+        var state = Self.state()
+        state.symbol = "figure.indoor.cycle"
+        #expect(ActivityAttributes(state) == attributes)
+    }
+
+    @Test func `a pause, an end and a banner are news, and what is measured is not`() {
+        let shown = ContentState(ActivitySession(Self.state()), nil)
+        var later = shown
+        later.asOf += 20
+        later.elapsedTime += 20
+        #expect(later.showsSame(as: shown) && !later.isNews(after: shown))
+        later.heartRate = 150
+        #expect(!later.showsSame(as: shown) && !later.isNews(after: shown))
+        later.elapsedTime -= 5
+        #expect(later.isNews(after: shown))
+        var other = shown
+        other.isFinished = true
+        #expect(other.isNews(after: shown))
+        other = shown
+        other.banner = .liveMetricsUnavailable
+        #expect(other.isNews(after: shown))
+    }
+}

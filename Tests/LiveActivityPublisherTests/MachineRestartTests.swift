@@ -1,0 +1,135 @@
+import Bus
+import Foundation
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+struct MachineRestartTests {
+    private static func shown() -> (MachineRun, SessionKey) {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        run.exchange()
+        run.pass(1)
+        return (run, key)
+    }
+
+    @Test func `after a restart the next update goes out within two seconds`() {
+        var (run, key) = Self.shown()
+        run.crash()
+        let ready = run.now
+        let sent = run.run(2)
+        #expect(sent.map(\.push).events == ["update"])
+        #expect(sent.first.map { $0.time.seconds(since: ready) <= 2 } == true)
+        #expect(sent.first?.push.read.content.distance == 100)
+        #expect(run.status(key) == .active)
+    }
+
+    @Test func `a state without a snapshot is told all the same, and the snapshot is awaited first`() {
+        var (run, key) = Self.shown()
+        run.crash(isHeard: false)
+        #expect(run.run(30).isEmpty)
+        run.receive(run.states[key]!)
+        #expect(run.exchange().isEmpty)
+        run.pass(0.5)
+        #expect(run.exchange().isEmpty)
+        run.pass(0.5)
+        #expect(run.exchange().count == 1)
+    }
+
+    @Test func `what happened before a restart is not published anew`() {
+        var (run, key) = Self.shown()
+        let revision = run.retained[key]?.revision
+        run.crash()
+        _ = run.run(20)
+        #expect(run.retained[key]?.revision == revision)
+    }
+
+    @Test func `it is stale when nothing is delivered after a restart`() {
+        var (run, key) = Self.shown()
+        run.crash()
+        run.pass(15)
+        #expect(run.status(key) == .stale)
+    }
+
+    @Test func `a start that was not confirmed is sent again 30 s after it was sent`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        let start = run.send()[0]
+        run.pass(5)
+        run.crash()
+        #expect(run.run(23.75).isEmpty)
+        let again = run.run(0.25)
+        #expect(again.map(\.push.id) == [start.id])
+        #expect(run.run(60).isEmpty)
+    }
+
+    @Test func `a start that was confirmed is not sent again`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange()
+        run.crash()
+        #expect(run.run(120).isEmpty)
+    }
+
+    @Test func `a start that was due and not stored yet is sent`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.crash()
+        #expect(run.run(2).map(\.push).events == ["start"])
+    }
+
+    @Test func `an end that was due is sent with its id`() {
+        var (run, key) = Self.shown()
+        run.state(.saving, of: key)
+        guard case .ending(_, let end)? = run.disk[key]?[MachineRun.phone]?.phase else {
+            Issue.record("no end on disk")
+            return
+        }
+        run.crash()
+        let sent = run.run(2)
+        #expect(sent.map(\.push.id) == [end.id])
+        #expect(sent.map(\.push).events == ["end"])
+        run.crash()
+        #expect(run.run(60).isEmpty)
+        #expect(run.status(key) == .dismissed)
+    }
+
+    @Test func `a session that ended while the service was down is ended`() {
+        var (run, key) = Self.shown()
+        run.crash(after: 10, isHeard: false)
+        run.state(.completed, of: key)
+        run.receive(run.snapshots[key]!, of: key)
+        #expect(run.run(2).map(\.push).events == ["end"])
+    }
+
+    @Test func `a session that was deleted while the service was down is ended and purged`() {
+        var (run, key) = Self.shown()
+        run.crash(after: 10, isHeard: false)
+        run.state(.deleted, of: key)
+        #expect(run.retained[key] == nil)
+        run.crash()
+        #expect(run.run(2).map(\.push).events == ["end"])
+        #expect(run.disk.isEmpty && run.machine.entries.isEmpty)
+    }
+
+    @Test func `with a key that came later what was registered is told`() {
+        var run = MachineRun(canPush: false)
+        let key = run.begin()
+        run.register(.activity, of: key)
+        run.crash(canPush: true)
+        #expect(run.run(2).map(\.push).events == ["update"])
+        #expect(run.status(key) == .active)
+    }
+
+    @Test func `what another process owns is dropped`() {
+        var (run, key) = Self.shown()
+        run.drop(key)
+        #expect(run.machine.entries.isEmpty)
+        #expect(run.run(30).isEmpty)
+    }
+}

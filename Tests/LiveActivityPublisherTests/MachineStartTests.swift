@@ -1,0 +1,180 @@
+import Bus
+import Foundation
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+struct MachineStartTests {
+    @Test func `a start token alone begins an activity by push, once APNs has it never again`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        let pushes = run.exchange()
+        #expect(pushes.events == ["start"])
+        #expect(pushes[0].priority == 10)
+        #expect(pushes[0].read.attributesType == "WorkoutWidgetAttributes")
+        #expect(pushes[0].read.stale == Int64(run.now.seconds) + 15)
+        #expect(run.disk[key]?[MachineRun.phone]?.startedAt == run.now)
+        run.snapshot(of: key, distance: 200)
+        #expect(run.run(600).isEmpty)
+    }
+
+    @Test func `a start is on disk before it is sent`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        let pushes = run.send()
+        guard case .starting(let start)? = run.disk[key]?[MachineRun.phone]?.phase else {
+            Issue.record("no start on disk")
+            return
+        }
+        #expect(start.id == pushes.first?.id && !start.isConfirmed)
+    }
+
+    @Test func `the token that the app registers then is updated`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange()
+        run.pass(3)
+        run.register(.activity, 2, of: key)
+        let pushes = run.exchange()
+        #expect(pushes.events == ["update"])
+        #expect(pushes[0].token == MachineRun.token(2))
+    }
+
+    @Test func `the app may tell its token before APNs has answered`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        let start = run.send()[0]
+        run.pass(0.5)
+        run.register(.activity, 2, of: key)
+        #expect(run.exchange().isEmpty)
+        run.end(start, .failed(reason: "timeout", retryAfter: nil))
+        #expect(run.run(60).map(\.push).events.contains("start") == false)
+    }
+
+    @Test func `a start that APNs has not confirmed is sent again after 30 s with the same id`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        let first = run.exchange(.failed(reason: "503", retryAfter: nil))[0]
+        let again = run.run(29.75)
+        #expect(again.isEmpty)
+        run.pass(0.25)
+        let second = run.exchange()
+        #expect(second.map(\.id) == [first.id])
+        #expect(run.run(120).isEmpty)
+    }
+
+    @Test func `nothing is started while the countdown runs`() {
+        var run = MachineRun()
+        let key = MachineRun.key()
+        run.state(.preparing, of: key)
+        run.register(.start, of: key)
+        #expect(run.run(5).isEmpty)
+        run.state(.active, of: key)
+        #expect(run.exchange().events == ["start"])
+    }
+
+    @Test func `a start token that is gone is dropped`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange(.tokenGone(reason: "Unregistered"))
+        #expect(run.disk[key]?[MachineRun.phone]?.startToken == nil)
+        #expect(run.run(120).isEmpty)
+        #expect(run.retained[key]?.reason == "Unregistered")
+        run.register(.start, 2, of: key)
+        #expect(run.exchange().events == ["start"])
+    }
+
+    @Test func `a refused start is tried anew after a minute`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        let first = run.exchange(.refused(reason: "TopicDisallowed"))[0]
+        #expect(run.run(59.75).isEmpty)
+        run.pass(0.25)
+        let second = run.exchange()
+        #expect(second.events == ["start"] && second[0].id != first.id)
+        #expect(run.reports == [.refusing("TopicDisallowed")])
+    }
+
+    @Test func `an activity whose token is gone is started anew when the last start is more than a minute ago`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange()
+        run.pass(61)
+        run.register(.activity, 2, of: key)
+        run.exchange(.tokenGone(reason: "ExpiredToken"))
+        #expect(run.run(2).map(\.push).events == ["start"])
+    }
+
+    @Test func `an activity whose token is gone soon after its start waits for the app`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange()
+        run.pass(30)
+        run.register(.activity, 2, of: key)
+        run.exchange(.tokenGone(reason: "ExpiredToken"))
+        #expect(run.run(120).isEmpty)
+        #expect(run.status(key) == .pending)
+        run.register(.activity, 3, of: key)
+        #expect(run.exchange().events == ["update"])
+    }
+
+    @Test func `before iOS ends an activity after eight hours another one takes its place`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        run.exchange()
+        run.register(.start, 2, of: key)
+        var events: [(String, Double, String, Int64?)] = []
+        let began = run.now
+        // Seven hours and 46 minutes in steps of ten seconds: the broker has news of the session now and then.
+        for step in 0..<2_796 {
+            run.pass(10)
+            if step.isMultiple(of: 360) { run.state(.active, of: key) }
+            for push in run.exchange() where push.read.event != "update" {
+                events.append((push.read.event, run.now.seconds(since: began), push.token, push.read.dismissal))
+            }
+        }
+        #expect(events.map(\.0) == ["end", "start"])
+        #expect(events.first.map { 27_900...27_910 ~= $0.1 } == true)
+        #expect(events.first?.3 == Int64(began.seconds + (events.first?.1 ?? 0)))
+        #expect(events.map(\.2) == [MachineRun.token(1), MachineRun.token(2)])
+        run.register(.activity, 3, of: key)
+        #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
+    }
+
+    @Test func `a new token of an app at the limit is another activity and not renewed`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        run.exchange()
+        run.pass(7.9 * 3_600)
+        run.state(.active, of: key)
+        run.register(.activity, 2, of: key)
+        run.register(.start, 3, of: key)
+        #expect(Set(run.run(30).map(\.push).events) == ["update"])
+    }
+
+    @Test func `without a start token an old activity goes on`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        for _ in 0..<2_900 {
+            run.pass(10)
+            run.state(.active, of: key)
+            #expect(run.exchange().allSatisfy { $0.read.event == "update" })
+        }
+        run.snapshot(of: key, distance: 9_000)
+        run.pass(2)
+        #expect(run.exchange().events == ["update"])
+    }
+}

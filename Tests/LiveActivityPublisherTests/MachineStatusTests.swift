@@ -1,0 +1,126 @@
+import Bus
+import Foundation
+import MQTT
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+struct MachineStatusTests {
+    @Test func `it is stale when nothing was delivered until the stale date`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        run.exchange()
+        #expect(run.status(key) == .active)
+        run.pass(14)
+        #expect(run.status(key) == .active)
+        run.pass(1)
+        #expect(run.status(key) == .stale)
+        run.exchange()
+        #expect(run.status(key) == .active)
+    }
+
+    @Test func `a started activity is active once APNs has taken the start, and stale without the app's token`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        let start = run.send()[0]
+        #expect(run.status(key) == .pending)
+        run.end(start)
+        #expect(run.status(key) == .active)
+        run.pass(15)
+        #expect(run.status(key) == .stale)
+    }
+
+    @Test func `it is published on change alone, under revisions that rise`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        _ = run.run(60) { $0.snapshot(of: key, distance: $0.now.seconds) }
+        run.state(.saving, of: key)
+        _ = run.run(120)
+        #expect(run.statuses.map(\.status) == [.active, .ended, .dismissed])
+        for (first, second) in zip(run.statuses, run.statuses.dropFirst()) {
+            #expect(second.revision > first.revision)
+        }
+    }
+
+    @Test func `the best of the devices counts, and each is told by name`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key, device: Device("b")!)
+        run.exchange()
+        run.register(.start, 2, of: key, device: Device("a")!)
+        run.exchange(.tokenGone(reason: "Unregistered"))
+        #expect(run.retained[key]?.devices.map(\.device.description) == ["a", "b"])
+        #expect(run.retained[key]?.devices.map(\.status) == [.pending, .active])
+        #expect(run.status(key) == .active)
+        run.pass(15)
+        #expect(run.status(key) == .stale)
+        run.register(nil, of: key, device: Device("b")!)
+        #expect(run.status(key) == .pending)
+    }
+
+    @Test func `it is cleared 48 hours after its last change when the session is over`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        run.exchange()
+        run.state(.saving, of: key)
+        run.pass(2)
+        run.exchange()
+        run.pass(60)
+        #expect(run.status(key) == .dismissed)
+        run.pass(48 * 3_600 - 1)
+        #expect(run.status(key) == .dismissed)
+        run.pass(1)
+        #expect(run.retained.isEmpty && run.disk.isEmpty && run.machine.entries.isEmpty)
+    }
+
+    @Test func `while the session goes on it stands`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        for _ in 0..<60 {
+            run.pass(3_600)
+            run.state(.active, of: key)
+            run.exchange()
+        }
+        #expect(run.retained[key] != nil)
+    }
+
+    @Test func `a new connection publishes what stands, and an echo is not answered`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        let before = run.statuses.count
+        run.connect()
+        #expect(run.statuses.count == before + 1)
+        run.see(run.retained[key]!.revision, of: key)
+        #expect(run.statuses.count == before + 1)
+    }
+
+    @Test func `an older revision is answered with the newest, and a newer one is gone above`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        let known = run.retained[key]!
+        run.see(known.revision - 10, of: key)
+        #expect(run.statuses == [known, known])
+        run.see(known.revision + 1_000, of: key)
+        #expect(run.statuses.last?.revision == known.revision + 1_001)
+        #expect(run.disk[key]?.status == run.statuses.last)
+        run.state(.canceled, of: key, reason: "discarded")
+        run.exchange()
+        #expect(run.statuses.last!.revision > known.revision + 1_001)
+    }
+
+    @Test func `what this store does not know is cleared`() {
+        var run = MachineRun()
+        let key = MachineRun.key()
+        run.see(5, of: key)
+        #expect(run.retained[key] == nil)
+        #expect(run.machine.entries.isEmpty)
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+struct PayloadTests {
+    private let attributes = ActivityAttributes(
+        symbol: "figure.run", workoutActivityType: 37, workoutName: "Outdoor Running")
+    private let now = APNsWorld.now
+
+    private func text(_ payload: PushPayload) -> String {
+        String(decoding: payload.bytes, as: UTF8.self)
+    }
+
+    private let state =
+        #""content-state":{"asOf":1735689600,"distance":203.25,"elapsedTime":61.5,"heartRate":142,"isFinished":false,"isPaused":false,"lap":1,"units":"metric"}"#
+
+    @Test func `a start has all that a phone needs to begin without the app`() {
+        let payload = PushPayload(
+            event: .start(attributes, .init(title: "Outdoor Running", body: "Has begun")), timestamp: now + 0.9,
+            state: APNsWorld.state(), staleDate: now + 15.9)
+        let begin =
+            #"{"aps":{"alert":{"body":"Has begun","title":"Outdoor Running"},"attributes":{"symbol":"figure.run","workoutActivityType":37,"workoutName":"Outdoor Running"},"attributes-type":"WorkoutWidgetAttributes","#
+        let end =
+            #","event":"start","input-push-token":1,"relevance-score":100,"stale-date":1735689615,"timestamp":1735689600}}"#
+        #expect(text(payload) == begin + state + end)
+    }
+
+    @Test func `an update has the state and when it is stale`() {
+        let end = #","event":"update","relevance-score":100,"stale-date":1735689615,"timestamp":1735689600}}"#
+        #expect(text(APNsWorld.update()) == #"{"aps":{"# + state + end)
+    }
+
+    @Test func `an end says when it is dismissed`() {
+        let payload = PushPayload(event: .end(dismissalDate: now + 60), timestamp: now, state: APNsWorld.state())
+        let end = #","dismissal-date":1735689660,"event":"end","relevance-score":100,"timestamp":1735689600}}"#
+        #expect(text(payload) == #"{"aps":{"# + state + end)
+    }
+
+    @Test func `every value of the state stands under its own name, in the order of the names`() throws {
+        var full = APNsWorld.state()
+        full.isPaused = true
+        full.isFinished = true
+        full.activeEnergy = 10
+        full.averageHeartRate = 130
+        full.maximumHeartRate = 171
+        full.pace = 302.5
+        full.speed = 3.25
+        full.cadence = 168
+        full.power = 250
+        full.ascent = 12.5
+        full.lap = 3
+        full.banner = .liveMetricsUnavailable
+        full.units = .imperial
+        var payload = APNsWorld.update()
+        payload.state = full
+        let expected =
+            #""content-state":{"activeEnergy":10,"asOf":1735689600,"ascent":12.5,"averageHeartRate":130,"banner":"liveMetricsUnavailable","cadence":168,"distance":203.25,"elapsedTime":61.5,"heartRate":142,"isFinished":true,"isPaused":true,"lap":3,"maximumHeartRate":171,"pace":302.5,"power":250,"speed":3.25,"units":"imperial"}"#
+        #expect(text(payload).contains(expected))
+        // The names are those that the state has in code, and none is forgotten.
+        let sent = try #require(try JSONSerialization.jsonObject(with: Data(payload.bytes)) as? [String: Any])
+        let aps = try #require(sent["aps"] as? [String: Any])
+        let names = try #require(aps["content-state"] as? [String: Any]).keys
+        #expect(Set(names) == Set(Mirror(reflecting: full).children.compactMap(\.label)))
+    }
+
+    @Test func `what JSON cannot hold is left out`() throws {
+        var payload = APNsWorld.update()
+        payload.state.heartRate = .nan
+        payload.state.distance = .infinity
+        payload.state.speed = -.infinity
+        let sent = try JSONDecoder().decode(APNsServer.Payload.self, from: Data(payload.bytes))
+        #expect(sent.aps.contentState.heartRate == nil && sent.aps.contentState.distance == nil)
+        #expect(sent.aps.contentState.elapsedTime == 61.5)
+    }
+
+    @Test func `a text that fits is sent as it is, and a longer one is cut between characters`() {
+        #expect("Mittagslauf 🏃🏽‍♀️".escapedForJSON(limit: 512) == "Mittagslauf 🏃🏽‍♀️")
+        #expect("say \"a\\b\"\n\u{1}".escapedForJSON(limit: 512) == #"say \"a\\b\"\u000a\u0001"#)
+        #expect("abcdefgh".escapedForJSON(limit: 8) == "abcdefgh")
+        #expect("abcdefghi".escapedForJSON(limit: 8) == "abcde…")
+        #expect("abcdé".escapedForJSON(limit: 6) == "abcdé")
+        #expect("abcdéf".escapedForJSON(limit: 6) == "abc…")
+        #expect("\"\"\"\"".escapedForJSON(limit: 8) == #"\"\"\"\""#)
+        #expect("\"\"\"\"\"".escapedForJSON(limit: 8) == #"\"\"…"#)
+        #expect("🏃🏽‍♀️🏃🏽‍♀️".escapedForJSON(limit: 20) == "🏃🏽‍♀️…")
+        #expect("🏃🏽‍♀️🏃🏽‍♀️".escapedForJSON(limit: 18) == "…")
+    }
+
+    @Test func `whatever the texts and values, a push is JSON of 4,096 bytes at most`() throws {
+        var random = SeededRandom()
+        for _ in 0..<2_000 {
+            let payload = random.payload()
+            let bytes = payload.bytes
+            #expect(bytes.count <= PushPayload.sizeLimit)
+            let sent = try JSONDecoder().decode(APNsServer.Payload.self, from: Data(bytes)).aps
+            #expect(sent.timestamp == Int(payload.timestamp.seconds.rounded(.down)))
+            guard case .start(let attributes, let alert) = payload.event else { continue }
+            for (text, original) in [
+                (sent.attributes?.workoutName, attributes.workoutName), (sent.alert?.title, alert.title),
+                (sent.alert?.body, alert.body), (sent.attributes?.symbol, attributes.symbol),
+            ] {
+                let text = try #require(text)
+                #expect(text == original || text.last == "…" && original.hasPrefix(text.dropLast()))
+            }
+        }
+    }
+
+    @Test func `the longest push has room for more`() {
+        let long = String(repeating: "\u{1}", count: 10_000)
+        var state = APNsWorld.state()
+        let widest = -Double.greatestFiniteMagnitude
+        (state.elapsedTime, state.asOf, state.lap) = (widest, widest, .min)
+        for path in [
+            \ContentState.distance, \.activeEnergy, \.heartRate, \.averageHeartRate, \.maximumHeartRate, \.pace,
+            \.speed,
+            \.cadence, \.power, \.ascent,
+        ] {
+            state[keyPath: path] = widest
+        }
+        state.banner = .liveMetricsUnavailable
+        let attributes = ActivityAttributes(symbol: long, workoutActivityType: .min, workoutName: long)
+        let payload = PushPayload(
+            event: .start(attributes, .init(title: long, body: long)),
+            timestamp: Timestamp(microseconds: .min), state: state, staleDate: Timestamp(microseconds: .min),
+            relevanceScore: widest)
+        #expect(payload.bytes.count < PushPayload.sizeLimit - 1_000)
+    }
+}
+
+extension SeededRandom {
+    fileprivate mutating func payload() -> PushPayload {
+        let attributes = ActivityAttributes(
+            symbol: text(), workoutActivityType: Int.random(in: .min ... .max, using: &self), workoutName: text())
+        let state = ContentState(
+            elapsedTime: number(), asOf: number(), isPaused: .random(using: &self), isFinished: .random(using: &self),
+            distance: number(), activeEnergy: number(), heartRate: number(), averageHeartRate: number(),
+            maximumHeartRate: number(), pace: number(), speed: number(), cadence: number(), power: number(),
+            ascent: number(), lap: Int.random(in: .min ... .max, using: &self), banner: .liveMetricsUnavailable,
+            units: .metric)
+        let time = Timestamp(seconds: Double.random(in: -4e12...4e12, using: &self))
+        let events: [PushPayload.Event] = [
+            .start(attributes, .init(title: text(), body: text())), .start(attributes, .init(title: "t", body: text())),
+            .update, .end(dismissalDate: time),
+        ]
+        return PushPayload(event: events.randomElement(using: &self)!, timestamp: time, state: state, staleDate: time)
+    }
+
+    private mutating func number() -> Double {
+        let number = Double(bitPattern: next())
+        return number.isFinite ? number : 0
+    }
+
+    /// Of many kinds of characters, from none to thousands.
+    private mutating func text() -> String {
+        let pieces = ["a", "\"", "\\", "\n", "\u{0}", "ß", "€", "🏃🏽‍♀️", "e\u{301}", "\u{2028}", "\u{7f}", "한", "\r\n"]
+        let own = (0..<Int.random(in: 1...3, using: &self)).map { _ in pieces.randomElement(using: &self)! }
+        let count = [0, 1, 20, 100, 200, 600, 3_000].randomElement(using: &self)!
+        return (0..<count).map { _ in own.randomElement(using: &self)! }.joined()
+    }
+}

@@ -1,0 +1,234 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+/// The service is killed or stopped, and comes back with what is on disk.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)),
+    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+struct ServiceRecoveryTests {
+    private let folder: TemporaryFolder
+    private let broker = InMemoryBroker()
+    private let clock = RunningPublisher.clock()
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func run(
+        _ server: APNsServer, ending: RunningPublisher.Ending = .drain,
+        _ body: (RunningPublisher) async throws -> Void
+    ) async throws {
+        try await RunningPublisher.run(in: folder, server, broker: broker, clock: clock, ending: ending, body)
+    }
+
+    /// Waits until a request has come that nobody answers.
+    private func expectRequests(_ count: Int, _ publisher: RunningPublisher, _ server: APNsServer) async throws {
+        try await publisher.expectEventually { try server.requests.count == count }
+    }
+
+    /// Puts something into the store that is no record.
+    private func corrupt(_ key: SessionKey) async throws {
+        let shards = Set([key.session.shard])
+        let store = try SQLiteStore(
+            path: folder.file("activities.sqlite"), schema: ActivityRecord.schema, shards: shards)
+        var changes = store.ownership.makeAsyncIterator()
+        guard case .gained(_, let epoch)? = await changes.next() else { throw RunningPublisher.NotInTime() }
+        let change = StoreWrite.Change.put(key: "\(key)", value: Array("{".utf8))
+        _ = try await store.commit([
+            StoreWrite(
+                shard: key.session.shard, epoch: epoch, collection: ActivityRecord.activities, change: change)
+        ])
+    }
+
+    @Test func `after a kill the next update, with the newest snapshot, goes out within two seconds`() async throws {
+        let server = try await APNsServer("{}")
+        var session = ServiceSession(at: clock.now)
+        try await run(server, ending: .kill) { publisher in
+            try await publisher.send(session.message, session.register(.start, 1))
+            try await publisher.rest()
+            try await publisher.send(
+                session.register(.activity, 2), session.metrics(distance: 10, now: clock.now))
+            try await publisher.pass(4)
+            #expect(try server.events == ["start", "update"])
+        }
+        try await broker.client().send([session.metrics(distance: 20, now: clock.now)])
+        try await run(server) { publisher in
+            try await publisher.pass(2)
+            let update = try #require(try server.requests.last?.payload?.aps)
+            #expect(try server.events == ["start", "update", "update"])
+            #expect(update.contentState.distance == 20)
+            #expect(update.timestamp <= Int(clock.now.seconds))
+            try await publisher.expect(.active, of: session.key)
+        }
+    }
+
+    @Test func `a start that was not confirmed before a kill is sent again after 30 seconds, the same one`()
+        async throws
+    {
+        let server = try await APNsServer(#"{"kind":"hang"}"#)
+        let session = ServiceSession(at: clock.now)
+        try await run(server, ending: .kill) { publisher in
+            try await publisher.send(session.message, session.register(.start, 1))
+            try await expectRequests(1, publisher, server)
+        }
+        try server.script("{}")
+        try await run(server) { publisher in
+            try await publisher.expect(.pending, of: session.key)
+            try await publisher.pass(29.5)
+            #expect(try server.requests.count == 1)
+            try await publisher.pass(0.5)
+            try await publisher.expect(.active, of: session.key)
+            #expect(try server.events == ["start", "start"])
+            #expect(Set(try server.requests.map { $0.headers["apns-id"] }).count == 1)
+            #expect(try server.requests.last?.payload?.aps.timestamp == Int(clock.now.seconds))
+        }
+    }
+
+    @Test(arguments: [RunningPublisher.Ending.kill, .drain])
+    func `a start that was confirmed is not sent again`(ending: RunningPublisher.Ending) async throws {
+        let server = try await APNsServer("{}")
+        let session = ServiceSession(at: clock.now)
+        try await run(server, ending: ending) { publisher in
+            try await publisher.send(session.message, session.register(.start, 1))
+            try await publisher.rest()
+        }
+        try await run(server) { publisher in
+            try await publisher.pass(70)
+            try await publisher.expect(.stale, of: session.key)
+            #expect(try server.events == ["start"])
+            try await publisher.send(session.register(.activity, 2))
+            try await publisher.pass(2)
+            #expect(try server.events == ["start", "update"])
+        }
+    }
+
+    @Test func `a start on its way at shutdown is awaited, and not sent again`() async throws {
+        let server = try await APNsServer("{}")
+        let session = ServiceSession(at: clock.now)
+        try await run(server) { publisher in
+            try await publisher.send(session.message, session.register(.start, 1))
+            // When the second is handled, the push of the first has begun.
+            try await publisher.settle()
+            try await publisher.settle()
+        }
+        #expect(try server.events == ["start"])
+        try await run(server) { publisher in
+            try await publisher.pass(31)
+            #expect(try server.events == ["start"])
+        }
+    }
+
+    @Test func `an end that was due at a kill is sent, the same one`() async throws {
+        let server = try await APNsServer("{}")
+        var session = ServiceSession(at: clock.now)
+        try await run(server, ending: .kill) { publisher in
+            try await publisher.send(session.message, session.register(.activity, 1))
+            try await publisher.pass(2)
+            try server.script(#"{"kind":"hang"}"#)
+            try await publisher.send(session.become(.saving, now: clock.now))
+            try await expectRequests(2, publisher, server)
+        }
+        try server.script("{}")
+        try await run(server) { publisher in
+            try await publisher.pass(2)
+            try await publisher.expect(.ended, of: session.key)
+            let requests = try server.requests
+            #expect(try server.events == ["update", "end", "end"])
+            #expect(requests[1].headers["apns-id"] == requests[2].headers["apns-id"])
+            #expect(requests[2].payload?.aps.contentState.isFinished == true)
+        }
+    }
+
+    @Test func `a session that ended while nobody looked is ended`() async throws {
+        let server = try await APNsServer("{}")
+        var session = ServiceSession(at: clock.now)
+        try await run(server, ending: .kill) { publisher in
+            try await publisher.send(session.message, session.register(.activity, 1))
+            try await publisher.pass(2)
+        }
+        try await broker.client().send([session.become(.completed, now: clock.now)])
+        try await run(server) { publisher in
+            try await publisher.pass(2)
+            try await publisher.expect(.ended, of: session.key)
+            #expect(try server.events == ["update", "end"])
+            try await publisher.pass(60)
+            try await publisher.expect(.dismissed, of: session.key)
+        }
+        try await run(server) { publisher in
+            try await publisher.pass(5)
+            try await publisher.expect(.dismissed, of: session.key)
+            #expect(try server.events == ["update", "end"])
+        }
+    }
+
+    @Test func `a record that is corrupt is told of and left, and its phone registers again`() async throws {
+        let server = try await APNsServer("{}")
+        let sessions = [ServiceSession(at: clock.now), ServiceSession("bert", at: clock.now)]
+        try await run(server) { publisher in
+            for session in sessions { try await publisher.send(session.message, session.register(.activity, 1)) }
+            try await publisher.rest()
+        }
+        try await corrupt(sessions[0].key)
+        try await run(server) { publisher in
+            #expect(publisher.count(logged: "error corrupt record ignored record=activities/\(sessions[0].key)") == 1)
+            try await publisher.pass(2)
+            #expect(try server.requests.count == 3)
+            try await publisher.send(sessions[0].register(.activity, 1))
+            try await publisher.pass(2)
+            #expect(try server.requests.count == 4)
+            try await publisher.expect(.active, of: sessions[0].key)
+        }
+    }
+
+    @Test func `a broker that forgot everything has the statuses again, and old ones give way`() async throws {
+        let server = try await APNsServer("{}")
+        let sessions = [ServiceSession(at: clock.now), ServiceSession("bert", at: clock.now)]
+        try await run(server) { publisher in
+            for session in sessions { try await publisher.send(session.message, session.register(.activity, 1)) }
+            try await publisher.rest()
+            for session in sessions { try await publisher.expect(.active, of: session.key) }
+            let before = try sessions.map { try publisher.standing(of: $0.key) }
+            broker.kill()
+            broker.start()
+            try await publisher.expectEventually { try sessions.map { try publisher.standing(of: $0.key) } == before }
+
+            let topic = Topic.session(sessions[0].key, .activity)
+            var old = try #require(before[0])
+            old.status = .dismissed
+            old.revision = 5
+            try await publisher.send(topic.message(JSONCoding.encode(old)))
+            try await publisher.expectEventually { try publisher.standing(of: sessions[0].key) == before[0] }
+            old.revision = (before[0]?.revision ?? 0) + 1_000
+            try await publisher.send(topic.message(JSONCoding.encode(old)))
+            try await publisher.expectEventually {
+                guard let now = try publisher.standing(of: sessions[0].key) else { return false }
+                return now.revision > old.revision && now.status == .active
+            }
+        }
+    }
+
+    @Test func `sessions of shards that are not owned are left alone`() async throws {
+        let server = try await APNsServer("{}")
+        let shards = try #require(ShardSelection("00-7f"))
+        try await RunningPublisher.run(in: folder, server, broker: broker, clock: clock, shards: shards) { publisher in
+            let session = "0b7ac6a5-64bd-4e2d-8f12-0d3f5a1c9e"
+            let other = ServiceSession(session: SessionID("\(session)80")!, at: clock.now)
+            let own = ServiceSession(session: SessionID("\(session)7f")!, at: clock.now)
+            for session in [other, own] {
+                try await publisher.send(session.message, session.register(.activity, 1))
+            }
+            try await publisher.rest()
+            try await publisher.expect(.active, of: own.key)
+            #expect(try publisher.standing(of: other.key) == nil)
+            #expect(try server.requests.count == 1)
+        }
+    }
+}

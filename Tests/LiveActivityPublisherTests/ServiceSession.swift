@@ -1,0 +1,63 @@
+import Bus
+import Foundation
+import MQTT
+import Workouts
+
+/// A session's life as its messages.
+struct ServiceSession {
+    static let phone = Device("phone-1")!
+    static let client = Client("tests")!
+
+    let key: SessionKey
+    private(set) var state: SessionState
+    private var revision: Int64 = 0
+
+    /// A run that is under way.
+    init(_ user: String = "anna", session: SessionID = SessionID(UUID()), at now: Timestamp) {
+        key = SessionKey(User(user)!, session)
+        state = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: now, now: now)
+            .state(revision: now.milliseconds, lastActiveAt: now)
+        state.status = .active
+    }
+
+    /// A token of APNs.
+    static func token(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    /// The state as it stands, retained.
+    var message: MQTTMessage { Topic.session(key, .state).message(JSONCoding.encode(state)) }
+
+    /// The state with another status.
+    mutating func become(_ status: SessionStatus, now: Timestamp) -> MQTTMessage {
+        if let last = state.segments.last, last.end == nil, status != .active {
+            state.segments[state.segments.count - 1].end = max(now, last.start)
+        } else if status == .active, state.segments.last?.end != nil {
+            state.segments.append(Segment(start: now, end: nil))
+        }
+        state.status = status
+        state.revision = max(state.revision + 1, now.milliseconds)
+        return message
+    }
+
+    /// The live metrics at a time, retained.
+    mutating func metrics(distance: Double, now: Timestamp) -> MQTTMessage {
+        revision = max(revision + 1, now.milliseconds)
+        var snapshot = MetricsSnapshot(user: key.user, revision: revision)
+        snapshot.newest = now
+        snapshot.distance = distance
+        return Topic.session(key, .metrics).message(snapshot.payload)
+    }
+
+    /// What a phone says: a token of its own, or that it wants no Live Activity.
+    func register(
+        _ kind: ActivityRegistration.TokenKind?, _ token: Int = 1, device: Device = phone,
+        id: CommandID = CommandID(UUID())
+    ) -> MQTTMessage {
+        let action: ActivityRegistration.Action =
+            kind.map { .register(token: Self.token(token), kind: $0, environment: .sandbox) } ?? .withdraw
+        let registration = ActivityRegistration(id: id, client: Self.client, device: device, action: action)
+        return Topic.session(key, .activityRegister).message(JSONCoding.encode(registration))
+    }
+}

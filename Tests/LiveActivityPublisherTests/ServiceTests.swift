@@ -1,0 +1,279 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import TestSupport
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+/// The service as it runs, with an APNs on the loopback that takes nothing that is not as documented.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)),
+    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+struct ServiceTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    @Test func `a workout is started, updated every two seconds at most, kept alive, ended and dismissed`() async throws
+    {
+        let server = try await APNsServer("{}")
+        try await RunningPublisher.run(in: folder, server) { publisher in
+            let clock = publisher.clock
+            var session = ServiceSession(at: clock.now)
+            let began = Int(clock.now.seconds)
+            try await publisher.send(session.message, session.register(.start, 1))
+            try await publisher.rest()
+            var requests = try server.requests
+            #expect(requests.count == 1)
+            let start = try #require(requests.first?.payload?.aps)
+            #expect(start.event == "start")
+            #expect(start.attributesType == "WorkoutWidgetAttributes")
+            #expect(start.attributes?.workoutName == session.state.name)
+            #expect(start.attributes?.symbol == session.state.symbol)
+            #expect(start.attributes?.workoutActivityType == session.state.healthKitActivityType)
+            #expect(start.staleDate == began + 15)
+            #expect(requests[0].device == ServiceSession.token(1))
+            #expect(requests[0].headers["apns-priority"] == "10")
+            #expect(requests[0].headers["apns-expiration"] == "\(began + 600)")
+            try await publisher.expect(.active, of: session.key)
+
+            // The app is woken and registers what the activity may be updated with.
+            try await publisher.send(session.register(.activity, 2))
+            var distance = 0.0
+            var distances: [Int: Double] = [:]
+            try await publisher.pass(20) {
+                distance += 1.5
+                try await publisher.send(session.metrics(distance: distance, now: clock.now))
+                let second = Int(clock.now.seconds)
+                distances[second] = distances[second] ?? distance
+            }
+            try await publisher.pass(2)
+            requests = Array(try server.requests.dropFirst())
+            let updates = requests.compactMap { $0.payload?.aps }
+            #expect((10...11).contains(updates.count))
+            #expect(requests.allSatisfy { $0.device == ServiceSession.token(2) })
+            #expect(updates.allSatisfy { $0.event == "update" && $0.staleDate == $0.timestamp + 15 })
+            #expect(updates.allSatisfy { $0.relevanceScore == 100 && $0.dismissalDate == nil })
+            let times = [began] + updates.map(\.timestamp)
+            #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 2 })
+            // What is pushed at a full second was measured then, or half a second before.
+            for update in updates.dropFirst() {
+                let measured = distances[update.timestamp] ?? distance
+                #expect((measured - 1.5...measured).contains(update.contentState.distance ?? 0))
+            }
+            #expect(updates.last?.contentState.distance == distance)
+            let priorities = requests.map { $0.headers["apns-priority"] }
+            #expect(priorities == ["10"] + Array(repeating: "5", count: updates.count - 1))
+
+            try await publisher.pass(24)
+            let kept = try server.requests.dropFirst(1 + updates.count).compactMap { $0.payload?.aps }
+            let last = times.last ?? 0
+            #expect(kept.map(\.event) == ["update", "update"])
+            #expect(kept.map(\.timestamp) == [last + 10, last + 20])
+            try await publisher.expect(.active, of: session.key)
+
+            try await publisher.send(session.become(.paused, now: clock.now))
+            try await publisher.rest()
+            let paused = try #require(try server.requests.last)
+            #expect(paused.payload?.aps.contentState.isPaused == true)
+            #expect(paused.headers["apns-priority"] == "10")
+
+            try await publisher.pass(2)
+            let ended = Int(clock.now.seconds)
+            try await publisher.send(session.become(.saving, now: clock.now))
+            try await publisher.rest()
+            let end = try #require(try server.requests.last)
+            #expect(end.payload?.aps.event == "end")
+            #expect(end.payload?.aps.contentState.isFinished == true)
+            #expect(end.payload?.aps.contentState.distance == distance)
+            #expect(end.payload?.aps.dismissalDate == ended + 60)
+            #expect(end.payload?.aps.staleDate == nil)
+            #expect(end.headers["apns-priority"] == "10")
+            #expect(end.headers["apns-expiration"] == "\(ended + 8 * 3_600)")
+            try await publisher.expect(.ended, of: session.key)
+            let count = try server.requests.count
+            try await publisher.pass(59.5)
+            #expect(try publisher.standing(of: session.key)?.status == .ended)
+            try await publisher.pass(0.5)
+            try await publisher.expect(.dismissed, of: session.key)
+            try await publisher.send(session.become(.completed, now: clock.now))
+            try await publisher.pass(5)
+            #expect(try server.requests.count == count)
+        }
+        #expect(try server.requests.allSatisfy { $0.status == 200 && $0.flaw == nil })
+        #expect(Set(try server.requests.map(\.connection)) == [1])
+    }
+
+    @Test func `a phone that registers in a pause is shown how far the session had come`() async throws {
+        let server = try await APNsServer("{}")
+        try await RunningPublisher.run(in: folder, server) { publisher in
+            let clock = publisher.clock
+            var session = ServiceSession(at: clock.now)
+            try await publisher.send(session.message)
+            for distance in [40.0, 42] {
+                try await publisher.pass(1)
+                try await publisher.send(session.metrics(distance: distance, now: clock.now))
+            }
+            try await publisher.send(session.become(.paused, now: clock.now))
+            try await publisher.pass(10)
+            try await publisher.send(session.register(.activity, 1))
+            try await publisher.rest()
+            let shown = try #require(try server.requests.first?.payload?.aps.contentState)
+            #expect(shown.isPaused)
+            #expect(shown.distance == 42)
+        }
+    }
+
+    @Test func `a thousand phones are pushed to at once, some hundreds at a time and over one connection`() async throws
+    {
+        let server = try await APNsServer("{}")
+        try await RunningPublisher.run(in: folder, server) { publisher in
+            let sessions = (1...1_200).map { ServiceSession("u\($0)", at: publisher.clock.now) }
+            for (number, session) in sessions.enumerated() {
+                try await publisher.send(session.message, session.register(.start, number))
+            }
+            var most = 0
+            try await publisher.expectEventually {
+                most = max(most, publisher.value("pushes_in_flight"))
+                return try server.requests.count == sessions.count
+            }
+            #expect((1...500).contains(most))
+            try await publisher.rest()
+            for session in sessions { #expect(try publisher.standing(of: session.key)?.status == .active) }
+        }
+        #expect(Set(try server.requests.map(\.device)).count == 1_200)
+        #expect(Set(try server.requests.map(\.connection)) == [1])
+    }
+
+    @Test func `without a key activities stay pending, and that is said once`() async throws {
+        try await RunningPublisher.run(in: folder, nil) { publisher in
+            var session = ServiceSession(at: publisher.clock.now)
+            let id = CommandID(UUID())
+            try await publisher.send(
+                session.message, session.register(.start, 1), session.register(.activity, 2, id: id))
+            #expect(try await publisher.reply(to: id, of: session.key.user).ok)
+            try await publisher.expect(.pending, of: session.key)
+            try await publisher.pass(5)
+            try await publisher.send(session.become(.saving, now: publisher.clock.now))
+            try await publisher.pass(5)
+            #expect(try publisher.standing(of: session.key)?.status == .pending)
+            #expect(publisher.count(logged: "notice no APNs key: Live Activities stay pending") == 1)
+            #expect(publisher.value("pushes_in_flight") == 0)
+        }
+    }
+
+    @Test func `what cannot be read is refused and told of, and no token is in it`() async throws {
+        let server = try await APNsServer("{}")
+        try await RunningPublisher.run(in: folder, server) { publisher in
+            let session = ServiceSession(at: publisher.clock.now)
+            let other = ServiceSession("bert", at: publisher.clock.now)
+            let secret = ServiceSession.token(7)
+            try await publisher.send(
+                session.message, session.register(.activity, 1),
+                Topic.session(session.key, .activityRegister).message(Array(#"{"token":"\#(secret)"}"#.utf8)),
+                Topic.session(session.key, .metrics).message(Array("{".utf8)),
+                // Nobody shows that session, and nobody looks.
+                Topic.session(other.key, .metrics).message(Array("{".utf8)),
+                Topic.session(other.key, .state).message(Array(session.message.payload)))
+            try await publisher.rest()
+            let told = publisher.broker.published
+                .filter { $0.topic == Topic.rejected(service: "live-activity-publisher").name }
+                .map { String(decoding: $0.payload, as: UTF8.self) }
+            #expect(told.count == 3)
+            #expect(told.allSatisfy { !$0.contains(secret) })
+            #expect(publisher.log.lines.allSatisfy { !$0.contains(secret) && !$0.contains(ServiceSession.token(1)) })
+            #expect(try server.events == ["update"])
+        }
+    }
+
+    @Test func `a deleted session's activity is dismissed at once and nothing is left of it`() async throws {
+        let server = try await APNsServer("{}")
+        let (broker, clock) = (InMemoryBroker(), RunningPublisher.clock())
+        var session = ServiceSession(at: clock.now)
+        let topic = Topic.session(session.key, .activity).name
+        try await RunningPublisher.run(in: folder, server, broker: broker, clock: clock) { publisher in
+            try await publisher.send(session.message, session.register(.activity, 1))
+            try await publisher.rest()
+            try await publisher.expect(.active, of: session.key)
+            try await publisher.pass(2)
+            try await publisher.send(session.become(.deleted, now: clock.now))
+            try await publisher.rest()
+            try await publisher.expectEventually { broker.retained(topic) == nil }
+            let end = try #require(try server.requests.last?.payload?.aps)
+            #expect(end.event == "end")
+            #expect(end.dismissalDate == Int(clock.now.seconds))
+            #expect(end.contentState.distance == nil)
+            let records = try await publisher.store.records(
+                in: ActivityRecord.activities, shards: [session.key.session.shard])
+            #expect(records.isEmpty)
+        }
+        #expect(try server.events == ["update", "end"])
+    }
+
+    @Test func `while the disk refuses nothing is started, updates go on, and afterwards all is done`() async throws {
+        let server = try await APNsServer("{}")
+        try await RunningPublisher.run(in: folder, server) { publisher in
+            let clock = publisher.clock
+            var shown = ServiceSession(at: clock.now)
+            let new = ServiceSession("bert", at: clock.now)
+            try await publisher.send(shown.message, shown.register(.activity, 1), new.message)
+            try await publisher.rest()
+            publisher.store.refuse(true)
+            let id = CommandID(UUID())
+            try await publisher.send(new.register(.start, 2, id: id))
+            for second in 1...8 {
+                try await clock.waitForSleepers()
+                clock.advance(by: .seconds(0.5))
+                let message = shown.metrics(distance: Double(second), now: clock.now)
+                try await publisher.send(message)
+                let due = 1 + second / 4
+                let isSent = try await eventually {
+                    try await publisher.send(message)
+                    return try server.requests.count >= due
+                }
+                #expect(isSent)
+            }
+            #expect(try server.events == ["update", "update", "update"])
+            #expect(publisher.count(logged: "error activities not saved, trying again") == 1)
+            let replies = Topic.user(new.key.user, .replies(ServiceSession.client)).name
+            #expect(!publisher.broker.published.contains { $0.topic == replies })
+            publisher.store.refuse(false)
+            clock.advance(by: .seconds(1))
+            #expect(try await publisher.reply(to: id, of: new.key.user).ok)
+            try await publisher.rest()
+            #expect(try server.events.count { $0 == "start" } == 1)
+            #expect(publisher.count(logged: "notice the store takes writes again") == 1)
+        }
+    }
+
+    @Test func `the metrics are what Prometheus takes`() async throws {
+        let server = try await APNsServer("{}")
+        try await RunningPublisher.run(in: folder, server) { publisher in
+            var session = ServiceSession(at: publisher.clock.now)
+            try await publisher.send(session.message, session.register(.start, 1))
+            try await publisher.rest()
+            try await publisher.send(session.register(.activity, 2), Topic.session(session.key, .state).message([1]))
+            try await publisher.pass(6)
+            let shown = publisher.metrics.render()
+            #expect(shown.contains(#"pacebus_live_activity_activities{status="active"} 1"#))
+            #expect(shown.contains(#"pacebus_live_activity_activities{status="pending"} 0"#))
+            #expect(shown.contains(#"pacebus_live_activity_rejected_total{reason="#))
+            #expect(shown.contains(#"pacebus_live_activity_pushes_total{event="start",outcome="delivered"} 1"#))
+            #expect(shown.contains(#"pacebus_live_activity_pushes_total{event="update",outcome="delivered"} 1"#))
+            #expect(shown.contains("pacebus_live_activity_push_seconds_count 2"))
+            #expect(publisher.value("sessions") == 1)
+            #expect(publisher.value("messages_total") > 3)
+            try await publisher.send(session.become(.completed, now: publisher.clock.now))
+            try await publisher.pass(6)
+            let ended = publisher.metrics.render()
+            #expect(ended.contains(#"pacebus_live_activity_activities{status="ended"} 1"#))
+            #expect(ended.contains(#"pacebus_live_activity_pushes_total{event="end",outcome="delivered"} 1"#))
+            if let said = try Promtool.check(ended) { #expect(said == "exit 0\n") }
+        }
+    }
+}
