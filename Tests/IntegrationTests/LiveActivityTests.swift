@@ -1,0 +1,84 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// The Live Activity of a simulated run, through the whole system, with a publisher that dies on the way.
+@Suite(
+    .serialized, .timeLimit(.minutes(2)),
+    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+struct LiveActivityTests {
+    @Test func `a phone is kept up to date until the end, though the publisher is killed`() async throws {
+        let server = try await APNsServer("{}")
+        defer { server.stop() }
+        let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
+        let installation = try await Installation()
+        var publisher = try publish(installation, server)
+        defer { publisher.end(SIGKILL) }
+        let token = String(repeating: "a1", count: 32)
+        let status = try await BusObserver.run(port: installation.broker.port) { observer in
+            let device = try Installation.run(
+                "device",
+                [
+                    "simulate", "--duration", "8", "--user", "\(key.user)", "--session", "\(key.session)",
+                    "--queue-folder", installation.folder.file("queue"), "--mqtt-url",
+                    "mqtt://127.0.0.1:\(installation.broker.port)",
+                ], log: installation.folder.file("device.log"))
+            try await register(token, key, observer)
+            let isShown = try await eventually { try server.requests.count >= 3 }
+            #expect(isShown)
+            publisher.end(SIGKILL)
+            let seen = try server.requests.count
+            publisher = try publish(installation, server)
+            let goesOn = try await eventually { try server.requests.count > seen }
+            #expect(goesOn)
+            #expect(await device.finish() == 0, "\(installation.deviceLog)")
+            let payload = try await observer.wait(for: Topic.session(key, .activity).name) { payload in
+                (try? JSONCoding.decode(ActivityStatus.self, from: payload))?.status == .ended
+            }
+            return try JSONCoding.decode(ActivityStatus.self, from: payload)
+        }
+        #expect(status.devices == [.init(device: try #require(Device("phone-1")), status: .ended)])
+        let requests = try server.requests
+        #expect(requests.allSatisfy { $0.status == 200 && $0.flaw == nil && $0.device == token })
+        let pushes = requests.compactMap { $0.payload?.aps }
+        #expect(pushes.map(\.event).dropLast().allSatisfy { $0 == "update" })
+        let end = try #require(pushes.last)
+        #expect(end.event == "end" && end.contentState.isFinished)
+        #expect(end.dismissalDate.map { $0 - end.timestamp } == 60)
+        for (earlier, later) in zip(pushes, pushes.dropFirst()) {
+            #expect(earlier.timestamp < later.timestamp)
+            #expect(earlier.contentState.elapsedTime <= later.contentState.elapsedTime)
+        }
+    }
+
+    private func publish(_ installation: Installation, _ server: APNsServer) throws -> ChildProcess {
+        try Installation.run(
+            "live-activity-publisher",
+            [
+                "--mqtt-url", "mqtt://127.0.0.1:\(installation.broker.port)", "--store-url",
+                "sqlite:\(installation.folder.file("live-activity-publisher.sqlite"))", "--apns-key-file",
+                server.keyFile, "--apns-key-id", APNsServer.keyID, "--apns-team-id", APNsServer.teamID,
+                "--apns-bundle-id", APNsServer.bundleID, "--apns-url", server.url, "--apns-ca-file", server.caFile,
+            ], log: installation.folder.file("live-activity-publisher.log"))
+    }
+
+    /// As a phone does it: again until the reply, for the session may not have begun yet.
+    private func register(_ token: String, _ key: SessionKey, _ observer: BusObserver) async throws {
+        let client = try #require(Client("phone-1"))
+        let registration = ActivityRegistration(
+            id: CommandID(UUID()), client: client, device: try #require(Device("phone-1")),
+            action: .register(token: token, kind: .activity, environment: .sandbox))
+        let message = Topic.session(key, .activityRegister).message(JSONCoding.encode(registration))
+        let replies = Topic.user(key.user, .replies(client)).name
+        let isRegistered = await eventually {
+            await observer.publish(message)
+            let reply = try? await observer.wait(for: replies, within: .milliseconds(300)) { payload in
+                (try? JSONCoding.decode(Reply.self, from: payload))?.ok == true
+            }
+            return reply != nil
+        }
+        try #require(isRegistered)
+    }
+}
