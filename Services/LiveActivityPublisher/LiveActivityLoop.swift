@@ -98,7 +98,6 @@ struct LiveActivityLoop {
                 metadata: [
                     LogKey.session: "\(ended.push.key)", LogKey.device: "\(ended.push.device)",
                     LogKey.reason: "\(reason)",
-                    "token": "\(ended.push.token.prefix(8))…",
                 ])
         }
         actions += machine.receive(ended.outcome, for: ended.push, now: now)

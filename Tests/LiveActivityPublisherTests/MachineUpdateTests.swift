@@ -46,6 +46,19 @@ struct MachineUpdateTests {
         #expect(Set(run.statuses.map(\.status)) == [.active])
     }
 
+    @Test func `one to keep it from going stale that fails is tried again in time`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        run.exchange()
+        let start = run.now
+        run.pass(10)
+        #expect(run.exchange(.failed(reason: "503", retryAfter: nil)).count == 1)
+        let sent = run.run(5)
+        #expect(sent.map { $0.time.seconds(since: start) } == [12])
+        #expect(Set(run.statuses.map(\.status)) == [.active])
+    }
+
     @Test func `time that passes by the clock alone is no change`() {
         var run = MachineRun()
         let key = run.begin()

@@ -60,7 +60,8 @@ extension DeviceActivity {
             start.isConfirmed = true
             phase = .starting(start)
             pace.freshUntil = start.sentAt + DevicePace.freshness
-        case .tokenGone: phase = .none(startsAt: nil)
+        // The device may have registered another meanwhile.
+        case .tokenGone: phase = .none(startsAt: startToken == nil ? nil : now)
         case .refused: phase = .none(startsAt: start.sentAt + Self.startInterval)
         case .failed: break
         }

@@ -72,8 +72,7 @@ extension ActivityMachine.Entry {
             return (.start, max(opensAt, start.sentAt + Self.startPatience))
         case .active(_, let since):
             let isChanged = pace.shown.map { !content.showsSame(as: $0) } ?? true
-            let keepAliveAt = pace.pushedAt.map { max(opensAt, $0 + DevicePace.keepAlive) }
-            let time = isChanged ? opensAt : keepAliveAt ?? opensAt
+            let time = isChanged ? opensAt : max(opensAt, pace.keepAliveAt ?? opensAt)
             let renewalAt = since + DeviceActivity.renewalAge
             if device.startToken != nil, renewalAt <= time { return (.end, max(opensAt, renewalAt)) }
             return time < heardAt + Self.silence ? (.update, time) : nil

@@ -42,6 +42,12 @@ struct DevicePace {
     /// When the next push may be sent at the earliest; `nil` when nothing keeps it.
     var opensAt: Timestamp? { [pushedAt.map { $0 + Self.interval }, retryAt].compactMap(\.self).max() }
 
+    /// When there is to be a push though nothing has changed: counted from the last that was taken, so that one that was not
+    /// is tried again in time. `nil` when there was none.
+    var keepAliveAt: Timestamp? {
+        freshUntil.map { $0 + (Self.keepAlive - Self.freshness) } ?? pushedAt.map { $0 + Self.keepAlive }
+    }
+
     /// Takes note that a push is sent.
     ///
     /// - Returns: its `timestamp`, later than all before.
