@@ -29,7 +29,7 @@ struct ExportTargets: Sendable {
     private func deliver(_ workout: ExportedWorkout, _ destination: ExportWork.Destination) async -> Delivery {
         switch destination.target {
         case .folder:
-            if let folder { return folder.deliver(workout, replacing: []) }
+            if let folder { return folder.deliver(workout) }
         case .upload:
             if let upload { return await upload.deliver(workout, key: destination.idempotencyKey) }
         default: break

@@ -57,6 +57,12 @@ package enum TopicFilter {
     /// `request` of every user.
     package static let userRequest = MQTTSubscription(filter: "\(Topic.root)/u/+/request", qos: .atLeastOnce)
 
+    /// A topic with any last level: `…/series/+`.
+    package static func anyLast(_ topic: Topic) -> MQTTSubscription {
+        let levels = topic.name.split(separator: "/").dropLast().joined(separator: "/")
+        return MQTTSubscription(filter: "\(levels)/+", qos: topic.qos)
+    }
+
     /// One topic by its name.
     package static func topic(_ topic: Topic) -> MQTTSubscription {
         MQTTSubscription(filter: topic.name, qos: topic.qos)

@@ -52,6 +52,14 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         }
     }
 
+    /// Whether files of the field count its cadence in strides, which are two steps.
+    package var countsStrides: Bool {
+        switch self {
+        case .running, .walking, .hiking: true
+        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: false
+        }
+    }
+
     /// Where the activity takes place when a `start` does not say.
     package var defaultEnvironment: Environment {
         switch self {

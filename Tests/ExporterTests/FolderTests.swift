@@ -38,7 +38,7 @@ import Workouts
     }
 
     @Test func `each format is a file that its owner alone can read, in the user's folder`() throws {
-        let delivery = target().deliver(workout, replacing: [])
+        let delivery = target().deliver(workout)
         let files = ["fit", "csv"].map { "anna/2026-11-21T061503Z-morning-run-\(workout.workout.session).\($0)" }
         #expect(delivery == .delivered(files: files))
         #expect(target().files(of: workout.workout) == files)
@@ -51,19 +51,21 @@ import Workouts
         }
     }
 
-    @Test func `a later revision takes the place of the files, and the old ones go when their name is another`() throws
+    @Test func `a later revision takes the place of the files of the same name, and old ones go when that is said`()
+        throws
     {
         let other = ExportedWorkout.named("Morning Run")
-        _ = target().deliver(other, replacing: [])
-        guard case .delivered(let first) = target().deliver(workout, replacing: []) else { throw NotDelivered() }
-        guard case .delivered(let second) = target().deliver(workout.revised(), replacing: first) else {
+        _ = target().deliver(other)
+        guard case .delivered(let first) = target().deliver(workout) else { throw NotDelivered() }
+        guard case .delivered(let second) = target().deliver(workout.revised()) else {
             throw NotDelivered()
         }
         #expect(second == first)
         #expect(try text(first[0]) == "fit of Morning Run, revision 2")
-        guard case .delivered(let third) = target([.fit]).deliver(workout.revised("Hills"), replacing: second) else {
+        guard case .delivered(let third) = target([.fit]).deliver(workout.revised("Hills")) else {
             throw NotDelivered()
         }
+        try target().remove(second)
         #expect(third == ["anna/2026-11-21T061503Z-hills-\(workout.workout.session).fit"])
         #expect(try names() == (third + target().files(of: other.workout)).map { String($0.dropFirst(5)) }.sorted())
     }
@@ -71,7 +73,7 @@ import Workouts
     private struct NotDelivered: Error {}
 
     @Test func `a file that is removed is gone, and so it stays`() throws {
-        guard case .delivered(let files) = target().deliver(workout, replacing: []) else { throw NotDelivered() }
+        guard case .delivered(let files) = target().deliver(workout) else { throw NotDelivered() }
         for _ in 0..<2 {
             try target().remove(files)
             #expect(try names() == [])
@@ -81,7 +83,7 @@ import Workouts
 
     @Test func `all files of a session that is deleted go, whatever they are called, and no others`() throws {
         for revision in [workout, workout.revised("Hills"), .named("Morning Run"), .named("Run", user: "bert")] {
-            _ = target().deliver(revision, replacing: [])
+            _ = target().deliver(revision)
         }
         try Data().write(to: URL(filePath: "\(exports)/anna/notes.csv"))
         let key = { SessionKey(User($0)!, workout.workout.session) }
@@ -109,16 +111,15 @@ import Workouts
             try Data("theirs".utf8).write(to: URL(filePath: "\(exports)/\(path)"))
         }
         let other = ExportedWorkout.named("Morning Run")
-        _ = target().deliver(other, replacing: [])
+        _ = target().deliver(other)
         let before = manager.subpaths(atPath: folder.path)?.count
         try target().remove(foreign)
-        _ = target([]).deliver(workout, replacing: foreign + target().files(of: other.workout))
         #expect(before ?? 0 > 10)
         #expect(manager.subpaths(atPath: folder.path)?.count == before)
     }
 
     @Test func `what a killed process was writing is never seen and goes at the next start`() throws {
-        guard case .delivered(let files) = target().deliver(workout, replacing: []) else { throw NotDelivered() }
+        guard case .delivered(let files) = target().deliver(workout) else { throw NotDelivered() }
         // It came as far as this.
         let place = DurableFolder(path: "\(exports)/anna")
         let hidden = try place.writeHidden([1, 2, 3])
@@ -128,7 +129,7 @@ import Workouts
         #expect(try names().count == 4)
         try target().clear()
         #expect(try names() == [".theirs.part"] + files.map { String($0.dropFirst(5)) }.sorted())
-        #expect(target().deliver(workout.revised(), replacing: files) == .delivered(files: files))
+        #expect(target().deliver(workout.revised()) == .delivered(files: files))
         try target(in: folder.file("nowhere")).clear()
     }
 
@@ -138,7 +139,7 @@ import Workouts
             [UInt8](repeating: UInt8(workout.workout.revision % 250), count: size)
         }
         let workout = workout
-        guard case .delivered(let files) = target.deliver(workout, replacing: []) else { throw NotDelivered() }
+        guard case .delivered(let files) = target.deliver(workout) else { throw NotDelivered() }
         let url = URL(filePath: "\(exports)/\(files[0])")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -155,7 +156,7 @@ import Workouts
                 var workout = workout
                 while !Task.isCancelled {
                     workout = workout.revised()
-                    guard target.deliver(workout, replacing: files) == .delivered(files: files) else {
+                    guard target.deliver(workout) == .delivered(files: files) else {
                         throw NotDelivered()
                     }
                     await Task.yield()
@@ -176,24 +177,24 @@ import Workouts
         let target = target(in: disk.path) { format, workout in
             [UInt8](repeating: 7, count: format == .csv && workout.workout.revision == 2 ? 3 << 20 : 100_000)
         }
-        guard case .delivered(let files) = target.deliver(workout, replacing: []) else { throw NotDelivered() }
+        guard case .delivered(let files) = target.deliver(workout) else { throw NotDelivered() }
         let before = try names(in: disk.path)
         let problem = Delivery.failed("cannot write to \(disk.path)/anna: No space left on device")
-        #expect(target.deliver(workout.revised("Hills"), replacing: files) == problem)
+        #expect(target.deliver(workout.revised("Hills")) == problem)
         #expect(try names(in: disk.path) == before)
         try disk.fill()
-        #expect(target.deliver(workout, replacing: files) == problem)
+        #expect(target.deliver(workout) == problem)
         #expect(try names(in: disk.path) == before)
         #expect(try Data(contentsOf: URL(filePath: "\(disk.path)/\(files[1])")).count == 100_000)
         try disk.makeRoom()
         // A server that another test just then starts may hold the filler open for a moment.
-        #expect(await eventually { target.deliver(workout, replacing: files) == .delivered(files: files) })
+        #expect(await eventually { target.deliver(workout) == .delivered(files: files) })
     }
 
     @Test func `a folder that cannot be written to is named`() throws {
         let file = try folder.write("", to: "file")
         #expect(
-            target(in: file).deliver(workout, replacing: []) == .failed("cannot write to \(file)/anna: Not a directory")
+            target(in: file).deliver(workout) == .failed("cannot write to \(file)/anna: Not a directory")
         )
         guard let disk = SmallDisk(folder, megabytes: 1) else {
             print("a folder that cannot be written to is named: skipped in part, mounting a disk needs root")
@@ -202,7 +203,7 @@ import Workouts
         defer { disk.unmount() }
         try #require(mount("tmpfs", disk.path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0)
         #expect(
-            target(in: disk.path).deliver(workout, replacing: [])
+            target(in: disk.path).deliver(workout)
                 == .failed("cannot write to \(disk.path)/anna: Read-only file system"))
     }
 }

@@ -26,6 +26,18 @@ struct MachineRestartTests {
         #expect(run.status(key) == .active)
     }
 
+    @Test func `an older state that a broker brings back after a restart begins nothing again`() {
+        var (run, key) = Self.shown()
+        run.register(.start, 2, of: key)
+        let old = run.states[key]!
+        run.pass(1)
+        run.state(.completed, of: key)
+        #expect(run.run(5).map(\.push).events == ["end"])
+        run.crash(isHeard: false)
+        run.receive(old)
+        #expect(run.run(120).isEmpty)
+    }
+
     @Test func `a state without a snapshot is told all the same, and the snapshot is awaited first`() {
         var (run, key) = Self.shown()
         run.crash(isHeard: false)

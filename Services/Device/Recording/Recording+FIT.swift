@@ -13,7 +13,7 @@ extension Recording {
         var deltas = DistanceDeltas(
             base: before ?? Self.base(records.compactMap(\.distance), session: session.distance))
         // What recordings count in other activities is not steps.
-        let countsSteps = kind.cadenceFactor > 1
+        let countsSteps = kind.countsStrides
         var (energy, steps) = (0.0, 0.0)
 
         self.init(
@@ -80,12 +80,7 @@ extension Recording {
 
 extension Activity {
     /// What a recorded cadence is multiplied by: recordings count strides, which are two steps.
-    var cadenceFactor: Double {
-        switch self {
-        case .running, .walking, .hiking: 2
-        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: 1
-        }
-    }
+    var cadenceFactor: Double { countsStrides ? 2 : 1 }
 }
 
 extension StreamItem {

@@ -37,11 +37,14 @@ struct FetchService: Service {
                 case .tick: if let text = line.update(fetch.progress, now) { terminal.status(text) }
                 case .stop: throw Interrupted()
                 }
-                if let exported = try fetch.take() { return exported }
+                let progress = fetch.progress
+                if let exported = try fetch.take() {
+                    terminal.status(line.remark(progress))
+                    return exported
+                }
                 if let request = try fetch.takeRequest(now) { await context.ask(request, of: key) }
                 return nil
             }
-            terminal.status(line.remark(fetch.progress))
             if exported.workout.incomplete == true {
                 terminal.status(line.remark("the workout is incomplete: items of a device are still missing"))
             }

@@ -17,7 +17,6 @@ struct WorkoutFetch {
     private var state: SessionState?
     private(set) var workout: WorkoutRecord?
     private var collector = ChunkCollector()
-    private var tallies: [ChunkKind: ChunkTally] = [:]
 
     init(_ key: SessionKey, client: Client, id: CommandID, now: Timestamp) {
         self.key = key
@@ -71,10 +70,12 @@ struct WorkoutFetch {
         }
     }
 
+    private func progress(_ kind: ChunkKind) -> ChunkProgress { collector.progress(kind, of: key) }
+
     /// How far it has come, for people.
     var progress: String {
         guard let workout else { return "waiting for the workout" }
-        let needed = workout.chunkRevisions.keys.map { tallies[$0, default: ChunkTally()] }
+        let needed = workout.chunkRevisions.keys.map { progress($0) }
         let count = needed.reduce(0) { $0 + $1.count }
         guard needed.allSatisfy({ $0.total != nil }) else { return "\(count) chunks" }
         return "\(count) of \(needed.reduce(0) { $0 + ($1.total ?? 0) }) chunks"
@@ -109,29 +110,15 @@ extension WorkoutFetch {
     private mutating func take(
         _ payload: ArraySlice<UInt8>, _ number: Int, _ kind: ChunkKind
     ) throws(PayloadError) -> Bool {
+        let before = progress(kind)
         try collector.receive(payload, number: number, kind: kind, of: key)
-        guard !payload.isEmpty else {
-            tallies[kind]?.remove(number)
-            return false
-        }
-        return try change(kind) { tally throws(PayloadError) in
-            tally.add(number, of: try ChunkSet.revision(of: payload))
-        }
+        return !payload.isEmpty && progress(kind) != before
     }
 
     private mutating func take<Totals>(_ report: SummaryReport<Totals>, _ kind: ChunkKind) -> Bool {
+        let before = progress(kind)
         collector.receive(revision: report.revision, chunks: report.chunks, kind: kind, of: key)
-        return change(kind) { $0.announce(report.chunks, of: report.revision) }
-    }
-
-    private mutating func change<Failure>(
-        _ kind: ChunkKind, _ body: (inout ChunkTally) throws(Failure) -> Void
-    ) throws(Failure) -> Bool {
-        let before = tallies[kind, default: ChunkTally()]
-        var tally = before
-        try body(&tally)
-        tallies[kind] = tally
-        return tally != before
+        return progress(kind) != before
     }
 
     private static func checkThatOver(_ state: SessionState) throws(FetchFailure) {
@@ -146,15 +133,16 @@ extension WorkoutFetch {
     private var failure: FetchFailure {
         guard timer.isConnected else { return .noConnection }
         guard let workout else {
-            return state == nil && tallies.isEmpty ? .noWorkout(key) : .notSaved(key)
+            return state == nil && ChunkKind.allCases.allSatisfy { progress($0) == ChunkProgress() }
+                ? .noWorkout(key) : .notSaved(key)
         }
         let kind = ChunkKind.allCases.first { kind in
-            workout.chunkRevisions[kind].map { !tallies[kind, default: ChunkTally()].isComplete(for: $0) } ?? false
+            workout.chunkRevisions[kind].map { !progress(kind).isComplete(for: $0) } ?? false
         }
         guard let kind, let wanted = workout.chunkRevisions[kind] else { return .unsettled }
-        let tally = tallies[kind, default: ChunkTally()]
-        let isNewEnough = tally.revision >= wanted
-        return .missing(kind, count: isNewEnough ? tally.count : 0, total: isNewEnough ? tally.total : nil)
+        let reached = progress(kind)
+        let isNewEnough = reached.revision >= wanted
+        return .missing(kind, count: isNewEnough ? reached.count : 0, total: isNewEnough ? reached.total : nil)
     }
 }
 

@@ -1,14 +1,6 @@
 import Workouts
 
 extension Activity {
-    /// Whether files count its cadence in strides, which are two steps.
-    var countsStrides: Bool {
-        switch self {
-        case .running, .walking, .hiking: true
-        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: false
-        }
-    }
-
     /// A cadence as files count it, a minute.
     func cadenceInFiles(_ cadence: Double?) -> Double? {
         countsStrides ? cadence.map { $0 / 2 } : cadence

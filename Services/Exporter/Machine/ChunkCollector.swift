@@ -92,6 +92,11 @@ struct ChunkCollector {
         change(key) { $0[kind].announce(revision: revision, count: chunks) }
     }
 
+    /// How far one kind of a session's chunks has come.
+    func progress(_ kind: ChunkKind, of key: SessionKey) -> ChunkProgress {
+        collections[key]?[kind].progress ?? ChunkProgress()
+    }
+
     /// The session is gone, or another process's now.
     mutating func forget(_ key: SessionKey) {
         guard let collection = collections.removeValue(forKey: key) else { return }

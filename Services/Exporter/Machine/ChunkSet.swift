@@ -63,6 +63,12 @@ struct ChunkSet {
             && (0..<announced.count).allSatisfy { payloads[$0] != nil }
     }
 
+    /// How far it has come, for people.
+    var progress: ChunkProgress {
+        let total = announced.flatMap { $0.revision == revision ? $0.count : nil }
+        return ChunkProgress(revision: revision, count: payloads.keys.count { $0 < total ?? .max }, total: total)
+    }
+
     /// All chunks in their order.
     func chunks() throws(PayloadError) -> [FinalChunk] {
         guard let announced, announced.count > 0 else { return [] }

@@ -15,19 +15,13 @@ struct FolderTarget: Sendable {
         formats.map { ExportFile(workout, $0).path }
     }
 
-    /// Writes the files of a workout, instead of those of the same name, and then removes its old ones of other names.
-    ///
-    /// - Parameter old: what was written of the workout before, below the folder; files of other workouts are left alone.
-    func deliver(_ workout: ExportedWorkout, replacing old: [String]) -> Delivery {
+    /// Writes the files of a workout, instead of those of the same name.
+    func deliver(_ workout: ExportedWorkout) -> Delivery {
         let files = formats.map { ExportFile(workout.workout, $0) }
-        let key = SessionKey(workout.workout.user, workout.workout.session)
-        let outdated = old.compactMap(ExportFile.init).filter { $0.key == key && !files.contains($0) }
         do throws(DurableFolder.Problem) {
-            let place = place(of: key.user)
+            let place = place(of: workout.workout.user)
             try place.make()
             try write(files, of: workout, to: place)
-            for file in outdated { try place.remove(file.name) }
-            if !outdated.isEmpty { try place.sync() }
         } catch {
             return .failed("\(error)")
         }
@@ -45,7 +39,6 @@ struct FolderTarget: Sendable {
             for (name, _) in hidden { try place.remove(name) }
             throw error
         }
-        // Before old ones go.
         try place.sync()
     }
 

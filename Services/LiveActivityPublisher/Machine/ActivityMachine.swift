@@ -83,7 +83,8 @@ struct ActivityMachine {
     mutating func receive(_ state: SessionState, now: Timestamp) -> [ActivityAction] {
         let key = state.key
         let session = ActivitySession(state)
-        guard session.revision >= entries[key]?.session?.revision ?? 0 else { return [] }
+        let known = entries[key]
+        guard session.revision >= known?.session?.revision ?? known?.record?.stateRevision ?? 0 else { return [] }
         if session.course == .deleted { return delete(key, session, now) }
         let isAwaited = entries[key].map { $0.record != nil || !$0.waiting.isEmpty } ?? false
         // What nobody wants to show and is over is not kept in mind.
@@ -155,6 +156,7 @@ struct ActivityMachine {
         let before = entry.record
         body(&entry)
         entry.follow(now, canPush: canPush)
+        if let session = entry.session { entry.record?.stateRevision = session.revision }
         if entry.isDone {
             forget(key)
             return before == nil ? [] : [.erase(key), .publish(key)]

@@ -4,8 +4,9 @@ import Workouts
 
 /// What is stored of a session's Live Activities: who is to be told, and what is about to be sent.
 ///
-/// It changes with tokens, starts, ends and statuses and not with updates, which would be a write every 2 s for each session:
-/// of an update it is enough to know that the activity is there, for the next one is made of the newest snapshot anyway.
+/// It changes with tokens, states, starts, ends and statuses and not with updates, which would be a write every 2 s for each
+/// session: of an update it is enough to know that the activity is there, for the next one is made of the newest snapshot
+/// anyway.
 struct ActivityRecord: Codable, Equatable, Sendable {
     static let deviceLimit = 8
     /// Registrations that are remembered, so that their repetition is harmless.
@@ -19,6 +20,8 @@ struct ActivityRecord: Codable, Equatable, Sendable {
     var status: ActivityStatus?
     /// Why a push was not taken the last time.
     var reason: String?
+    /// The revision of the newest `state`: a broker that lost power may bring back an older one.
+    var stateRevision: Int64?
     /// The highest revision that was used or seen.
     var revision: Int64 = 0
     /// When the status changed last, by the service's clock.
