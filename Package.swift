@@ -34,12 +34,12 @@ func shared(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [
 }
 
 /// An executable: a folder below `Services` with a README beside its sources.
-func service(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+func service(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .executableTarget(
         name: name,
         dependencies: ["Bus", "MQTT", "ServiceKit", "Workouts", argumentParser, lifecycle, logging, metrics]
             + dependencies,
-        path: "Services/\(name)", exclude: ["README.md"], swiftSettings: settings)
+        path: "Services/\(name)", exclude: ["README.md"] + exclude, swiftSettings: settings)
 }
 
 /// The tests of one module or service.
@@ -105,7 +105,7 @@ let package = Package(
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["FIT", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
-        service("Device", ["FIT", collections]),
+        service("Device", ["FIT", collections], exclude: ["Plans"]),
 
         tests("MQTT", ["MQTT", logging, lifecycle]),
         tests("Workouts", ["Workouts", "FIT"]),

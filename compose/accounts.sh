@@ -17,6 +17,8 @@ prepare_accounts() {
     : >>"$broker/viewers"
     local account
     for account in "$operator" "${services[@]/#/_}"; do need_account "$account"; done
+    # An outside coach is asked only where somebody wants one.
+    if [[ ${COACH-} == on ]]; then need_account _coach; fi
 }
 
 new_password() { od -An -tx1 -N24 /dev/urandom | tr -d ' \n'; }

@@ -10,6 +10,14 @@ struct DeviceCommand: AsyncParsableCommand {
         commandName: "device",
         abstract: "A device for workouts: plays recordings, simulates runs and controls sessions.",
         subcommands: [Replay.self, Simulate.self, Control.self])
+
+    static func main() async {
+        do {
+            await main(try Control.arranged(Array(CommandLine.arguments.dropFirst())))
+        } catch {
+            exit(withError: error)
+        }
+    }
 }
 
 /// The flags of what plays into a session.

@@ -10,7 +10,7 @@ enum Written {
 
     /// `24:00`, or `1:44:14` from an hour on.
     static func duration(_ seconds: Double) -> String {
-        let whole = Int(seconds.rounded())
+        let whole = Int(min(max(seconds, 0), 1e9).rounded())
         let (hours, minutes) = (whole / 3600, whole / 60 % 60)
         return hours > 0
             ? String(format: "%d:%02d:%02d", hours, minutes, whole % 60)
@@ -34,7 +34,8 @@ enum Written {
         let parts = [
             workout.distance.map(distance), duration(workout.activeDuration),
             workout.averageHeartRate.map { "average heart rate \(heartRate($0))" },
-            workout.ascent.flatMap { $0 >= 1 ? "\(Int($0.rounded())) m up" : nil }, workout.weather.map(weather),
+            workout.progress.map(progress), workout.ascent.flatMap { $0 >= 1 ? "\(Int($0.rounded())) m up" : nil },
+            workout.weather.map(weather),
             workout.incomplete == true ? "incomplete: other devices' items are still missing" : nil,
         ]
         return "\(workout.name): \(parts.compactMap(\.self).joined(separator: ", "))"

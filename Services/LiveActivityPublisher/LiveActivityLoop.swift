@@ -137,7 +137,7 @@ struct LiveActivityLoop {
             case .state:
                 let state = try SessionState(message.payload)
                 guard state.key == key else { throw .malformed("user or session is not the topic's") }
-                actions += machine.receive(state, now: now)
+                actions += machine.receive(state, plan: try PlanState(message.payload), now: now)
             // Most sessions are shown nowhere, and reading their metrics is most of the work.
             case .metrics where machine.wantsMetrics(of: key) && !message.payload.isEmpty:
                 machine.receive(try MetricsSnapshot(message.payload), of: key, now: now)

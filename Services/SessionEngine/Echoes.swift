@@ -10,4 +10,5 @@ struct Echoes: Equatable {
 struct UserEchoes: Equatable {
     var current = PublishedRevisions()
     var profile = PublishedRevisions()
+    var plans = PublishedRevisions()
 }

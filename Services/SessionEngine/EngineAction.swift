@@ -21,6 +21,9 @@ enum EngineAction: Hashable {
     case publishWorkout(SessionKey)
     case publishCurrent(User)
     case publishProfile(User)
+    case publishPlans(User)
+    /// A change is asked of an outside coach.
+    case askCoach(SessionKey, CommandID)
     /// Takes `state` and `workout` off the broker.
     case clear(SessionKey)
     case announce(SessionKey, Announcement)
@@ -35,9 +38,11 @@ extension EngineAction {
         switch self {
         case .save(let key), .saveReply(let key, _), .eraseReplies(let key, _), .unarchive(let key), .archive(let key),
             .erase(let key),
-            .publishState(let key), .publishWorkout(let key), .clear(let key), .announce(let key, _):
+            .publishState(let key), .publishWorkout(let key), .clear(let key), .announce(let key, _),
+            .askCoach(let key, _):
             key.user
         case .saveUser(let user), .eraseCorrupt(let user, _), .publishCurrent(let user), .publishProfile(let user),
+            .publishPlans(let user),
             .reply(let user, _, _),
             .listWorkouts(let user, _):
             user

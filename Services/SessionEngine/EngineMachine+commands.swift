@@ -12,8 +12,10 @@ extension EngineMachine {
             if case .end = command.action, entries[key]?.record.workout != nil { actions.append(.publishWorkout(key)) }
             return actions
         }
+        if hold(command, key, now) { return [] }
         let restored = isHeard(command.action) ? restore(key, now) : []
         do throws(Refusal) {
+            if let asked = try ask(command, key, now) { return restored + asked }
             return restored + (try apply(command, key, now))
         } catch {
             return restored + [refuse(command.envelope, for: key, error, now: now)]
@@ -23,7 +25,7 @@ extension EngineMachine {
     /// Whether a command tells that a session which expired goes on after all.
     private func isHeard(_ action: SessionAction) -> Bool {
         switch action {
-        case .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard: true
+        case .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .plan: true
         case .start, .recover: false
         }
     }
@@ -52,6 +54,13 @@ extension EngineMachine {
             entry = known
             try entry.record.session.apply(command.action, at: at, newest: entry.record.newest)
         }
+        return actions + accept(command, entry, key, now)
+    }
+
+    /// Keeps what a command made of a session, and replies.
+    mutating func accept(_ command: Command, _ changed: Entry, _ key: SessionKey, _ now: Timestamp) -> [EngineAction] {
+        var entry = changed
+        var actions: [EngineAction] = []
         entry.heardAt = now
         entry.record.lastActiveAt = now
         let hasChanged = entry.record.session != entries[key]?.record.session
@@ -60,6 +69,7 @@ extension EngineMachine {
             if entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
+        let at = command.at ?? now
         switch command.action {
         case .end where hasChanged: entry.record.endRevision = entry.record.revision
         case .end where entry.record.workout != nil: actions.append(.publishWorkout(key))
@@ -67,8 +77,9 @@ extension EngineMachine {
         case .lap:
             let number = entry.record.session.laps.count
             actions.append(.announce(key, Announcement(.lap, at: at, number: number, text: "Lap \(number)")))
-        case .start, .deviceReady, .pause, .resume, .suspend, .end, .discard: break
+        case .start, .deviceReady, .pause, .resume, .suspend, .end, .discard, .plan: break
         }
+        actions += takeCue(&entry, key, now)
         var reply = Reply(id: command.id, revision: entry.record.revision, now: now)
         reply.at = at
         entry.replies[command.id] = reply

@@ -23,7 +23,8 @@ extension EngineMachine {
         let known = users.sorted { $0.key < $1.key }
         let current = known.filter { $0.value.current != nil }.map { EngineAction.publishCurrent($0.key) }
         let profiles = known.filter { $0.value.revision > 0 }.map { EngineAction.publishProfile($0.key) }
-        return sessions + current + profiles
+        let plans = known.filter { $0.value.plans != nil }.map { EngineAction.publishPlans($0.key) }
+        return sessions + current + profiles + plans
     }
 
     /// Nothing can be heard of anybody: until the next connection nothing is given up for having been silent.
@@ -42,14 +43,17 @@ extension EngineMachine {
         case .publishState(let key):
             guard let entry = entries[key] else { return [] }
             note(entry.record.revision, of: key, \.state)
-            return [Topic.session(key, .state).message(JSONCoding.encode(entry.record.state))]
+            let state = PublishedState(entry.record.state, entry.record.planState)
+            return [Topic.session(key, .state).message(JSONCoding.encode(state))]
         case .publishWorkout(let key):
             guard let entry = entries[key] else { return [] }
             guard let workout = entry.record.workout else { return [Topic.session(key, .workout).message([])] }
             note(workout.revision, of: key, \.workout)
             return [Topic.session(key, .workout).message(JSONCoding.encode(workout))]
         case .publishCurrent(let user):
-            let current = CurrentSession(revision: currentRevision(user), state: unfinished(user)?.state)
+            let record = unfinished(user)
+            let current = CurrentSession(
+                revision: currentRevision(user), state: record?.state, plan: record?.planState)
             userEchoes[user, default: UserEchoes()].current.insert(current.revision)
             return [Topic.user(user, .current).message(JSONCoding.encode(current))]
         case .publishProfile(let user):
@@ -57,6 +61,13 @@ extension EngineMachine {
             userEchoes[user, default: UserEchoes()].profile.insert(record.revision)
             let profile = UserProfile(revision: record.revision, profile: record.profile)
             return [Topic.user(user, .profile).message(JSONCoding.encode(profile))]
+        case .publishPlans(let user):
+            guard let plans = users[user]?.plans else { return [] }
+            userEchoes[user, default: UserEchoes()].plans.insert(plans.revision)
+            return [Topic.user(user, .plans).message(JSONCoding.encode(plans))]
+        case .askCoach(let key, let id):
+            guard let question = entries[key]?.question, question.command.id == id else { return [] }
+            return [Topic.user(key.user, .coachRequest).message(JSONCoding.encode(question.request))]
         case .clear(let key):
             return [Topic.session(key, .state).message([]), Topic.session(key, .workout).message([])]
         case .announce(let key, let announcement):
@@ -126,6 +137,19 @@ extension EngineMachine {
         case .ahead:
             users[user]?.revision = max(revision + 1, now.milliseconds)
             return [.saveUser(user), .publishProfile(user)]
+        }
+    }
+
+    /// A revision of `plans` that stands on the bus.
+    mutating func seePlans(_ revision: Int64, of user: User, now: Timestamp) -> [EngineAction] {
+        guard let plans = users[user]?.plans else { return [] }
+        let published = userEchoes[user]?.plans ?? PublishedRevisions()
+        switch RetainedRevision(revision, newest: plans.revision, published: published) {
+        case .known: return []
+        case .outdated: return [.publishPlans(user)]
+        case .ahead:
+            users[user]?.plans?.revision = max(revision + 1, now.milliseconds)
+            return [.saveUser(user), .publishPlans(user)]
         }
     }
 }

@@ -47,7 +47,10 @@ extension EngineMachine {
 
     /// When time alone may next change something of a session.
     func due(_ entry: Entry) -> Timestamp? {
-        let waiting = [entry.record.session.deadline, entry.finishBy, entry.reviseBy, goneAt(entry)]
+        let waiting = [
+            entry.record.session.deadline, entry.record.cueDue, entry.question?.request.answerBy, entry.finishBy,
+            entry.reviseBy, goneAt(entry),
+        ]
         return waiting.compactMap(\.self).min()
     }
 
@@ -77,16 +80,28 @@ extension EngineMachine {
     private mutating func advance(_ key: SessionKey, to now: Timestamp) -> [EngineAction] {
         guard var entry = entries[key] else { return [] }
         var actions: [EngineAction] = []
-        if entry.record.session.advance(to: now) {
+        let hasChanged = entry.record.session.advance(to: now)
+        let cues = takeCue(&entry, key, now)
+        if hasChanged || !cues.isEmpty {
             bump(&entry.record, now)
             store(entry, key)
-            actions = [.save(key), .publishState(key), .publishCurrent(key.user)]
+            actions = [.save(key), .publishState(key), .publishCurrent(key.user)] + cues
+        }
+        if let answerBy = entry.question?.request.answerBy, answerBy <= now {
+            actions += answer(key, .failure(.coachTimeout), now)
         }
         if let due = [entry.finishBy, entry.reviseBy].compactMap(\.self).min(), due <= now {
             actions += finish(key, now)
         }
         guard let entry = entries[key], let goneAt = goneAt(entry), goneAt <= now else { return actions }
         return actions + leave(key, now)
+    }
+
+    /// Another phase of the plan's clock is on: it is announced once, and those that passed unseen are not.
+    func takeCue(_ entry: inout Entry, _ key: SessionKey, _ now: Timestamp) -> [EngineAction] {
+        guard let cue = entry.record.session.planCue(now), cue.phase != entry.record.announced else { return [] }
+        entry.record.announced = cue.phase
+        return [.announce(key, Announcement(.interval, at: cue.at, number: cue.phase.round, text: cue.text))]
     }
 
     private mutating func leave(_ key: SessionKey, _ now: Timestamp) -> [EngineAction] {
@@ -97,7 +112,7 @@ extension EngineMachine {
             bump(&entry.record, now)
             store(entry, key)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
-        case .canceled: return delete(key, now)
+        case .canceled(let reason, _): return delete(key, now, givenUp: reason)
         // The user keeps the highest revision, for `current` goes on above it.
         case .completed: return [.saveUser(key.user), .archive(key), .clear(key)]
         case .deleted: return [.saveUser(key.user), .erase(key), .clear(key)]
@@ -106,13 +121,16 @@ extension EngineMachine {
     }
 
     /// A session and all its data go; that it was deleted is told for a while.
-    mutating func delete(_ key: SessionKey, _ now: Timestamp) -> [EngineAction] {
+    mutating func delete(
+        _ key: SessionKey, _ now: Timestamp, givenUp reason: Session.CancelReason? = nil
+    ) -> [EngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
-        entry.record.session.delete()
+        entry.record.session.delete(givenUp: reason)
         entry.record.report = nil
         entry.record.route = nil
         entry.record.weather = nil
         entry.record.newest = nil
+        entry.question = nil
         let replies = Set(entry.replies.keys)
         entry.replies = [:]
         entry.finishBy = nil

@@ -13,20 +13,20 @@ extension EngineMachine {
             return [.listWorkouts(user, UserRequest.Page(envelope: request.envelope, before: before, limit: limit))]
         case .setProfile(let profile):
             if let flaw = profile.flaw(year: now.year) {
-                let reply = Reply(id: request.id, revision: nil, now: now, error: .invalidCommand(flaw))
-                return [.reply(user, request.client, reply)]
+                return [refuse(request, user, .invalidCommand(flaw), now)]
             }
             return set(profile, user, now) + accept(request, user, now)
+        case .savePlan(let plan, let definition): return save(definition, plan, request, user, now)
+        case .deletePlan(let plan): return delete(plan, request, user, now)
         case .deleteWorkout(let session):
             let key = SessionKey(user, session)
             guard entries[key] != nil else {
-                let reply = Reply(id: request.id, revision: nil, now: now, error: .sessionNotFound)
-                return [.reply(user, request.client, reply)]
+                return [refuse(request, user, .sessionNotFound, now)]
             }
             return delete(key, now) + accept(request, user, now)
         case .deleteEverything:
             let sessions = sessions(of: user).flatMap { delete($0, now) }
-            return sessions + set(Profile(), user, now) + accept(request, user, now)
+            return sessions + set(Profile(), user, now) + set([], user, now) + accept(request, user, now)
         }
     }
 
@@ -45,9 +45,20 @@ extension EngineMachine {
         return [.saveUser(user), .publishProfile(user)]
     }
 
-    private mutating func accept(_ request: UserRequest, _ user: User, _ now: Timestamp) -> [EngineAction] {
+    func refuse(_ request: UserRequest, _ user: User, _ refusal: Refusal, _ now: Timestamp) -> EngineAction {
+        .reply(user, request.client, Reply(id: request.id, revision: nil, now: now, error: refusal))
+    }
+
+    mutating func accept(_ request: UserRequest, _ user: User, _ now: Timestamp) -> [EngineAction] {
         var record = users[user] ?? UserRecord()
-        let reply = Reply(id: request.id, revision: record.revision, now: now)
+        let isPlan =
+            switch request.action {
+            case .savePlan, .deletePlan: true
+            case .setProfile, .workouts, .deleteWorkout, .deleteEverything: false
+            }
+        // Of what is published for it.
+        let revision = isPlan ? record.plans?.revision : record.revision
+        let reply = Reply(id: request.id, revision: revision, now: now)
         record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
         users[user] = record
         return [.saveUser(user), .reply(user, request.client, reply)]

@@ -33,6 +33,8 @@ struct EngineMachine {
         var reviseBy: Timestamp?
         /// When something was last heard of it: a command, or new items.
         var heardAt: Timestamp
+        /// A change that an outside coach is asked about; what came after it waits.
+        var question: CoachQuestion?
         /// What this process published since the connection began comes back as an echo.
         var echoes = Echoes()
     }
@@ -44,6 +46,8 @@ struct EngineMachine {
         var unfinished: Set<SessionKey> = []
     }
 
+    /// Whether swaps and changes of difficulty are asked of an outside coach.
+    let asksCoach: Bool
     private(set) var entries: [SessionKey: Entry] = [:]
     var users: [User: UserRecord] = [:]
     private var sessions: [User: Sessions] = [:]
@@ -57,6 +61,10 @@ struct EngineMachine {
     var routeBuilders: Set<ProcessName> = []
     /// Sessions in memory by status.
     private(set) var statusCounts: [SessionStatus: Int] = [:]
+
+    init(asksCoach: Bool = false) {
+        self.asksCoach = asksCoach
+    }
 
     /// Takes over a session from the store. What it waits for is waited for anew.
     mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Timestamp) {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import ServiceKit
 
 @main
@@ -7,10 +8,14 @@ struct SessionEngine: AsyncParsableCommand {
         commandName: "session-engine",
         abstract: "Owns the lifecycle, the timing and the finished record of every session.")
 
+    @OptionGroup var engine: EngineOptions
     @OptionGroup var base: BaseOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        try await ServiceRunner.run("session-engine", base, store) { context in [try Self.build(context)] }
+        let asksCoach = try engine.asksCoach(environment: ProcessInfo.processInfo.environment)
+        try await ServiceRunner.run("session-engine", base, store) { context in
+            [try Self.build(context, asksCoach: asksCoach)]
+        }
     }
 }

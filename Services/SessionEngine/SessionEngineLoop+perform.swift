@@ -112,7 +112,9 @@ extension SessionEngineLoop {
         case .eraseReplies(let key, let ids): return ids.map { delete(SessionRecord.replies, "\(key)/\($0)") }
         case .eraseCorrupt(_, let keys): return keys.map { delete(SessionRecord.corrupt, $0) }
         case .erase(let key): return [delete(SessionRecord.sessions, "\(key)")]
-        case .publishState, .publishWorkout, .publishCurrent, .publishProfile, .clear, .announce, .reply, .listWorkouts:
+        case .publishState, .publishWorkout, .publishCurrent, .publishProfile, .publishPlans, .askCoach, .clear,
+            .announce,
+            .reply, .listWorkouts:
             return []
         }
     }
@@ -129,7 +131,7 @@ extension SessionEngineLoop {
         var seen: Set<EngineAction> = []
         actions = actions.filter { action in
             switch action {
-            case .reply, .announce, .listWorkouts: false
+            case .reply, .announce, .askCoach, .listWorkouts: false
             default: seen.insert(action).inserted
             }
         }

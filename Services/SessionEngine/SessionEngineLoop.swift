@@ -9,7 +9,7 @@ import Workouts
 struct SessionEngineLoop {
     let context: ServiceContext
     let store: any Store
-    var machine = EngineMachine()
+    var machine: EngineMachine
     var epochs: [Shard: Epoch] = [:]
     private var rejections = Rejections(service: "session-engine")
     /// What is still to be done; more than one batch's worth only while the disk refuses.
@@ -21,9 +21,11 @@ struct SessionEngineLoop {
     /// When to try the disk again after it refused.
     var retryAt: Timestamp?
 
-    init(context: ServiceContext, store: any Store, health: StoreHealth = StoreHealth()) {
+    /// - Parameter asksCoach: whether swaps and changes of difficulty are asked of an outside coach.
+    init(context: ServiceContext, store: any Store, asksCoach: Bool = false, health: StoreHealth = StoreHealth()) {
         self.context = context
         self.store = store
+        machine = EngineMachine(asksCoach: asksCoach)
         self.health = health
         metrics = EngineMetrics(context.metrics)
     }
@@ -90,7 +92,7 @@ struct SessionEngineLoop {
                 switch request.action {
                 case .deleteWorkout(let session): keys.insert(SessionKey(user, session))
                 case .deleteEverything: users.insert(user)
-                case .setProfile, .workouts: break
+                case .setProfile, .workouts, .savePlan, .deletePlan: break
                 }
             default: break
             }
@@ -192,6 +194,12 @@ struct SessionEngineLoop {
                 actions += machine.seeCurrent(try revision(message), of: user, now: now)
             case .user(let user, .profile):
                 actions += machine.seeProfile(try revision(message), of: user, now: now)
+            case .user(let user, .plans):
+                actions += machine.seePlans(try revision(message), of: user, now: now)
+            case .user(let user, .coachReply):
+                let reply = try JSONCoding.decode(CoachReply.self, from: message.payload)
+                if let flaw = reply.flaw { throw .malformed(flaw) }
+                actions += machine.receive(reply, of: user, now: now)
             default: break
             }
         } catch {

@@ -10,23 +10,26 @@ import Workouts
 struct SessionEngineService: Service {
     let context: ServiceContext
     let store: any Store
+    let asksCoach: Bool
 
     func run() async throws {
         let health = StoreHealth()
         context.readiness.add("store") { health.isWriting }
-        var loop = SessionEngineLoop(context: context, store: store, health: health)
-        try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
+        var loop = SessionEngineLoop(context: context, store: store, asksCoach: asksCoach, health: health)
+        try await context.serve(store: store, subscriptions: subscriptions) { event in
             try await loop.handle(event)
         }
     }
 
-    private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+    private func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         // Ownership goes by user, and a user's sessions lie in every shard.
         let all = Set(Shard.all)
         let topics: [TopicFilter.Sessions] = [
             .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .workout, .request,
         ]
-        let users = [TopicFilter.userRequest, TopicFilter.current, TopicFilter.profile]
+        let users =
+            [TopicFilter.userRequest, TopicFilter.current, TopicFilter.profile, TopicFilter.plans]
+            + (asksCoach ? [TopicFilter.coachReply] : [])
         return topics.flatMap { TopicFilter.sessions($0, shards: all) } + users
             + [TopicFilter.presence(of: "route-builder")]
     }

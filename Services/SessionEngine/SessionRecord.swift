@@ -27,8 +27,19 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var workout: WorkoutRecord?
     /// When `state` or `workout` was last revised, by the service's clock; absent in records of earlier versions.
     var publishedAt: Timestamp?
+    /// The phase of the plan's clock that was announced last.
+    var announced: PlanCue.Phase?
 
     var state: SessionState { session.state(revision: revision, lastActiveAt: lastActiveAt) }
+
+    /// The plan as it stood when the state was revised.
+    var planState: PlanState? { session.planState(revisedAt) }
+
+    /// When the next phase of the plan's clock is to be announced.
+    var cueDue: Timestamp? {
+        guard let cue = session.planCue(revisedAt) else { return nil }
+        return cue.phase == announced ? session.phaseEnd(after: revisedAt) : revisedAt
+    }
 
     /// Whether all samples that were announced are in their totals.
     var hasSamples: Bool { session.isCovered(.samples, by: report, endRevision: endRevision) }
@@ -67,6 +78,8 @@ struct UserRecord: Codable, Equatable, Sendable {
     var revision: Int64 = 0
     /// The replies to the latest accepted requests, oldest first.
     var replies: [Reply] = []
+    /// Planned workouts that the user keeps, with the revision of the published `plans`; absent before the first.
+    var plans: SavedPlans?
     /// The revision of `current`: the highest that any of the user's sessions had. Absent before the first.
     private(set) var current: Int64?
 

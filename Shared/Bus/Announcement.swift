@@ -7,6 +7,8 @@ package struct Announcement: Codable, Hashable, Sendable {
         case lap
         /// A kilometre or mile is done; `number` says which.
         case split
+        /// Another phase of the plan's clock is on; `number` is its round.
+        case interval
         /// Something went wrong that the user should know of.
         case warning
     }

@@ -33,6 +33,7 @@ extension Command: Codable {
         case activity, environment, name, mode, countdown, startAt, endAt, units, timeZone, permissions, place, replace,
             run, notSynced
         case definition, device
+        case item, set, round, repetitions, weight, time, alternative, difficulty, presentationMode
     }
 
     package init(from decoder: any Decoder) throws {
@@ -51,6 +52,10 @@ extension Command: Codable {
         case "recover": action = .recover
         case "end": action = .end(streams: try Self.streams(container))
         case let type:
+            if let plan = try Self.plan(type, container) {
+                action = .plan(plan)
+                return
+            }
             throw DecodingError.dataCorruptedError(
                 forKey: .type, in: container, debugDescription: "unknown command \"\(type.prefix(40))\"")
         }
@@ -66,6 +71,7 @@ extension Command: Codable {
             startAt: try container.number(Timestamp.self, forKey: .startAt),
             units: try container.decodeIfPresent(Units.self, forKey: .units),
             timeZone: try timeZone(container))
+        start.definition = try WorkoutDefinition.checked(container, .definition)
         start.endAt = try container.number(Timestamp.self, forKey: .endAt)
         start.permissions = try container.decodeIfPresent(Permissions.self, forKey: .permissions)
         start.place = try checked(container, .place) { (place: Place) in place.isOnEarth }
@@ -78,7 +84,64 @@ extension Command: Codable {
     /// The activity as it is named, else as the planned workout suggests it.
     private static func activity(_ container: KeyedDecodingContainer<Key>) throws -> Activity {
         if let activity = try container.decodeIfPresent(Activity.self, forKey: .activity) { return activity }
-        return try container.decodeIfPresent(WorkoutFocus.self, forKey: .definition)?.activity ?? .other
+        return try WorkoutDefinition.checked(container, .definition)?.activity ?? .other
+    }
+
+    /// `nil` when it is no command about a plan.
+    private static func plan(_ type: String, _ container: KeyedDecodingContainer<Key>) throws -> PlanAction? {
+        func item() throws -> String? { try container.decodeIfPresent(String.self, forKey: .item) }
+        func reference() throws -> SetReference {
+            SetReference(
+                item: try item(), set: try container.wholeNumber(forKey: .set),
+                round: try container.wholeNumber(forKey: .round))
+        }
+        switch type {
+        case "completeSet":
+            return .completeSet(
+                SetCompletion(
+                    try reference(), repetitions: try container.wholeNumber(forKey: .repetitions),
+                    weight: try container.number(Double.self, forKey: .weight),
+                    time: try container.number(Double.self, forKey: .time)))
+        case "uncompleteSet": return .uncompleteSet(try reference())
+        case "skipExercise": return .skipExercise(item: try item())
+        case "flagPain": return .flagPain(item: try item())
+        case "swapExercise":
+            return .swapExercise(
+                item: try item(), alternative: try container.decodeIfPresent(String.self, forKey: .alternative))
+        case "adjustDifficulty":
+            return .adjustDifficulty(
+                item: try item(), try container.decode(Difficulty.self, forKey: .difficulty))
+        case "goTo": return .goTo(item: try container.decode(String.self, forKey: .item))
+        case "setPresentationMode":
+            return .setPresentationMode(
+                try container.decode(PlanProgress.PresentationMode.self, forKey: .presentationMode))
+        default: return nil
+        }
+    }
+
+    private static func encode(_ action: PlanAction, _ container: inout KeyedEncodingContainer<Key>) throws {
+        func encode(_ reference: SetReference) throws {
+            try container.encodeIfPresent(reference.item, forKey: .item)
+            try container.encodeIfPresent(reference.set, forKey: .set)
+            try container.encodeIfPresent(reference.round, forKey: .round)
+        }
+        switch action {
+        case .completeSet(let completion):
+            try encode(completion.reference)
+            try container.encodeIfPresent(completion.repetitions, forKey: .repetitions)
+            try container.encodeIfPresent(completion.weight, forKey: .weight)
+            try container.encodeIfPresent(completion.time, forKey: .time)
+        case .uncompleteSet(let reference): try encode(reference)
+        case .skipExercise(let item), .flagPain(let item): try container.encodeIfPresent(item, forKey: .item)
+        case .swapExercise(let item, let alternative):
+            try container.encodeIfPresent(item, forKey: .item)
+            try container.encodeIfPresent(alternative, forKey: .alternative)
+        case .adjustDifficulty(let item, let difficulty):
+            try container.encodeIfPresent(item, forKey: .item)
+            try container.encode(difficulty, forKey: .difficulty)
+        case .goTo(let item): try container.encode(item, forKey: .item)
+        case .setPresentationMode(let mode): try container.encode(mode, forKey: .presentationMode)
+        }
     }
 
     private static func timeZone(_ container: KeyedDecodingContainer<Key>) throws -> String? {
@@ -128,9 +191,11 @@ extension Command: Codable {
             try container.encodeIfPresent(start.place, forKey: .place)
             try container.encodeIfPresent(start.run, forKey: .run)
             try container.encodeIfPresent(start.notSynced, forKey: .notSynced)
+            try container.encodeIfPresent(start.definition, forKey: .definition)
             if start.replace { try container.encode(true, forKey: .replace) }
         case .deviceReady(let device): try container.encode(device, forKey: .device)
         case .end(let streams): try container.encode(streams, forKey: .streams)
+        case .plan(let action): try Self.encode(action, &container)
         case .pause, .resume, .lap, .suspend, .discard, .recover: break
         }
     }

@@ -8,6 +8,15 @@ package struct CurrentSession: Codable, Equatable, Sendable {
         package var name: String
         package var symbol: String
         package var startedAt: Timestamp?
+        /// Whether to offer its user to resume it.
+        package var offersResume: Bool
+        /// How many exercises are done, and of how many, when there is a plan.
+        package var progress: Progress?
+    }
+
+    package struct Progress: Codable, Equatable, Sendable {
+        package var done: Int
+        package var total: Int
     }
 
     package var revision: Int64
@@ -15,12 +24,14 @@ package struct CurrentSession: Codable, Equatable, Sendable {
     package var session: SessionID?
     package var details: Details?
 
-    package init(revision: Int64, state: SessionState?) {
+    package init(revision: Int64, state: SessionState?, plan: PlanState? = nil) {
         self.revision = revision
         session = state?.session
         details = state.map {
             Details(
-                status: $0.status, activity: $0.activity, name: $0.name, symbol: $0.symbol, startedAt: $0.startedAt)
+                status: $0.status, activity: $0.activity, name: $0.name, symbol: $0.symbol, startedAt: $0.startedAt,
+                offersResume: [.active, .paused, .suspended].contains($0.status),
+                progress: plan.map { Progress(done: $0.progress.done, total: $0.progress.total) })
         }
     }
 }

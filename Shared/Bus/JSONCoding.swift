@@ -33,7 +33,11 @@ package enum JSONCoding {
 
     private static func explain(_ error: DecodingError) -> String {
         func place(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
-            let path = (context.codingPath + [key].compactMap(\.self)).map(\.stringValue).joined(separator: ".")
+            let path = (context.codingPath + [key].compactMap(\.self)).reduce("") { path, key in
+                // An element's name is its place: `sections[0].items`.
+                if let index = key.intValue { return "\(path)[\(index)]" }
+                return path.isEmpty ? key.stringValue : "\(path).\(key.stringValue)"
+            }
             return path.isEmpty ? "" : "\(path): "
         }
         switch error {

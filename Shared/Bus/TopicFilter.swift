@@ -54,6 +54,12 @@ package enum TopicFilter {
     /// `profile` of every user.
     package static let profile = MQTTSubscription(filter: "\(Topic.root)/u/+/profile", qos: .atLeastOnce)
 
+    /// `plans` of every user.
+    package static let plans = MQTTSubscription(filter: "\(Topic.root)/u/+/plans", qos: .atLeastOnce)
+
+    /// `coach/reply` of every user.
+    package static let coachReply = MQTTSubscription(filter: "\(Topic.root)/u/+/coach/reply", qos: .atLeastOnce)
+
     /// `request` of every user.
     package static let userRequest = MQTTSubscription(filter: "\(Topic.root)/u/+/request", qos: .atLeastOnce)
 

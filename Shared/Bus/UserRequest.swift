@@ -8,6 +8,9 @@ package struct UserRequest: Equatable, Sendable {
         case setProfile(Profile)
         /// A page of finished workouts that stand before one in the history, newest first.
         case workouts(before: HistoryPlace?, limit: Int)
+        /// Keeps a planned workout; one of the same id is replaced.
+        case savePlan(PlanID, WorkoutDefinition)
+        case deletePlan(PlanID)
         case deleteWorkout(SessionID)
         case deleteEverything
     }
@@ -42,7 +45,7 @@ package struct UserRequest: Equatable, Sendable {
 
 extension UserRequest: Codable {
     private enum Key: String, CodingKey {
-        case id, client, type, profile, before, limit, session
+        case id, client, type, profile, before, limit, session, plan, definition
     }
 
     package init(from decoder: any Decoder) throws {
@@ -67,6 +70,14 @@ extension UserRequest: Codable {
                     forKey: .limit, in: container, debugDescription: "1 to \(Self.pageLimit)")
             }
             action = .workouts(before: try container.number(HistoryPlace.self, forKey: .before), limit: limit)
+        case "savePlan":
+            let plan = try container.decode(PlanID.self, forKey: .plan)
+            guard let definition = try WorkoutDefinition.checked(container, .definition) else {
+                throw DecodingError.keyNotFound(
+                    Key.definition, .init(codingPath: container.codingPath, debugDescription: "missing"))
+            }
+            action = .savePlan(plan, definition)
+        case "deletePlan": action = .deletePlan(try container.decode(PlanID.self, forKey: .plan))
         case "deleteWorkout": action = .deleteWorkout(try container.decode(SessionID.self, forKey: .session))
         case "deleteEverything": action = .deleteEverything
         case let type:
@@ -87,6 +98,13 @@ extension UserRequest: Codable {
             try container.encode("workouts", forKey: .type)
             try container.encodeIfPresent(before, forKey: .before)
             try container.encode(limit, forKey: .limit)
+        case .savePlan(let plan, let definition):
+            try container.encode("savePlan", forKey: .type)
+            try container.encode(plan, forKey: .plan)
+            try container.encode(definition, forKey: .definition)
+        case .deletePlan(let plan):
+            try container.encode("deletePlan", forKey: .type)
+            try container.encode(plan, forKey: .plan)
         case .deleteWorkout(let session):
             try container.encode("deleteWorkout", forKey: .type)
             try container.encode(session, forKey: .session)

@@ -11,7 +11,9 @@ package struct FITSet {
     package var kind: Kind
     /// Unix seconds.
     package var start: Double
-    /// Seconds.
+    /// Unix seconds.
+    package var end: Double
+    /// Seconds without pauses.
     package var duration: Double
     package var repetitions: Int?
     /// Kilograms.
@@ -19,12 +21,13 @@ package struct FITSet {
     package var exercise: FITExercise?
 
     package init(
-        index: Int, kind: Kind, start: Double, duration: Double, repetitions: Int? = nil, weight: Double? = nil,
-        exercise: FITExercise? = nil
+        index: Int, kind: Kind, start: Double, end: Double, duration: Double, repetitions: Int? = nil,
+        weight: Double? = nil, exercise: FITExercise? = nil
     ) {
         self.index = index
         self.kind = kind
         self.start = start
+        self.end = end
         self.duration = duration
         self.repetitions = repetitions
         self.weight = weight
@@ -42,8 +45,11 @@ package struct FITExercise: Hashable, Sendable {
         self.number = number
     }
 
-    /// What FIT has no number for.
-    package static let unknown = FITExercise(category: 65_534, number: 65_534)
+    /// The category of exercises that FIT has no category for.
+    package static let unknownCategory = 65_534
+    /// From here on FIT has no exercises of its own: what is numbered so is told by its title, and by its category to a
+    /// reader that looks for no titles.
+    package static let firstFreeNumber = 500
 }
 
 extension FITWriter {
@@ -53,7 +59,7 @@ extension FITWriter {
         add(
             Field.global,
             [
-                Value(Field.timestamp, set.start + set.duration), Value(Field.start, set.start),
+                Value(Field.timestamp, set.end), Value(Field.start, set.start),
                 Value(Field.duration, set.duration), Value(Field.type, set.kind.rawValue),
                 Value(Field.repetitions, set.repetitions.map(Double.init)), Value(Field.weight, set.weight),
                 Value(Field.category, set.exercise.map { Double($0.category) }),

@@ -35,6 +35,10 @@ extension APNsServer {
             package let pace: Double?
             package let speed: Double?
             package let banner: String?
+            package let exercise: String?
+            package let phase: String?
+            package let phaseEndsAt: Double?
+            package let round: Int?
         }
 
         package struct Attributes: Decodable, Equatable, Sendable {

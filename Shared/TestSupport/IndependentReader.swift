@@ -16,11 +16,39 @@ package struct IndependentReader {
             }
         }
 
+        /// A set or a rest, its codes by the reader's names for them.
+        package struct ExerciseSet: Decodable, Equatable, Sendable {
+            package let index: Int
+            package let kind: String
+            package let start: Double
+            package let end: Double
+            package let duration: Double
+            package let repetitions: Int?
+            package let weight: Double?
+            package let category: String?
+            package let number: Int?
+        }
+
+        /// What people call an exercise.
+        package struct Title: Decodable, Equatable, Sendable {
+            package let index: Int
+            package let category: String
+            package let number: Int
+            package let text: String
+        }
+
         package let messages: Int
         package let sessions: [Fields]
         package let laps: [Fields]
         package let records: [Fields]
         package let timer: [TimerEvent]
+        package let sets: [ExerciseSet]
+        package let titles: [Title]
+
+        /// The title that a set's exercise has.
+        package func title(of set: ExerciseSet) -> String? {
+            titles.first { $0.category == set.category && $0.number == set.number }?.text
+        }
     }
 
     static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"

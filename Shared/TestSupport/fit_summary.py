@@ -42,10 +42,21 @@ RECORD = [
     "timestamp", "position_lat", "position_long", "enhanced_altitude", "heart_rate", "cadence", "fractional_cadence",
     "distance", "enhanced_speed", "power", "temperature",
 ]
+SET = {
+    "message_index": "index", "set_type": "kind", "start_time": "start", "timestamp": "end", "duration": "duration",
+    "repetitions": "repetitions", "weight": "weight", "category": "category", "category_subtype": "number",
+}
+TITLE = {
+    "message_index": "index", "exercise_category": "category", "exercise_name": "number", "wkt_step_name": "text",
+}
 
 
 def empty():
-    return {"messages": 0, "sessions": [], "laps": [], "records": [], "timer": []}
+    return {"messages": 0, "sessions": [], "laps": [], "records": [], "timer": [], "sets": [], "titles": []}
+
+
+def renamed(values, names):
+    return {names[name]: value for name, value in values.items()}
 
 
 def summary(path):
@@ -63,6 +74,10 @@ def summary(path):
                 result["records"].append(fields(frame, RECORD))
             elif frame.name == "event" and frame.get_value("event", fallback=None) == "timer":
                 result["timer"].append([plain(frame.get_value("timestamp")), frame.get_value("event_type")])
+            elif frame.name == "set":
+                result["sets"].append(renamed(fields(frame, SET), SET))
+            elif frame.name == "exercise_title":
+                result["titles"].append(renamed(fields(frame, TITLE), TITLE))
     return result
 
 
@@ -81,6 +96,10 @@ def add(result, kind, values):
         result["records"].append(named(values, RECORD))
     elif kind == "event" and values.get("event") == "timer":
         result["timer"].append([plain(values["timestamp"]), values["event_type"]])
+    elif kind == "set":
+        result["sets"].append(renamed(named(values, SET), SET))
+    elif kind == "exercise_title":
+        result["titles"].append(renamed(named(values, TITLE), TITLE))
 
 
 def fitparse_summary(path):
@@ -107,7 +126,7 @@ def garmin_summary(path):
     return result
 
 
-KINDS = {18: "session", 19: "lap", 20: "record", 21: "event"}
+KINDS = {18: "session", 19: "lap", 20: "record", 21: "event", 225: "set", 264: "exercise_title"}
 
 if sys.argv[1] == "--all":
     path = sys.argv[2]

@@ -101,11 +101,14 @@ package struct Identifier<Kind>: TopicLevel {
 package enum SessionKind {}
 package enum RunKind {}
 package enum CommandKind {}
+package enum PlanKind {}
 
 /// A session. Together with the user it identifies a workout.
 package typealias SessionID = Identifier<SessionKind>
 /// A virtual run.
 package typealias RunID = Identifier<RunKind>
+/// A planned workout that a user keeps.
+package typealias PlanID = Identifier<PlanKind>
 /// A command or request: what makes its repetition harmless.
 package typealias CommandID = Identifier<CommandKind>
 

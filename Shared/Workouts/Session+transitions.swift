@@ -37,7 +37,8 @@ extension Session {
         case (.resume, .unfinished(.paused)), (.resume, .unfinished(.suspended)):
             status = .unfinished(.active(since: at))
         case (.lap, .unfinished(.active)):
-            guard laps.count < Self.lapLimit else { throw .invalidState("a session has at most \(Self.lapLimit) laps") }
+            let lapLimit = planned == nil ? Self.lapLimit : Self.plannedLapLimit
+            guard laps.count < lapLimit else { throw .invalidState("a session has at most \(lapLimit) laps") }
             laps.append(at)
         case (.end(let announced), .unfinished(.active(let since))):
             close(since, at)
@@ -52,10 +53,17 @@ extension Session {
             cancel(.discarded, unfinished)
         case (.recover, .canceled(_, let unfinished)):
             save(unfinished, newest: newest)
+        case (.plan(let action), .unfinished(let unfinished)):
+            if case .preparing = unfinished { throw .impossible(action.name, statusName) }
+            guard var planned else { throw .noPlan }
+            // Earlier than the last transition as well: what was done before a pause may be told after it.
+            try planned.apply(action, at: max(moment, startedAt ?? moment), segments)
+            self.planned = planned
+            return
         case (_, .deleted): throw .sessionNotFound
         case (.start, _), (.deviceReady, _), (.pause, _), (.resume, _), (.lap, _), (.suspend, _), (.end, _),
-            (.discard, _), (.recover, _):
-            throw .invalidState("\(action.name) is not possible while the session is \(statusName.rawValue)")
+            (.discard, _), (.recover, _), (.plan, _):
+            throw .impossible(action.name, statusName)
         }
         lastTransition = max(at, lastTransition)
     }
@@ -89,8 +97,11 @@ extension Session {
     }
 
     /// All that was recorded goes; that it was stays.
-    package mutating func delete() {
-        status = .deleted
+    ///
+    /// - Parameter reason: why it had been given up, when it goes because of that and nobody deleted it.
+    package mutating func delete(givenUp reason: CancelReason? = nil) {
+        status = .deleted(reason)
+        planned = nil
         name = activity.defaultName(environment)
         timeZone = nil
         profile = nil
@@ -115,8 +126,8 @@ extension Session {
     private mutating func save(_ unfinished: Unfinished, newest: Timestamp?) {
         var endedAt = closedSegments.last?.end ?? lastTransition
         if case .active(let since) = unfinished {
-            // No earlier than the last lap, which is somebody's word that it went on until then.
-            endedAt = max(since, newest ?? since, laps.last ?? since)
+            // No earlier than the last lap or set, which is somebody's word that it went on until then.
+            endedAt = max(since, newest ?? since, laps.last ?? since, planned?.progress.latest ?? since)
             close(since, endedAt)
         }
         status = .saving(endedAt: endedAt)
@@ -131,8 +142,9 @@ extension Session {
 
     /// Room is left for the last segment, which ends the session.
     private func checkSegments() throws(Refusal) {
-        guard closedSegments.count < Self.segmentLimit else {
-            throw .invalidState("a session has at most \(Self.segmentLimit) pauses")
+        let segmentLimit = planned == nil ? Self.segmentLimit : Self.plannedSegmentLimit
+        guard closedSegments.count < segmentLimit else {
+            throw .invalidState("a session has at most \(segmentLimit) pauses")
         }
     }
 
@@ -145,5 +157,11 @@ extension Session {
         guard streams.count <= SessionAction.streamLimit else {
             throw .invalidCommand("a session has at most \(SessionAction.streamLimit) streams")
         }
+    }
+}
+
+extension Refusal {
+    fileprivate static func impossible(_ action: String, _ status: SessionStatus) -> Refusal {
+        .invalidState("\(action) is not possible while the session is \(status.rawValue)")
     }
 }

@@ -1,4 +1,4 @@
-/// One workout of one person: its status, its active segments and what was said of it.
+/// One workout of one person: its status, its active segments, its plan and what was said of it.
 ///
 /// A value: commands and times go in, the next state comes out. What it is follows from the times of events alone; what
 /// it waits for goes by the service's clock.
@@ -12,8 +12,8 @@ package struct Session: Codable, Equatable, Sendable {
         case completed(endedAt: Timestamp)
         /// Given up. To what it was when it is heard of again, to `saving` by `recover`, to `deleted`.
         case canceled(CancelReason, was: Unfinished)
-        /// Gone with all its data; only that it was remains.
-        case deleted
+        /// Gone with all its data; only that it was remains, and why it had been given up if it had.
+        case deleted(CancelReason?)
     }
 
     package enum Unfinished: Codable, Equatable, Sendable {
@@ -37,6 +37,10 @@ package struct Session: Codable, Equatable, Sendable {
     /// So that `state` and `workout` stay within the size of a payload.
     package static let lapLimit = 400
     package static let segmentLimit = 1_000
+    /// The same of a session whose plan takes its room.
+    package static let plannedLapLimit = 100
+    package static let plannedSegmentLimit = 300
+    package static let plannedSplitLimit = 300
     /// How long after it was last heard of an unfinished session is given up, in seconds of the service's clock.
     package static let expiry = 6 * 3_600.0
     /// How long watch mode waits for a watch, in seconds of the service's clock.
@@ -72,6 +76,8 @@ package struct Session: Codable, Equatable, Sendable {
     package internal(set) var laps: [Timestamp] = []
     /// How many items each stream holds, as devices announced it on `end`.
     package internal(set) var streams: [StreamName: Int] = [:]
+    /// What is to be done, and how far it has come.
+    package internal(set) var planned: PlannedWorkout?
     /// When the status last changed; no later command counts as earlier.
     var lastTransition: Timestamp
 
@@ -83,7 +89,7 @@ package struct Session: Codable, Equatable, Sendable {
         self.key = key
         activity = start.activity
         environment = start.environment ?? start.activity.defaultEnvironment
-        name = start.name ?? start.activity.defaultName(environment)
+        name = start.name ?? start.definition?.name ?? start.activity.defaultName(environment)
         units = start.units ?? profile?.units ?? .metric
         timeZone = start.timeZone ?? profile?.timeZone
         self.profile = profile
@@ -98,6 +104,7 @@ package struct Session: Codable, Equatable, Sendable {
         status = .unfinished(
             isLive && countdownEnd > now ? .preparing(until: countdownEnd) : .active(since: countdownEnd))
         lastTransition = countdownEnd
+        planned = start.definition.map { PlannedWorkout(SessionPlan($0), start: countdownEnd) }
         guard isLive, mode == .watch else { return }
         if start.permissions?.isEnoughForWatch ?? true {
             watchAwaitedUntil = now + Self.watchPatience

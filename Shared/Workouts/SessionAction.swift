@@ -13,6 +13,8 @@ package enum SessionAction: Equatable, Sendable {
     case discard
     /// Saves a session that was given up.
     case recover
+    /// Something is done of the session's plan, or is to be done differently.
+    case plan(PlanAction)
 
     package static let streamLimit = 64
 
@@ -27,6 +29,7 @@ package enum SessionAction: Equatable, Sendable {
         case .end: "end"
         case .discard: "discard"
         case .recover: "recover"
+        case .plan(let action): action.name
         }
     }
 }
@@ -58,6 +61,8 @@ package struct SessionStart: Equatable, Sendable {
     package var run: RunID?
     /// The session that this one stands in for: its own could not be finished on the server.
     package var notSynced: SessionID?
+    /// The planned workout.
+    package var definition: WorkoutDefinition?
 
     package init(
         activity: Activity, environment: Environment? = nil, name: String? = nil, mode: Mode? = nil,

@@ -20,7 +20,7 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var banner: Banner?
     package var startedAt: Timestamp?
     package var endedAt: Timestamp?
-    /// Why the session is over: `ended`, or the reason it was canceled for.
+    /// Why the session is over: `ended`, or the reason it was canceled for, of a deleted one too when it was purged.
     package var endReason: String?
     package var countdownEndsAt: Timestamp?
     package var segments: [Segment]
@@ -54,7 +54,8 @@ extension Session {
         case .saving, .completed: endReason = "ended"
         case .canceled(let reason, _): endReason = reason.rawValue
         case .unfinished(.preparing(let until)): countdownEndsAt = until
-        case .unfinished, .deleted: break
+        case .deleted(let reason): endReason = reason?.rawValue
+        case .unfinished: break
         }
         let heard = isUnfinished ? lastActiveAt : nil
         return SessionState(

@@ -40,6 +40,11 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var polyline: [String]?
     /// The last value that was told while it lasted.
     package var weather: Weather?
+    /// What was planned, as it was in the end.
+    package var plan: SessionPlan?
+    package var progress: ProgressReport?
+    /// The rounds that were done to their end.
+    package var rounds: [PlannedWorkout.Round]?
     /// The virtual run that it was part of.
     package var run: RunID?
     /// The session that this one stands in for.
@@ -67,6 +72,12 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         startedAt = session.startedAt
         endedAt = session.endedAt
         timeZone = session.timeZone
+        if let planned = session.planned, let end = session.endedAt {
+            plan = planned.plan
+            progress = session.planProgress(end)
+            let rounds = planned.rounds(session.segments, endedAt: end)
+            self.rounds = rounds.isEmpty ? nil : rounds
+        }
         run = session.run
         notSynced = session.notSynced
         segments = session.segments
@@ -92,7 +103,7 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         maximumPower = totals.maximumPower
         steps = totals.steps
         zones = totals.zones
-        splits = totals.splits
+        splits = Array(totals.splits.prefix(Self.splitLimit(plan)))
         laps = totals.laps
         guard let track = route?.totals else { return }
         ascent = track.ascent
@@ -102,13 +113,17 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         if totals.distance == nil { takeDistance(of: track) }
     }
 
+    private static func splitLimit(_ plan: SessionPlan?) -> Int {
+        plan == nil ? MetricsSummary.splitLimit : Session.plannedSplitLimit
+    }
+
     /// No device measured the distance: it is that of the route, and what follows from it.
     private mutating func takeDistance(of track: RouteSummary) {
         guard let covered = track.distance else { return }
         distance = covered
         averageSpeed = track.averageSpeed
         maximumSpeed = track.maximumSpeed ?? maximumSpeed
-        splits = track.splits
+        splits = Array(track.splits.prefix(Self.splitLimit(plan)))
         guard !laps.isEmpty else {
             laps = track.laps
             return
@@ -116,6 +131,16 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         // Of another number they were made from another state, and one of them is about to be made anew.
         guard laps.count == track.laps.count else { return }
         for index in laps.indices { laps[index].distance = track.laps[index].distance }
+    }
+}
+
+extension WorkoutRecord {
+    /// The sets of the plan as they were done, and the rests between them, in the order of time.
+    ///
+    /// None of a record that no session can have.
+    package var performedSets: [PlannedWorkout.PerformedSet] {
+        guard let plan, let progress, let endedAt, segments.flaw == nil else { return [] }
+        return PlannedWorkout(plan: plan, progress: progress.progress)?.performedSets(segments, endedAt: endedAt) ?? []
     }
 }
 

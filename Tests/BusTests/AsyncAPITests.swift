@@ -77,7 +77,8 @@ struct AsyncAPITests {
             "announcements": "text", "summaryMetrics": "next", "series": "columns", "workout": "activeDuration",
             "locations": "x", "locationsAck": "n", "route": "pl", "summaryRoute": "splits", "track": "of",
             "weather": "condition", "request": "type", "export": "attempts", "exportResult": "ok",
-            "activityRegister": "device", "activity": "devices",
+            "activityRegister": "device", "activity": "devices", "plans": "plans", "coachRequest": "plan",
+            "coachReply": "id",
             "current": "session", "profile": "revision", "replies": "now", "userRequest": "type",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []

@@ -25,7 +25,11 @@ import Workouts
                     revision: random.revision(), lastActiveAt: random.maybe(random.time()))
                 try roundTrip(state)
                 #expect(try SessionState(JSONCoding.encode(state)) == state)
-                try roundTrip(CurrentSession(revision: 1, state: random.maybe(state)))
+                let plan = session.planState(random.time())
+                try roundTrip(CurrentSession(revision: 1, state: random.maybe(state), plan: plan))
+                let published = JSONCoding.encode(PublishedState(state, plan))
+                #expect(try SessionState(published) == state)
+                #expect(try PlanState(published) == plan)
             }
             let session = try #require(sessions.last { $0.statusName == .completed })
             let report = random.report(of: session, random.items(of: session))
@@ -33,6 +37,11 @@ import Workouts
             let records = random.records(of: session, report)
             for record in records { try roundTrip(record) }
             for reply in random.replies(listing: records) { try roundTrip(reply) }
+            for request in try random.coachRequests() { try roundTrip(request) }
+            for reply in random.coachReplies() { try roundTrip(reply) }
+            let saved = SavedPlans.Plan(
+                plan: random.identifier(), savedAt: random.time(), definition: random.definition())
+            try roundTrip(SavedPlans(revision: 1, plans: [saved]))
             try roundTrip(Announcement(.split, at: random.time(), number: 2, text: "Kilometre 2"))
         }
     }

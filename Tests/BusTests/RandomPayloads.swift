@@ -28,14 +28,18 @@ extension SeededRandom {
             .start(start()), .deviceReady(name()), .pause, .resume, .lap, .suspend, .end(streams: streams()), .discard,
             .recover,
         ]
-        return actions.map { Command(id: identifier(), client: name(), at: maybe(time()), action: $0) }
+        let plan = SessionPlan(definition())
+        return (actions + planActions(plan).map { .plan($0) }).map {
+            Command(id: identifier(), client: name(), at: maybe(time()), action: $0)
+        }
     }
 
     mutating func requests() -> [UserRequest] {
         let limit = Int.random(in: 1...UserRequest.pageLimit, using: &self)
         let actions: [UserRequest.Action] = [
             .setProfile(profile()), .setProfile(Profile()), .workouts(before: maybe(place()), limit: limit),
-            .deleteWorkout(identifier()), .deleteEverything,
+            .savePlan(identifier(), definition()), .deletePlan(identifier()), .deleteWorkout(identifier()),
+            .deleteEverything,
         ]
         return actions.map { UserRequest(id: identifier(), client: name(), action: $0) }
     }
@@ -54,18 +58,11 @@ extension SeededRandom {
     }
 
     /// A `start` that leaves the activity to its planned workout, as a client writes it, and that workout.
-    mutating func plannedStart() -> (bytes: [UInt8], focus: WorkoutFocus) {
-        func words(_ random: inout SeededRandom) -> [String] {
-            let words = ["running", "Rower", "bike", "pool", "conditioning", "barbell", ""]
-            return Array(words.shuffled(using: &random).prefix(.random(in: 0...3, using: &random)))
-        }
-        let timer = ["stopwatch", "interval", "EMOM", "amrap", "forTime"].randomElement(using: &self)!
-        let focus = WorkoutFocus(
-            focus: maybe(words(&self)), equipment: maybe(words(&self)), timer: maybe(timer))
-        let definition = String(decoding: JSONCoding.encode(focus), as: UTF8.self)
+    mutating func plannedStart() -> (bytes: [UInt8], definition: WorkoutDefinition) {
+        let definition = definition()
+        let text = String(decoding: JSONCoding.encode(definition), as: UTF8.self)
         let (id, client): (CommandID, Client) = (identifier(), name())
-        let text = #"{"client":"\#(client)","definition":\#(definition),"id":"\#(id)","type":"start"}"#
-        return (Array(text.utf8), focus)
+        return (Array(#"{"client":"\#(client)","definition":\#(text),"id":"\#(id)","type":"start"}"#.utf8), definition)
     }
 
     mutating func sample(at time: Timestamp) -> Sample {
@@ -141,8 +138,9 @@ extension SeededRandom {
         let sessions = try sessions()
         for session in sessions {
             let state = session.state(revision: revision(), lastActiveAt: maybe(time()))
-            add("state", JSONCoding.encode(state))
-            add("current", JSONCoding.encode(CurrentSession(revision: revision(), state: maybe(state))))
+            let plan = session.planState(time())
+            add("state", JSONCoding.encode(PublishedState(state, plan)))
+            add("current", JSONCoding.encode(CurrentSession(revision: revision(), state: maybe(state), plan: plan)))
         }
         let last = try #require(sessions.last { $0.statusName == .completed })
         let items = items(of: last)
@@ -160,10 +158,11 @@ extension SeededRandom {
         add("samplesAck", Ack.streamReused.payload)
         add("metrics", snapshot().payload)
         for payload in activityPayloads(of: last.key) { add(payload.channel, payload.bytes) }
+        for payload in try planPayloads() { add(payload.channel, payload.bytes) }
         for payload in exportPayloads(of: last.key) { add(payload.channel, payload.bytes) }
         for payload in routePayloads(of: last) { add(payload.channel, payload.bytes) }
         add("weather", JSONCoding.encode(weather()))
-        for kind in [Announcement.Kind.lap, .split, .warning] {
+        for kind in [Announcement.Kind.lap, .split, .interval, .warning] {
             add(
                 "announcements",
                 JSONCoding.encode(Announcement(kind, at: time(), number: maybe(3), text: "Kilometre 3")))

@@ -37,6 +37,7 @@ extension SeededRandom {
         start.replace = .random(using: &self)
         start.run = maybe(identifier())
         start.notSynced = maybe(identifier())
+        start.definition = maybe(definition())
         return start
     }
 
@@ -56,6 +57,7 @@ extension SeededRandom {
         var moment = begin + 700
         for action in actions {
             try session.apply(action, at: moment)
+            if session.isUnfinished { train(&session, at: moment) }
             sessions.append(session)
             if session.isUnfinished { sessions += try givenUp(session, at: moment) }
             moment = moment + .random(in: 0...100, using: &self)

@@ -7,7 +7,7 @@ struct RefusedPayload: Sendable {
     /// Whether the document, too, can tell that it is wrong.
     let isTold: Bool
 
-    private init(_ channel: String, _ fields: String, blames: String, isTold: Bool = true) {
+    init(_ channel: String, _ fields: String, blames: String, isTold: Bool = true) {
         let envelope = #""client":"a","id":"6f9619ff-8b86-d011-b42d-00c04fc964ff""#
         text = "{\(envelope),\(fields)}"
         self.channel = channel
@@ -15,7 +15,7 @@ struct RefusedPayload: Sendable {
         self.isTold = isTold
     }
 
-    private static func start(_ fields: String, blames: String, isTold: Bool = true) -> RefusedPayload {
+    static func start(_ fields: String, blames: String, isTold: Bool = true) -> RefusedPayload {
         RefusedPayload("command", "\"type\":\"start\",\(fields)", blames: blames, isTold: isTold)
     }
 
@@ -54,12 +54,20 @@ struct RefusedPayload: Sendable {
         start(#""place":{"la":0,"lo":-180.1}"#, blames: "place: out of range"),
         start(#""place":{"la":0}"#, blames: "place.lo: missing"),
         start(#""replace":"yes""#, blames: "replace: "),
-        start(#""definition":{"focus":"running"}"#, blames: "definition.focus: "),
-        start(#""definition":{"timer":"emom"}"#, blames: "definition.timer: "),
     ]
 
+    private static let plan = #""plan":"6f9619ff-8b86-d011-b42d-00c04fc964ff""#
+
     private static let requests = [
-        RefusedPayload("userRequest", #""type":"savePlan","plan":{}"#, blames: "type: unknown request \"savePlan\""),
+        RefusedPayload("userRequest", #""type":"sharePlan""#, blames: "type: unknown request \"sharePlan\""),
+        RefusedPayload("userRequest", #""type":"savePlan""#, blames: "plan: missing"),
+        RefusedPayload("userRequest", #""type":"savePlan","plan":{}"#, blames: "plan: "),
+        RefusedPayload("userRequest", "\"type\":\"savePlan\",\(plan)", blames: "definition: missing"),
+        RefusedPayload(
+            "userRequest", "\"type\":\"savePlan\",\(plan),\"definition\":{\"sections\":[]}",
+            blames: "definition.sections: 1 to 20"),
+        RefusedPayload("userRequest", #""type":"deletePlan""#, blames: "plan: missing"),
+        RefusedPayload("userRequest", #""type":"deletePlan","plan":"all""#, blames: "plan: "),
         RefusedPayload("userRequest", #""type":"workouts","limit":0"#, blames: "limit: 1 to 100"),
         RefusedPayload("userRequest", #""type":"workouts","limit":101"#, blames: "limit: 1 to 100"),
         RefusedPayload("userRequest", #""type":"workouts","limit":1.5"#, blames: "limit: "),
@@ -80,9 +88,9 @@ struct RefusedPayload: Sendable {
         profile(#""timeZone":"PST""#, blames: "profile: timeZone: not an IANA time zone", isTold: false),
         profile(#""sex":"m""#, blames: "profile.sex: "),
         profile(#""weight":"80 kg""#, blames: "profile.weight: "),
-        profile(#""zones":[100,120,140,"160"]"#, blames: "profile.zones.Index 3: "),
+        profile(#""zones":[100,120,140,"160"]"#, blames: "profile.zones[3]: "),
         profile(#""timeZone":"Mars/Base""#, blames: "profile: timeZone: not an IANA time zone", isTold: false),
     ]
 
-    static let all = commands + requests
+    static let all = commands + requests + definitions + planActions
 }

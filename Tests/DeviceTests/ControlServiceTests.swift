@@ -1,10 +1,5 @@
-import ArgumentParser
 import Bus
 import Foundation
-import Logging
-import MQTT
-import ServiceKit
-import Synchronization
 import TestSupport
 import Testing
 import Workouts
@@ -12,42 +7,21 @@ import Workouts
 @testable import Device
 
 @Suite struct ControlServiceTests {
-    private let clock = ManualClock()
-    private let key = SessionKey(User("ann")!, SessionID(UUID()))
-    private let bus: FakeBus
+    private let fixture = ControlFixture()
+    private var key: SessionKey { fixture.key }
 
-    init() {
-        bus = FakeBus(FakeServices(key: key, device: Workouts.Device("watch-1")!, clock: clock))
-    }
-
-    private final class Output: Sendable {
-        private let written = Mutex("")
-        var text: String { written.withLock(\.self) }
-
-        var terminal: Terminal {
-            Terminal(
-                output: { [self] more in written.withLock { $0 += more } }, status: { _ in }, isInteractive: false)
-        }
-    }
-
-    private func run(_ arguments: String...) async throws -> String {
-        let output = Output()
-        let control = try #require(try DeviceCommand.parseAsRoot(["control"] + arguments) as? Control)
-        let context = ServiceContext(
-            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: bus, clock: clock
-        )
-        let service = control.build(context, terminal: output.terminal)
-        #expect(try await bus.play(clock) { try await service.run() })
-        return output.text
-    }
+    private func run(_ arguments: String...) async throws -> String { try await fixture.run(arguments) }
 
     private func publish(_ topic: Topic, _ payload: [UInt8]) async throws {
-        try await bus.publish(topic.message(payload))
+        try await fixture.bus.publish(topic.message(payload))
     }
 
     private var active: SessionState {
-        Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: clock.now - 754, now: clock.now)
-            .state(revision: 7)
+        Session(
+            key: key, start: SessionStart(activity: .running, countdown: 0), at: fixture.clock.now - 754,
+            now: fixture.clock.now
+        )
+        .state(revision: 7)
     }
 
     @Test func `start begins a session and prints it`() async throws {
@@ -100,15 +74,9 @@ import Workouts
     }
 
     @Test func `without an engine it gives up`() async throws {
-        bus.cut()
+        fixture.bus.cut()
         await #expect(throws: ControlService.Failure.noAnswer) {
             try await run("pause", "--user", "ann", "--session", "\(key.session)")
-        }
-    }
-
-    @Test func `options for start are refused elsewhere`() {
-        #expect(throws: (any Error).self) {
-            try DeviceCommand.parseAsRoot(["control", "pause", "--user", "ann", "--countdown", "0"])
         }
     }
 }

@@ -1,3 +1,4 @@
+import Bus
 import MQTT
 import Synchronization
 
@@ -46,6 +47,11 @@ final class FakeBus: MessageBus {
             state.isOnline = true
             state.greet()
         }
+    }
+
+    /// Forgets what is retained on a topic.
+    func forget(_ topic: Topic) {
+        state.withLock { $0.retained[topic.name] = nil }
     }
 
     /// Returns once the subscriber waits for an event and there is none.

@@ -26,6 +26,7 @@ final class FakeServices: Sendable {
         var session: Session?
         var commands: [Command] = []
         var replies: [CommandID: Reply] = [:]
+        var plans: [SavedPlans.Plan] = []
         var batches = 0
         var revision: Int64 = 0
     }
@@ -49,11 +50,53 @@ final class FakeServices: Sendable {
     var commands: [Command] { state.withLock(\.commands) }
     var session: Session? { state.withLock(\.session) }
 
+    /// Gives the session up, as long after it was last heard of as it takes, and keeps nothing of it; what is published.
+    func purge() -> MQTTMessage {
+        state.withLock { state in
+            state.session?.expire()
+            return delete(&state)
+        }
+    }
+
+    /// The user deletes the workout; what is published.
+    func delete() -> MQTTMessage {
+        state.withLock { delete(&$0) }
+    }
+
+    private func delete(_ state: inout State) -> MQTTMessage {
+        state.session?.delete()
+        state.samples = []
+        state.locations = []
+        state.replies = [:]
+        state.revision += 1
+        guard let session = state.session else { preconditionFailure("there is no session to delete") }
+        return told(session, state.revision)
+    }
+
+    /// Another device has begun this session.
+    func take(_ session: Session) {
+        state.withLock { $0.session = session }
+    }
+
+    /// Knows nothing of the session any more.
+    func forget() {
+        state.withLock { $0 = State(faults: $0.faults) }
+    }
+
+    private func told(_ session: Session, _ revision: Int64) -> MQTTMessage {
+        let published = PublishedState(session.state(revision: revision), session.planState(clock.now))
+        return Topic.session(key, .state).message(JSONCoding.encode(published))
+    }
+
     /// What they say to a message of this session.
     func answer(_ message: MQTTMessage) -> [MQTTMessage] {
-        guard case .session(key, let topic) = Topic(message.topic) else { return [] }
+        guard let topic = Topic(message.topic) else { return [] }
         return state.withLock { state in
             do {
+                if case .user(key.user, .request) = topic {
+                    return keep(try JSONCoding.decode(UserRequest.self, from: message.payload), &state)
+                }
+                guard case .session(key, let topic) = topic else { return [] }
                 switch topic {
                 case .command: return execute(try JSONCoding.decode(Command.self, from: message.payload), &state)
                 case .samples: return try take(message, .samples, \.samples, &state)
@@ -72,10 +115,36 @@ final class FakeServices: Sendable {
         state.batches += 1
         if state.faults.loseBatch > 0, state.batches % state.faults.loseBatch == 0 { return [] }
         let batch = try ItemBatch<Item>(message.payload, accepting: AcceptedTimes(now: clock.now))
+        // Items of a session that is not known wait for it, and those of a deleted one are acknowledged and dropped.
+        guard let session = state.session else { return [] }
+        guard session.statusName != .deleted else {
+            return [Topic.session(key, kind.ack(device)).message(Ack.next(batch.first + batch.items.count).payload)]
+        }
         let count = state[keyPath: items].count
         if batch.first <= count { state[keyPath: items] += batch.items.dropFirst(count - batch.first) }
         let ack = Topic.session(key, kind.ack(device)).message(Ack.next(state[keyPath: items].count).payload)
         return [ack] + workout(&state)
+    }
+
+    /// The user's saved plans are all that is kept of requests.
+    private func keep(_ request: UserRequest, _ state: inout State) -> [MQTTMessage] {
+        var refusal: Refusal?
+        switch request.action {
+        case .savePlan(let plan, let definition):
+            state.plans.removeAll { $0.plan == plan }
+            state.plans.append(SavedPlans.Plan(plan: plan, savedAt: clock.now, definition: definition))
+        case .deletePlan(let plan):
+            if !state.plans.contains(where: { $0.plan == plan }) { refusal = .invalidCommand("no such plan") }
+            state.plans.removeAll { $0.plan == plan }
+        default: return []
+        }
+        state.revision += 1
+        let reply = Reply(id: request.id, revision: nil, now: clock.now, error: refusal)
+        return [
+            Topic.user(key.user, .plans).message(
+                JSONCoding.encode(SavedPlans(revision: state.revision, plans: state.plans))),
+            Topic.user(key.user, .replies(request.client)).message(JSONCoding.encode(reply)),
+        ]
     }
 
     private func execute(_ command: Command, _ state: inout State) -> [MQTTMessage] {
@@ -99,16 +168,15 @@ final class FakeServices: Sendable {
                 try state.session?.apply(command.action, at: command.at ?? now)
             }
         } catch {
-            let reply = Reply(id: command.id, revision: state.revision, now: now, error: error)
+            let revision = state.session == nil ? nil : state.revision
+            let reply = Reply(id: command.id, revision: revision, now: now, error: error)
             return [topic.message(JSONCoding.encode(reply))]
         }
         state.revision += 1
         var reply = Reply(id: command.id, revision: state.revision, now: now)
         reply.at = command.at ?? now
         state.replies[command.id] = reply
-        let published = state.session.map {
-            Topic.session(key, .state).message(JSONCoding.encode($0.state(revision: state.revision)))
-        }
+        let published = state.session.map { told($0, state.revision) }
         let isLost = state.faults.loseReply > 0 && state.replies.count % state.faults.loseReply == 0
         return [published].compactMap(\.self) + (isLost ? [] : [topic.message(JSONCoding.encode(reply))])
             + workout(&state)

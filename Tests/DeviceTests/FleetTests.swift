@@ -2,7 +2,6 @@ import Bus
 import Foundation
 import Logging
 import ServiceKit
-import Synchronization
 import TestSupport
 import Testing
 import Workouts
@@ -15,7 +14,8 @@ import Workouts
     private let device = Device("watch-3f9a")!
 
     private func service(
-        _ keys: [SessionKey], speed: Double = 10, duration: Int? = 30, _ bus: FakeBus, _ written: Output = Output()
+        _ keys: [SessionKey], speed: Double = 10, duration: Int? = 30, _ bus: FakeBus,
+        _ written: WrittenOutput = WrittenOutput()
     ) -> FleetService {
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: bus, clock: clock
@@ -23,17 +23,6 @@ import Workouts
         return FleetService(
             context: context, terminal: written.terminal, keys: keys, device: device, seed: 7, rate: 2,
             duration: duration, speed: speed)
-    }
-
-    private final class Output: Sendable {
-        private let lines = Mutex("")
-        var text: String { lines.withLock(\.self) }
-
-        var terminal: Terminal {
-            Terminal(
-                output: { [self] more in lines.withLock { $0 += more } },
-                status: { [self] more in lines.withLock { $0 += more } }, isInteractive: false)
-        }
     }
 
     private func play(_ bus: FakeBus, _ body: @escaping @Sendable () async throws -> Void) async throws {
@@ -44,7 +33,7 @@ import Workouts
         let keys = FleetService.keys(5)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
         let bus = FakeBus(services)
-        let written = Output()
+        let written = WrittenOutput()
         let fleet = service(keys, bus, written)
         try await play(bus) { try await fleet.run() }
         #expect(keys.map { $0.user.description } == (1...5).map { "runner-000\($0)" })
@@ -74,7 +63,7 @@ import Workouts
         let keys = FleetService.keys(3)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
         let bus = FakeBus(services)
-        let written = Output()
+        let written = WrittenOutput()
         let fleet = service(keys, speed: 1, duration: nil, bus, written)
         try await play(bus) {
             var loop = FleetLoop(service: fleet)
@@ -93,7 +82,7 @@ import Workouts
         let keys = FleetService.keys(200)
         let services = FakeServices(key: keys[0], device: device, clock: clock)
         let bus = FakeBus(services)
-        let written = Output()
+        let written = WrittenOutput()
         let fleet = service(keys, speed: 1, duration: nil, bus, written)
         try await play(bus) {
             var loop = FleetLoop(service: fleet)

@@ -5,7 +5,6 @@ import Foundation
 import Logging
 import MQTT
 import ServiceKit
-import Synchronization
 import TestSupport
 import Testing
 import Workouts
@@ -28,7 +27,7 @@ import Workouts
     }
 
     private func service(
-        _ script: PlaybackScript, speed: Double = 0, _ bus: FakeBus, _ written: Output = Output()
+        _ script: PlaybackScript, speed: Double = 0, _ bus: FakeBus, _ written: WrittenOutput = WrittenOutput()
     ) -> PlaybackService {
         var options = PlaybackOptions()
         options.user = key.user
@@ -41,18 +40,6 @@ import Workouts
             configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: bus, clock: clock
         )
         return options.build(context, script, terminal: written.terminal)
-    }
-
-    /// What the device wrote for people.
-    private final class Output: Sendable {
-        private let written = Mutex("")
-        var text: String { written.withLock(\.self) }
-
-        var terminal: Terminal {
-            Terminal(
-                output: { [self] more in written.withLock { $0 += more } },
-                status: { [self] more in written.withLock { $0 += more } }, isInteractive: false)
-        }
     }
 
     private func play(
@@ -77,7 +64,7 @@ import Workouts
     @Test func `a recording arrives whole, its pauses included, and the queue is removed`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)
-        let written = Output()
+        let written = WrittenOutput()
         #expect(try await play(service(.recording(file), bus, written), bus))
         #expect(services.samples == file.recording.samples)
         #expect(services.locations == file.recording.locations)
@@ -94,7 +81,7 @@ import Workouts
         let faults = FakeServices.Faults(loseBatch: 3, loseReply: 2, workoutsLost: 2, startsPostponed: 2)
         let services = FakeServices(key: key, device: device, clock: clock, faults: faults)
         let bus = FakeBus(services)
-        let written = Output()
+        let written = WrittenOutput()
         #expect(try await play(service(.recording(file), bus, written), bus))
         #expect(services.samples == file.recording.samples)
         #expect(services.locations == file.recording.locations)
@@ -196,7 +183,7 @@ import Workouts
     @Test func `Ctrl-C ends the session of a simulated run and its workout is awaited`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)
-        let output = Output()
+        let output = WrittenOutput()
         let isDone = try await stop(
             service(.simulation(seed: 4, duration: nil), speed: 1, bus, output), bus, tick: 200)
         #expect(isDone)
@@ -241,9 +228,9 @@ import Workouts
         try await bus.play(clock) {
             var loop = try service.makeLoop()
             var ticks = 0
-            try await service.context.follow(loop.subscriptions) { event in
+            _ = try await service.context.follow(loop.subscriptions) { event in
                 if case .tick = event { ticks += 1 }
-                if ticks == tick, case .tick = event, try await loop.handle(.stop) != nil { return () }
+                if ticks == tick, case .tick = event, let ending = try await loop.handle(.stop) { return ending }
                 return try await loop.handle(event)
             }
         }

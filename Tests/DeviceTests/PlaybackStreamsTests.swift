@@ -172,21 +172,6 @@ import Workouts
         #expect(names == ["start", "pause", "resume", "end"])
     }
 
-    @Test func `a server that does not know the session any more is told of`() throws {
-        var playback = playback()
-        _ = playback.takeDue(now)
-        playback.connected()
-        _ = try reply(&playback, now)
-        _ = acknowledge(&playback, .samples, 10, now)
-        _ = acknowledge(&playback, .locations, 8, now)
-        _ = playback.takeOutgoing(now)
-        let end = try #require(try commands(playback.takeOutgoing(now + 15)).first)
-        let refused = Reply(id: end.id, revision: nil, now: now, error: .sessionNotFound)
-        let reaction = playback.receive(
-            Topic.user(header.user, .replies(client)).message(JSONCoding.encode(refused)), now + 15)
-        #expect(reaction == .fail(.refused(end.action, .sessionNotFound)))
-    }
-
     @Test func `a workout that holds less than was acknowledged long ago tells of a loss too`() throws {
         var playback = playback()
         let queued = try contents(playback.takeDue(now))

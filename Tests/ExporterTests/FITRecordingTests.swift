@@ -85,23 +85,6 @@ struct FITRecordingTests {
         }
     }
 
-    @Test func `every reader reads sets and the titles of exercises`() async throws {
-        var writer = FITWriter()
-        writer.add(title: "Back squat", of: FITExercise(category: 28, number: 6), index: 0)
-        writer.add(title: "Kniebeuge 🏋️", of: .unknown, index: 1)
-        for index in 0..<4 {
-            writer.add(
-                FITSet(
-                    index: index, kind: index % 2 == 0 ? .active : .rest, start: 1_700_000_000 + Double(index) * 60,
-                    duration: 60, repetitions: 8, weight: 82.5, exercise: .unknown))
-        }
-        let file = URL(filePath: folder.file("sets.fit"))
-        try Data(writer.finish()).write(to: file)
-        for (reader, summary) in try await IndependentReader.summaries(of: file) {
-            #expect(summary.messages == 6, "\(reader)")
-        }
-    }
-
     /// The number of track points that gpsbabel makes of a file.
     private func gpsbabelPoints(in file: URL) async throws -> Int {
         let track = folder.file("track.gpx")

@@ -116,16 +116,17 @@ struct FITWriterTests {
         let messages = try messages { writer in
             writer.add(
                 FITSet(
-                    index: 0, kind: .active, start: 1_700_000_000, duration: 42.5, repetitions: 8, weight: 82.5,
-                    exercise: squat))
-            writer.add(FITSet(index: 1, kind: .rest, start: 1_700_000_043, duration: 90))
+                    index: 0, kind: .active, start: 1_700_000_000, end: 1_700_000_060, duration: 42.5, repetitions: 8,
+                    weight: 82.5, exercise: squat))
+            writer.add(FITSet(index: 1, kind: .rest, start: 1_700_000_060, end: 1_700_000_150, duration: 90))
             writer.add(title: "Back squat", of: squat, index: 0)
         }
         typealias Field = FITProfile.Set
         #expect(messages.map(\.global) == [225, 225, 264])
         let (active, rest, title) = (messages[0], messages[1], messages[2])
         #expect(active.number(Field.start) == 1_700_000_000)
-        #expect(active.number(Field.timestamp) == 1_700_000_043)
+        // A pause of 17.5 s lay in it.
+        #expect(active.number(Field.timestamp) == 1_700_000_060)
         #expect(active.number(Field.duration) == 42.5)
         #expect(active.integer(Field.type) == 1)
         #expect(active.integer(Field.repetitions) == 8)

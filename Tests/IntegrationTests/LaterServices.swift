@@ -53,7 +53,8 @@ enum LaterServices {
         }
         let contexts = ["session-engine", SampleWork.service, RouteWork.service].map(context)
         let services: [any Service] = [
-            SessionEngineService(context: contexts[0], store: try store("session-engine", SessionRecord.schema)),
+            SessionEngineService(
+                context: contexts[0], store: try store("session-engine", SessionRecord.schema), asksCoach: false),
             StreamService<SampleWork>(
                 context: contexts[1], store: try store(SampleWork.service, StreamStore.schema(SampleWork.service))),
             StreamService<RouteWork>(

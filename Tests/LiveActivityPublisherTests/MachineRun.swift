@@ -22,6 +22,7 @@ struct MachineRun {
     /// What was sent, and waits for its outcome.
     var underway: [Push] = []
     private(set) var states: [SessionKey: SessionState] = [:]
+    private(set) var plans: [SessionKey: PlanState] = [:]
     private(set) var snapshots: [SessionKey: MetricsSnapshot] = [:]
 
     static let phone = Device("phone-1")!
@@ -63,9 +64,18 @@ struct MachineRun {
         receive(state)
     }
 
-    mutating func receive(_ state: SessionState) {
-        if state.revision > states[state.key]?.revision ?? 0 { states[state.key] = state }
-        perform(machine.receive(state, now: now))
+    mutating func receive(_ state: SessionState, plan: PlanState? = nil) {
+        if state.revision > states[state.key]?.revision ?? 0 {
+            states[state.key] = state
+            plans[state.key] = plan
+        }
+        perform(machine.receive(state, plan: plan, now: now))
+    }
+
+    /// The session as the engine publishes it now.
+    mutating func receive(_ session: Session) {
+        let revision = max((states[session.key]?.revision ?? 0) + 1, now.milliseconds)
+        receive(session.state(revision: revision, lastActiveAt: now), plan: session.planState(now))
     }
 
     private static func state(_ key: SessionKey, at: Timestamp, now: Timestamp) -> SessionState {
@@ -155,7 +165,7 @@ struct MachineRun {
         for (key, record) in disk { machine.load(record, of: key, now: now) }
         perform(machine.connected())
         guard isHeard else { return }
-        for state in states.values { receive(state) }
+        for state in states.values { receive(state, plan: plans[state.key]) }
         for (key, snapshot) in snapshots { receive(snapshot, of: key) }
     }
 
@@ -192,6 +202,16 @@ struct ReadPush: Decodable {
         var isPaused: Bool
         var isFinished: Bool
         var distance: Double?
+        var exercise: String?
+        var phase: String?
+        var phaseEndsAt: Double?
+        var phaseRemaining: Double?
+        var round: Int?
+        var rounds: Int?
+        var set: Int?
+        var sets: Int?
+        var exercisesDone: Int?
+        var exercisesTotal: Int?
     }
 
     struct Body: Decodable {

@@ -109,6 +109,42 @@ struct ServiceTests {
         #expect(Set(try server.requests.map(\.connection)) == [1])
     }
 
+    @Test func `a phone is shown what is on of a plan, and one that no engine makes is refused`() async throws {
+        let server = try await APNsServer("{}")
+        try await RunningPublisher.run(in: folder, server) { publisher in
+            let clock = publisher.clock
+            let key = SessionKey(User("anna")!, SessionID(UUID()))
+            var start = SessionStart(activity: .hiit, countdown: 0)
+            let sprint = WorkoutDefinition.Item(name: "Sprint")
+            start.definition = WorkoutDefinition(
+                timer: TimerConfiguration(.interval, work: 20, rest: 10, rounds: 8), sections: [.init(items: [sprint])])
+            let session = Session(key: key, start: start, at: clock.now, now: clock.now)
+            let began = clock.now
+            func message() -> MQTTMessage {
+                let state = session.state(revision: clock.now.milliseconds, lastActiveAt: clock.now)
+                let payload = JSONCoding.encode(PublishedState(state, session.planState(clock.now)))
+                return Topic.session(key, .state).message(payload)
+            }
+            let registration = ServiceSession(key.user.description, session: key.session, at: clock.now)
+                .register(.activity, 1)
+            try await publisher.send(message(), registration)
+            try await publisher.rest()
+            try await publisher.pass(20)
+            try await publisher.send(message())
+            try await publisher.pass(2)
+            let told = try server.requests.compactMap { $0.payload?.aps.contentState }
+            #expect(told.first?.exercise == "Sprint" && told.first?.phase == "work" && told.first?.round == 1)
+            #expect(told.first?.phaseEndsAt == (began + 20).seconds)
+            #expect(told.last?.phase == "rest" && told.last?.phaseEndsAt == (began + 30).seconds)
+
+            let text = String(decoding: message().payload, as: UTF8.self)
+            let other = Array(text.replacing(#""chosen":0"#, with: #""chosen":9"#).utf8)
+            try await publisher.send(Topic.session(key, .state).message(other))
+            try await publisher.rest()
+            #expect(publisher.broker.published.contains { $0.topic.hasPrefix("pacebus/v1/rejected/") })
+        }
+    }
+
     @Test func `a phone that registers in a pause is shown how far the session had come`() async throws {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in

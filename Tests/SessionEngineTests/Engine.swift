@@ -18,7 +18,7 @@ struct Engine {
 
     /// Starts on the store in a folder, as a process does.
     init(
-        _ folder: TemporaryFolder, clock: ManualClock, shards: Set<Shard> = Set(Shard.all),
+        _ folder: TemporaryFolder, clock: ManualClock, shards: Set<Shard> = Set(Shard.all), asksCoach: Bool = false,
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) async throws {
         self.clock = clock
@@ -27,7 +27,7 @@ struct Engine {
                 path: folder.file("engine.sqlite"), schema: SessionRecord.schema, shards: shards))
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "session-engine"), logger: logger, bus: bus, clock: clock)
-        loop = SessionEngineLoop(context: context, store: store)
+        loop = SessionEngineLoop(context: context, store: store, asksCoach: asksCoach)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))
             break

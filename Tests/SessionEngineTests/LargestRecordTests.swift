@@ -8,6 +8,13 @@ import Workouts
 struct LargestRecordTests {
     private static let start = Timestamp(seconds: 1_700_000_000.123457)
 
+    private var streams: [StreamName: Int] {
+        let streams = (0..<SessionAction.streamLimit).map { number in
+            (StreamName("locations/\(String(repeating: "x", count: 60))\(1_000 + number)")!, StreamLimits.items)
+        }
+        return Dictionary(uniqueKeysWithValues: streams)
+    }
+
     /// With as many pauses, laps and streams as there can be.
     private func session() throws -> Session {
         let key = SessionKey(User(String(repeating: "x", count: 64))!, SessionID(UUID()))
@@ -21,22 +28,68 @@ struct LargestRecordTests {
             try session.apply(.resume, at: time + 0.345679)
             time = time + 1.357913
         }
-        let streams = (0..<SessionAction.streamLimit).map { number in
-            (StreamName("locations/\(String(repeating: "x", count: 60))\(1_000 + number)")!, StreamLimits.items)
-        }
-        try session.apply(.end(streams: Dictionary(uniqueKeysWithValues: streams)), at: time)
+        try session.apply(.end(streams: streams), at: time)
         return session
     }
 
-    @Test func `the largest record there can be fits a payload`() throws {
-        let session = try session()
+    /// A plan as large as one may be, all of whose sets are done.
+    private func planned() throws -> Session {
+        let name = String(repeating: "\"", count: PlanLimits.name)
+        let id = String(repeating: "\"", count: PlanLimits.id - 2)
+        var start = SessionStart(activity: .traditionalStrength, name: name + name, countdown: 0)
+        var definition = WorkoutDefinition(name: name, sections: [])
+        let set = PlannedSet(repetitions: 1_000, weight: 999.123456789, time: 35_999.123456, rest: 3_599.123456)
+        // Until it is refused for its size.
+        while true {
+            let item = WorkoutDefinition.Item(
+                id: "\(id)\(10 + definition.sections.count)", name: name, exercise: .shoulderPress,
+                sets: Array(repeating: set, count: 15))
+            let larger = WorkoutDefinition(
+                name: name,
+                sections: definition.sections + [
+                    .init(name: name, timer: TimerConfiguration(.forTime, rounds: 1, cap: 36_000), items: [item])
+                ])
+            guard larger.flaw == nil else { break }
+            definition = larger
+        }
+        start.definition = definition
+        let key = SessionKey(User(String(repeating: "x", count: 64))!, SessionID(UUID()))
+        var session = Session(key: key, start: start, at: Self.start, now: Self.start)
+        for section in definition.sections {
+            for item in section.items {
+                for number in (item.sets ?? []).indices {
+                    let completion = SetCompletion(SetReference(item: item.id, set: number))
+                    try session.apply(.plan(.completeSet(completion)), at: Self.start)
+                }
+            }
+        }
+        return session
+    }
+
+    /// With as many pauses, laps and streams as a planned session can have, and rounds.
+    private func plannedAndEnded() throws -> Session {
+        var session = try planned()
+        var time = Self.start
+        for number in 0..<Session.plannedSegmentLimit {
+            if number < Session.plannedLapLimit { try session.apply(.lap, at: time + 0.123457) }
+            try session.apply(.pause, at: time + 0.234568)
+            try session.apply(.resume, at: time + 0.345679)
+            time = time + 1.357913
+        }
+        try session.apply(.end(streams: streams), at: time)
+        return session
+    }
+
+    @Test(arguments: [false, true])
+    func `the largest record there can be fits a payload`(isPlanned: Bool) throws {
+        let session = try isPlanned ? plannedAndEnded() : session()
         var totals = MetricsSummary()
         let lap =
             #"{"activeEnergy":12345.678,"averageHeartRate":123.456,"distance":123456.789,"duration":12345.678,"#
             + #""endedAt":1700000000.123457,"maximumHeartRate":123.456,"startedAt":1700000000.123457}"#
         let split = #"{"averageHeartRate":123.456,"distance":1609.344,"duration":12345.678}"#
         totals.laps = Array(
-            repeating: try JSONCoding.decode(MetricsSummary.Lap.self, from: lap.utf8), count: Session.lapLimit + 1)
+            repeating: try JSONCoding.decode(MetricsSummary.Lap.self, from: lap.utf8), count: session.laps.count + 1)
         totals.splits = Array(
             repeating: try JSONCoding.decode(MetricsSummary.Split.self, from: split.utf8),
             count: MetricsSummary.splitLimit)
@@ -49,6 +102,7 @@ struct LargestRecordTests {
         let size = JSONCoding.encode(record).count
         // The topic has to fit as well.
         #expect(size <= 256 * 1_024 - 512, "\(size)")
-        #expect(JSONCoding.encode(session.state(revision: 1)).count <= size)
+        let state = PublishedState(session.state(revision: 1), session.planState(Self.start))
+        #expect(JSONCoding.encode(state).count <= size)
     }
 }

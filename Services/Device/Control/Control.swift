@@ -1,82 +1,52 @@
 import ArgumentParser
-import Foundation
-import ServiceKit
-import Workouts
 
 struct Control: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Controls a session from a shell; status shows it once.",
-        discussion: "Exits with 1 and the session engine's message when the engine refuses.")
+        commandName: "control",
+        abstract:
+            "Controls a session from a shell, and a planned workout in it; status shows it once, follow as it goes.",
+        discussion: """
+            Without --session it is the user's current one. Sets and rounds of a planned workout count from 1; exercises go \
+            by the ids that status prints. Exits with 1 and the session engine's message when the engine refuses.
+            """,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Session",
+                subcommands: [
+                    Start.self, Pause.self, Resume.self, Lap.self, Suspend.self, End.self, Discard.self, Recover.self,
+                    Status.self, Follow.self,
+                ]),
+            CommandGroup(
+                name: "Planned workout",
+                subcommands: [
+                    CompleteSet.self, UncompleteSet.self, Skip.self, FlagPain.self, Swap.self, Easier.self,
+                    Harder.self, GoTo.self, Present.self,
+                ]),
+            CommandGroup(name: "Saved plans", subcommands: [SavePlan.self, DeletePlan.self, Plans.self]),
+        ])
 
-    enum Action: String, CaseIterable, ExpressibleByArgument {
-        case start, pause, resume, lap, suspend, end, discard, recover, status
-    }
-
-    @Argument(help: "What to do.")
-    var action: Action
-
-    @Option(help: "Whose session it is.")
-    var user: User
-
-    @Option(help: "The session, a UUID; the user's current one, for start a new one, when it is not given.")
-    var session: SessionID?
-
-    @OptionGroup(title: "Options for start") var start: StartOptions
-    @OptionGroup var base: BaseOptions
-
-    func validate() throws {
-        guard action == .start || start.isEmpty else { throw ValidationError("\(action) takes no options for start") }
-    }
-
-    func run() async throws {
-        try await ServiceRunner.run("device", base) { context in [build(context)] }
-    }
-
-    func build(_ context: ServiceContext, terminal: Terminal = .standard) -> ControlService {
-        let request: ControlService.Request =
-            switch action {
-            case .start: .command(.start(start.start))
-            case .pause: .command(.pause)
-            case .resume: .command(.resume)
-            case .lap: .command(.lap)
-            case .suspend: .command(.suspend)
-            case .end: .command(.end(streams: [:]))
-            case .discard: .command(.discard)
-            case .recover: .command(.recover)
-            case .status: .status
-            }
-        return ControlService(
-            context: context, terminal: terminal, user: user,
-            session: session ?? (action == .start ? SessionID(UUID()) : nil), request: request)
-    }
-}
-
-struct StartOptions: ParsableArguments {
-    @Option(help: "What is done. (default: running)")
-    var activity: Activity?
-
-    @Option(help: "Where it is done; by default where the activity usually is.")
-    var environment: Workouts.Environment?
-
-    @Option(help: "The session's name; by default one made of activity and environment.")
-    var name: String?
-
-    @Option(help: "Seconds to count down; by default 3.")
-    var countdown: Double?
-
-    @Option(help: "How distances are read; by default metric.")
-    var units: Units?
-
-    @Option(help: "An IANA time zone; by default this machine's.")
-    var timeZone: String?
-
-    var isEmpty: Bool {
-        activity == nil && environment == nil && name == nil && countdown == nil && units == nil && timeZone == nil
-    }
-
-    var start: SessionStart {
-        SessionStart(
-            activity: activity ?? .running, environment: environment, name: name, countdown: countdown, units: units,
-            timeZone: timeZone ?? TimeZone.current.identifier)
+    /// Puts the action first, where it may follow its options: `control --user ann pause`.
+    ///
+    /// Every option that was ever written before an action has a value.
+    static func arranged(_ arguments: [String]) throws -> [String] {
+        guard arguments.first == configuration.commandName else { return arguments }
+        var index = 1
+        while index < arguments.count, arguments[index].hasPrefix("-") {
+            index += arguments[index].contains("=") ? 1 : 2
+        }
+        let actions = configuration.subcommands.compactMap { $0.configuration.commandName }
+        let names = actions.joined(separator: ", ")
+        guard index < arguments.count else {
+            let isAlone = arguments.count == 1 || arguments.contains { ["-h", "--help"].contains($0) }
+            if isAlone { return arguments }
+            throw ValidationError("the action is missing: \(names)")
+        }
+        guard actions.contains(arguments[index]) else {
+            throw ValidationError("there is no action '\(arguments[index])': \(names)")
+        }
+        var rest = arguments
+        let action = rest.remove(at: index)
+        rest.insert(action, at: 1)
+        return rest
     }
 }

@@ -5,25 +5,52 @@ import ServiceKit
 import ServiceLifecycle
 import Workouts
 
-/// Does one thing to a session, or shows it, and returns.
+/// Does one thing to a session or a user's saved plans, or shows them, and returns.
 struct ControlService: Service {
     enum Request: Sendable {
+        case start(Start)
         case command(SessionAction)
         case status
+        /// Shows the session until it is over.
+        case follow
+        case savePlan(PlanID, WorkoutDefinition)
+        case deletePlan(PlanID)
+        case plans
+    }
+
+    struct Start: Sendable {
+        var start: SessionStart
+        /// What is done, unless it is left to the planned workout.
+        var activity: Activity?
+        /// The user's saved plan that is to be carried out.
+        var savedPlan: PlanID?
+        var isFollowed = false
     }
 
     enum Failure: Error, Equatable, CustomStringConvertible {
         case noCurrentSession(User)
         case noSuchSession(SessionKey)
+        case noSuchPlan(User, PlanID)
         case refused(Refusal)
+        /// A start was refused, for another session is unfinished.
+        case unfinished(Refusal)
+        /// A message that an older or newer engine may have sent.
+        case unreadable(String)
         /// The broker or the engine is not there.
         case noAnswer
+
+        init(_ refusal: Refusal) {
+            self = refusal.code == Refusal.sessionInProgressCode ? .unfinished(refusal) : .refused(refusal)
+        }
 
         var description: String {
             switch self {
             case .noCurrentSession(let user): "\(user) has no unfinished session"
             case .noSuchSession(let key): "\(key.user) has no session \(key.session)"
+            case .noSuchPlan(let user, let plan): "\(user) has no saved plan \(plan)"
             case .refused(let refusal): refusal.message
+            case .unfinished(let refusal): "\(refusal.message), or start with --replace"
+            case .unreadable(let text): "cannot read what the engine says: \(text)"
             case .noAnswer: "no answer within \(Int(ControlService.patience)) s: do broker and session-engine run?"
             }
         }
@@ -41,24 +68,39 @@ struct ControlService: Service {
     let request: Request
 
     func run() async throws {
-        let current: SessionID
-        if let session { current = session } else { current = try await currentSession() }
-        let key = SessionKey(user, current)
-        switch request {
-        case .command(let action): try await command(action, key)
-        case .status: try await status(key)
+        do {
+            switch request {
+            case .start(let start): try await begin(start)
+            case .command(let action): try await command(action, try await key())
+            case .status: try await status(try await key())
+            case .follow: try await watch(try await key())
+            case .savePlan(let plan, let definition): try await save(plan, definition)
+            case .deletePlan(let plan): try await delete(plan)
+            case .plans: try await listPlans()
+            }
+        } catch let error as PayloadError {
+            throw Failure.unreadable(error.text)
         }
     }
 
-    private func currentSession() async throws -> SessionID {
+    private func begin(_ request: Start) async throws {
+        var start = request.start
+        if let plan = request.savedPlan { start.definition = try await savedPlan(plan) }
+        start.activity = request.activity ?? start.definition?.activity ?? .running
+        let key = SessionKey(user, session ?? SessionID(UUID()))
+        try await command(.start(start), key)
+        if request.isFollowed { try await watch(key) }
+    }
+
+    /// The session that is meant.
+    private func key() async throws -> SessionKey {
+        if let session { return SessionKey(user, session) }
         let topic = Topic.user(user, .current)
-        return try await follow([topic], missing: .noCurrentSession(user)) { event, isComplete in
-            if case .message(let message) = event {
-                let current = try JSONCoding.decode(CurrentSession.self, from: message.payload)
-                guard let session = current.session else { throw Failure.noCurrentSession(user) }
-                return session
-            }
-            return nil
+        return try await follow([topic], missing: .noCurrentSession(user)) { event, _ in
+            guard case .message(let message) = event else { return nil }
+            let current = try JSONCoding.decode(CurrentSession.self, from: message.payload)
+            guard let session = current.session else { throw Failure.noCurrentSession(user) }
+            return SessionKey(user, session)
         }
     }
 
@@ -67,7 +109,7 @@ struct ControlService: Service {
     /// - Parameters:
     ///   - missing: what it means that the broker retains too little for a result; `nil` when more is awaited.
     ///   - handle: is also told whether the broker has sent all it retains.
-    private func follow<R: Sendable>(
+    func follow<R: Sendable>(
         _ topics: [Topic], missing: Failure?, _ handle: (ClientEvent, _ isComplete: Bool) async throws -> R?
     ) async throws -> R {
         let began = context.clock.now
@@ -86,62 +128,5 @@ struct ControlService: Service {
             guard now.seconds(since: began) < Self.patience else { throw Failure.noAnswer }
             return nil
         }
-    }
-}
-
-extension ControlService {
-    private func command(_ action: SessionAction, _ key: SessionKey) async throws {
-        let client = context.client
-        let command = Command(id: CommandID(UUID()), client: client, at: context.clock.now, action: action)
-        var sender = CommandSender(client: client, waiting: [command])
-        var accepted: (revision: Int64, at: Timestamp)?
-        var state: SessionState?
-        let topics: [Topic] = [.user(key.user, .replies(client)), .session(key, .state)]
-        let result = try await follow(topics, missing: nil) { event, _ -> SessionState?? in
-            let now = context.clock.now
-            switch event {
-            case .connected: sender.connected()
-            case .disconnected: sender.disconnected()
-            case .message(let message):
-                if case .session(_, .state) = Topic(message.topic) {
-                    state = try SessionState(message.payload)
-                } else {
-                    let reply = try JSONCoding.decode(Reply.self, from: message.payload)
-                    switch sender.receive(reply, now) {
-                    case .nothing: break
-                    case .accepted: accepted = (reply.revision ?? 0, now)
-                    case .postponed(let refusal), .refused(_, let refusal): throw Failure.refused(refusal)
-                    }
-                }
-            case .tick, .stop: break
-            }
-            if let due = sender.take(now) {
-                try? await context.bus.send([Topic.session(key, .command).message(JSONCoding.encode(due))])
-            }
-            guard let accepted else { return nil }
-            if let state, state.revision >= accepted.revision { return .some(state) }
-            return now.seconds(since: accepted.at) >= Self.retainedPatience ? .some(nil) : nil
-        }
-        let done = "\(action.name): done, session \(key.session)"
-        terminal.output((result.map { "\(done) is \(Written.status($0, context.clock.now))" } ?? done) + "\n")
-    }
-
-    private func status(_ key: SessionKey) async throws {
-        var state: SessionState?
-        var metrics: MetricsSnapshot?
-        let topics: [Topic] = [.session(key, .state), .session(key, .metrics)]
-        let text = try await follow(topics, missing: .noSuchSession(key)) { event, isComplete -> String? in
-            if case .message(let message) = event {
-                if case .session(_, .state) = Topic(message.topic) {
-                    state = try SessionState(message.payload)
-                } else {
-                    metrics = try MetricsSnapshot(message.payload)
-                }
-            }
-            guard let state, metrics != nil || isComplete else { return nil }
-            return "\(state.name), session \(key.session), is \(Written.status(state, context.clock.now))\n"
-                + (metrics.map(Written.metrics) ?? "")
-        }
-        terminal.output(text)
     }
 }

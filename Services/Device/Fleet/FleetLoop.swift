@@ -110,10 +110,14 @@ struct FleetLoop {
         switch reaction {
         case .nothing, .note: break
         case .remark(let text): remark(text, index)
-        case .takeBack(_, let number): fail(.stream(.lost(next: number)), index)
-        case .fail(let failure): fail(failure, index)
+        case .takeBack(_, let number): fail("\(StreamFailure.lost(next: number))", index)
+        case .fail(let failure): fail("\(failure)", index)
         }
-        if runners[index].playback.outcome != nil { close(index) }
+        switch runners[index].playback.outcome {
+        case nil: break
+        case .notSynced: fail("the server no longer has the session, and nothing of it is kept", index)
+        case .finished, .discarded, .deleted: close(index)
+        }
         if service.speed == 0 { takeDue(index, now) }
         return takeOutgoing(index, now)
     }
@@ -126,8 +130,9 @@ struct FleetLoop {
         }
     }
 
-    private mutating func fail(_ failure: Playback.Failure, _ index: Int) {
-        remark("\(failure)", index)
+    private mutating func fail(_ text: String, _ index: Int) {
+        guard !runners[index].isOver else { return }
+        remark(text, index)
         failedCount += 1
         close(index)
     }

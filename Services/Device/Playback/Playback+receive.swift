@@ -49,6 +49,7 @@ extension Playback {
         case .nothing: return .nothing
         case .accepted(let command):
             replied.insert(command.id)
+            notFoundCount = 0
             switch command.action {
             case .start:
                 isStarted = true
@@ -59,12 +60,16 @@ extension Playback {
             default: break
             }
             return .note([.replied(command.id)])
+        case .postponed(let refusal) where refusal.isNotFound:
+            // Of one that was deleted it knows the revision, and `state` tells why.
+            if reply.revision == nil { notFoundCount += 1 }
+            return isLost ? .nothing : .remark("the server does not have the session; asking again")
         case .postponed(let refusal):
             return .remark("\(refusal.message); trying again every \(Int(CommandSender.interval)) s")
         case .refused(let command, let refusal):
             // Another client's `end` came first, or it was carried out before and is only repeated.
             let isPast = isOver && command.action.needsRunningSession || replied.contains(command.id)
-            if isPast, refusal.code != Refusal.sessionNotFound.code { return .note([.replied(command.id)]) }
+            if isPast { return .note([.replied(command.id)]) }
             return .fail(.refused(command.action, refusal))
         }
     }
@@ -74,14 +79,22 @@ extension Playback {
         isStarted && state?.status == .canceled && state?.endReason == Session.CancelReason.discarded.rawValue
     }
 
+    /// Whether the server no longer has the session, and nobody wanted that: it expired while the device was away, or
+    /// the engine has never heard of it, as it said twice.
+    private var isLost: Bool {
+        state?.status == .deleted
+            ? state?.endReason == Session.CancelReason.expired.rawValue : notFoundCount >= Self.notFoundLimit
+    }
+
     /// Whether the session has been ended.
     var isOver: Bool { state?.status == .saving || state?.status == .completed }
 
     /// How the playback ended, once it has.
     var outcome: Outcome? {
-        if state?.status == .deleted { return .deleted }
+        if state?.status == .deleted, !isLost { return .deleted }
         switch closing?.action {
-        case .discard? where isClosed: return .discarded
+        case .discard? where isClosed || isLost: return .discarded
+        case _ where isLost: return .notSynced
         case .end? where isClosed:
             if let workout, counts.allSatisfy({ workout.next[$0, default: 0] >= $1 }) { return .finished(workout) }
         default: break
@@ -93,7 +106,7 @@ extension Playback {
 extension SessionAction {
     fileprivate var needsRunningSession: Bool {
         switch self {
-        case .deviceReady, .pause, .resume, .lap, .suspend: true
+        case .deviceReady, .pause, .resume, .lap, .suspend, .plan: true
         case .start, .end, .discard, .recover: false
         }
     }

@@ -24,6 +24,7 @@ extension Playback {
             case .samples: samples.receive(ack, now)
             case .locations: locations.receive(ack, now)
             }
+        if case .moved = progress { settledAt = nil }
         return switch progress {
         case .nothing: .nothing
         case .moved(let number): .note([.acknowledged(kind, number)])

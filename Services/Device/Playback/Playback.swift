@@ -9,8 +9,11 @@ import Workouts
 /// A value: it reads no clock and performs nothing. Whatever ``takeDue(_:)`` returns must be on disk before
 /// ``takeOutgoing(_:)`` is called, unless nothing of it is to outlive the process.
 struct Playback {
-    /// How long to wait for the workout once everything is acknowledged, before `end` is sent again.
+    /// How long to wait for the workout, or for an acknowledgement, once the session is closed, before `end` is sent again.
     static let workoutPatience = 15.0
+    /// How often the engine says that there is no such session until it is believed: one that is only about to hand the
+    /// user over to another may not have heard of it.
+    static let notFoundLimit = 2
     /// Entries of one write to the queue.
     private static let writeLimit = 1_000
 
@@ -20,8 +23,10 @@ struct Playback {
         case finished(WorkoutRecord)
         /// Discarded, here or by another client, before it was finished.
         case discarded
-        /// Somebody deleted the session.
+        /// Somebody deleted the session, or it was discarded so long ago that it is gone.
         case deleted
+        /// The server no longer has the session though nobody gave it up: what is queued is to be logged under another.
+        case notSynced
     }
 
     let header: QueueHeader
@@ -43,14 +48,16 @@ struct Playback {
     private(set) var closing: Command?
     /// Whether the engine has replied to it.
     var isClosed = false
-    /// Since when nothing but the workout is awaited.
-    private var settledAt: Timestamp?
+    /// Since when nothing has come of what is awaited once the session is closed.
+    var settledAt: Timestamp?
     /// Whether it was awaited so long that the end was sent again.
     var isEndRepeated = false
     var state: SessionState?
     var workout: WorkoutRecord?
     /// The revision of the workout that last told of a loss, for each kind of stream.
     var lossRevisions: [StreamName.Kind: Int64] = [:]
+    /// How often in a row the engine said that there is no such session.
+    var notFoundCount = 0
     private var connects = 0
 
     /// Takes up a queue where it stopped: the steps that went into it are passed over.
@@ -67,7 +74,7 @@ struct Playback {
         replied = contents.replied
         commands = CommandSender(
             client: client, waiting: contents.commands.filter { !contents.replied.contains($0.id) },
-            leavesStartToEngine: header.source.isLive, clockOffset: contents.clockOffset)
+            leavesStartToEngine: header.source.isLive && header.notSynced == nil, clockOffset: contents.clockOffset)
         newestItem = [contents.samples.items.last?.time, contents.locations.items.last?.time].compactMap(\.self).max()
         for command in contents.commands { note(command, isReplied: replied.contains(command.id)) }
         next = closing == nil ? self.steps.next() : nil
@@ -179,9 +186,10 @@ struct Playback {
         return messages
     }
 
-    /// A workout that does not come was lost with the broker: the engine publishes it again on a repeated `end`.
+    /// A workout that does not come was lost with the broker: the engine publishes it again on a repeated `end`. When items
+    /// are not acknowledged, it may be that the session is not there any more, which the reply tells.
     private mutating func repeatEnd(_ now: Timestamp) {
-        guard isClosed, isAcknowledged, commands.isEmpty, let closing else {
+        guard isClosed, commands.isEmpty, let closing else {
             settledAt = nil
             return
         }
@@ -191,7 +199,7 @@ struct Playback {
         }
         guard now.seconds(since: since) >= Self.workoutPatience else { return }
         settledAt = nil
-        isEndRepeated = true
+        isEndRepeated = isAcknowledged
         commands.append(closing)
     }
 

@@ -9,8 +9,14 @@ struct PlaybackLoop {
     /// How long a session that was ended by Ctrl-C waits for its workout.
     static let stopPatience = 10.0
 
+    enum Ending {
+        case over
+        /// The queue is to be logged under another session.
+        case notSynced
+    }
+
     private let service: PlaybackService
-    private let queue: QueueFile
+    let queue: QueueFile
     private var playback: Playback
     private var line: ProgressLine
     /// When to stop waiting, after Ctrl-C.
@@ -24,7 +30,7 @@ struct PlaybackLoop {
     }
 
     /// Returns something once it is over.
-    mutating func handle(_ event: ClientEvent) async throws -> Void? {
+    mutating func handle(_ event: ClientEvent) async throws -> Ending? {
         let now = service.context.clock.now
         switch event {
         case .connected: playback.connected()
@@ -88,12 +94,15 @@ struct PlaybackLoop {
         return "\(playback.acknowledgedCount) of \(total) items acknowledged, \(playback.reconnects) reconnects"
     }
 
-    private mutating func finish(_ outcome: Playback.Outcome) throws {
+    private mutating func finish(_ outcome: Playback.Outcome) throws -> Ending {
         service.terminal.status(line.finish())
         switch outcome {
         case .finished(let workout):
             try queue.remove()
             service.terminal.output(Written.summary(workout) + "\n")
+            if let lost = queue.header.notSynced {
+                service.terminal.output("synced under session \(queue.header.session), in place of \(lost)\n")
+            }
         case .deleted:
             try queue.remove()
             service.terminal.output("the session was deleted\n")
@@ -103,6 +112,8 @@ struct PlaybackLoop {
         case .discarded:
             // It may yet be recovered.
             service.terminal.output("the session was discarded; its queue is kept in \(queue.path)\n")
+        case .notSynced: return .notSynced
         }
+        return .over
     }
 }

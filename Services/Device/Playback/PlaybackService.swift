@@ -21,9 +21,18 @@ struct PlaybackService: Service {
     /// - Throws: `QueueError`, or ``PlaybackStopped`` when the queue is kept.
     func run() async throws {
         var loop = try makeLoop()
-        terminal.output("session \(key.session) of \(key.user), device \(device)\n")
+        terminal.output("session \(loop.queue.header.session) of \(key.user), device \(device)\n")
+        while try await play(&loop) == .notSynced { loop = makeLoop(try folder.succeed(loop.queue)) }
+    }
+
+    private func play(_ loop: inout PlaybackLoop) async throws -> PlaybackLoop.Ending {
+        if let lost = loop.queue.header.notSynced {
+            terminal.output(
+                "saved locally and not synced: the server no longer has session \(lost); "
+                    + "the workout is logged under the new session \(loop.queue.header.session)\n")
+        }
         do {
-            try await context.follow(loop.subscriptions) { event in try await loop.handle(event) }
+            return try await context.follow(loop.subscriptions) { event in try await loop.handle(event) }
         } catch {
             throw loop.explain(error)
         }
@@ -31,7 +40,10 @@ struct PlaybackService: Service {
 
     /// Opens the queue and takes up the playback where it stopped.
     func makeLoop() throws(QueueError) -> PlaybackLoop {
-        let queue = try script.openQueue(in: folder, key, device, now: context.clock.now, joins: joins)
+        makeLoop(try script.openQueue(in: folder, key, device, now: context.clock.now, joins: joins))
+    }
+
+    private func makeLoop(_ queue: QueueFile) -> PlaybackLoop {
         let playback = Playback(
             header: queue.header, contents: queue.contents, steps: script.steps(queue.header),
             pace: script.pace(queue.header, speed: speed), client: context.client, newID: { CommandID(UUID()) })

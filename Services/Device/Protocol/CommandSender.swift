@@ -10,7 +10,8 @@ struct CommandSender {
     enum Received: Equatable {
         case nothing
         case accepted(Command)
-        /// Another session of the user is unfinished: the start is tried again.
+        /// It is tried again: a start while another session of the user is unfinished, and any other command of a session
+        /// that the engine does not have, for it may be about to learn of it.
         case postponed(Refusal)
         case refused(Command, Refusal)
     }
@@ -87,7 +88,12 @@ struct CommandSender {
             return .nothing
         }
         if let refusal = reply.error {
-            if case .start = command.action, refusal.code == Refusal.sessionInProgressCode {
+            let isPassing =
+                switch command.action {
+                case .start: refusal.code == Refusal.sessionInProgressCode
+                default: refusal.isNotFound
+                }
+            if isPassing {
                 sentAt = now
                 return .postponed(refusal)
             }
@@ -115,4 +121,7 @@ struct CommandSender {
 extension Refusal {
     /// The code of a refused start while another session of the user is unfinished.
     static let sessionInProgressCode = "session_in_progress"
+
+    /// Whether the engine does not have the session.
+    var isNotFound: Bool { code == Self.sessionNotFound.code }
 }

@@ -27,6 +27,19 @@ final class QueueFile {
         }
     }
 
+    /// Puts a queue on disk, whole or not at all.
+    static func create(_ path: String, _ header: QueueHeader, _ entries: [QueueEntry]) throws(QueueError) {
+        // Nothing that is left of it by a crash has a queue's name.
+        let draft = path + ".new"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .failed(draft) }
+        defer { close(descriptor) }
+        let lines = [JSONCoding.encode(header)] + entries.map(\.line)
+        _ = try write(lines.flatMap { $0 + [lineEnd] }, at: 0, descriptor, draft)
+        guard fsync(descriptor) == 0, rename(draft, path) == 0 else { throw .failed(draft) }
+        try syncFolder(of: path)
+    }
+
     deinit {
         close(descriptor)
     }
@@ -51,6 +64,13 @@ final class QueueFile {
     /// Takes the file away: the finished workout covers what it holds.
     func remove() throws(QueueError) {
         guard unlink(path) == 0 else { throw .failed(path) }
+    }
+
+    /// Takes away a file that another one in its folder has replaced, if it is still there.
+    static func removeReplaced(_ path: String) throws(QueueError) {
+        // A crash may have come between the other one's name and this.
+        try syncFolder(of: path)
+        guard unlink(path) == 0 || errno == ENOENT else { throw .failed(path) }
     }
 
     private static let lineEnd = UInt8(ascii: "\n")

@@ -10,6 +10,8 @@ struct QueueHeader: Codable, Equatable {
     let source: Source
     /// Whether the device takes part in a session that others start, pause and end.
     var joins = false
+    /// The session that this one stands in for: the server no longer had it when it was to be finished.
+    var notSynced: SessionID?
 
     enum Source: Codable, Equatable {
         /// A recording, by the fingerprint of its file.

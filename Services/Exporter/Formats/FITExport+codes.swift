@@ -45,6 +45,26 @@ extension Activity {
     }
 }
 
+extension ExerciseCategory {
+    /// FIT's `exercise_category`.
+    var fitCategory: Int {
+        switch self {
+        case .benchPress: 0
+        case .core: 5
+        case .curl: 7
+        case .deadlift: 8
+        case .lunge: 17
+        case .plank: 19
+        case .pullUp: 21
+        case .pushUp: 22
+        case .row: 23
+        case .shoulderPress: 24
+        case .sitUp: 27
+        case .squat: 28
+        }
+    }
+}
+
 extension WeatherCondition {
     /// FIT's `weather_status`.
     var fitStatus: Int? {

@@ -6,6 +6,7 @@ extension FITExport {
     private enum Mark {
         case timer(starts: Bool)
         case weather(Weather)
+        case set(FITSet)
         case lap(index: Int, Lap)
 
         var isStart: Bool {
@@ -13,8 +14,8 @@ extension FITExport {
         }
     }
 
-    /// Appends records, timer events, laps and the weather. In one second the timer starts before what is recorded, and
-    /// all else comes after.
+    /// Appends records, timer events, sets, laps and the weather. In one second the timer starts before what is recorded,
+    /// and all else comes after.
     mutating func addCourse() {
         var marks = marks[...]
         let columns = recordColumns
@@ -38,6 +39,7 @@ extension FITExport {
         if let weather = workout.weather {
             marks.append((min(max(clock.start, clock[weather.fetchedAt]), clock.end), .weather(weather)))
         }
+        marks += sets.sets.map { ($0.end, .set($0)) }
         marks += laps.enumerated().map { ($1.end, .lap(index: $0, $1)) }
         // Sorting is stable: a stop and a start of the same second stay as they are.
         return marks.sorted { $0.time < $1.time }
@@ -47,6 +49,7 @@ extension FITExport {
         switch mark {
         case .timer(let starts): addTimerEvent(at: time, starts: starts)
         case .weather(let weather): add(weather, at: time)
+        case .set(let set): file.add(set)
         case .lap(let index, let lap): add(lap, index: index)
         }
     }

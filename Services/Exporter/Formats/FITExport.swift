@@ -10,11 +10,13 @@ struct FITExport {
     let workout: WorkoutRecord
     let points: [ExportedPoint]
     let clock: Clock
+    let sets: Sets
     var file = FITWriter()
 
     static func bytes(of exported: ExportedWorkout) -> [UInt8] {
         var export = FITExport(exported)
         export.addOrigin()
+        export.addTitles()
         export.addCourse()
         export.addSession()
         export.addActivity()
@@ -25,6 +27,7 @@ struct FITExport {
         workout = exported.workout
         points = exported.points
         clock = Clock(exported)
+        sets = Sets(workout, clock)
     }
 }
 

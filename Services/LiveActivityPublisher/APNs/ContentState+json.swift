@@ -12,13 +12,29 @@ extension JSONWriter {
         field("cadence", finite: state.cadence)
         field("distance", finite: state.distance)
         field("elapsedTime", finite: state.elapsedTime)
+        if let block = state.block {
+            field("exercise", text: block.cue.exercise, limit: 256)
+            field("exercisesDone", Int64(block.done))
+            field("exercisesTotal", Int64(block.total))
+        }
         field("heartRate", finite: state.heartRate)
         field("isFinished", state.isFinished)
         field("isPaused", state.isPaused)
         field("lap", Int64(state.lap))
         field("maximumHeartRate", finite: state.maximumHeartRate)
         field("pace", finite: state.pace)
+        if let block = state.block {
+            field("phase", plain: block.cue.phase.rawValue)
+            field("phaseEndsAt", finite: block.phaseEndsAt)
+            field("phaseRemaining", finite: block.phaseRemaining)
+        }
         field("power", finite: state.power)
+        if let block = state.block {
+            field("round", Int64(block.cue.round))
+            if let rounds = block.rounds { field("rounds", Int64(rounds)) }
+            if let set = block.cue.set { field("set", Int64(set)) }
+            field("sets", Int64(block.sets))
+        }
         field("speed", finite: state.speed)
         field("units", plain: state.units.rawValue)
     }

@@ -109,7 +109,7 @@ extension ActivityMachine.Entry {
             token = device.updateToken
             id = UUID()
             kind = .update
-            if let shown = pace.shown, !content.isNews(after: shown) { priority = 5 }
+            priority = pace.priority(of: content, now)
         case .end:
             device.renew(now)
             token = device.updateToken
@@ -119,7 +119,7 @@ extension ActivityMachine.Entry {
         }
         guard let token else { preconditionFailure("nothing is due without a token") }
         let payload = PushPayload(
-            event: kind, timestamp: pace.push(id, event, content, now), state: content,
+            event: kind, timestamp: pace.push(id, event, content, priority: priority, now), state: content,
             staleDate: event == .end ? nil : staleDate)
         record?[device.device] = device
         paces[device.device] = pace

@@ -80,9 +80,11 @@ struct ActivityMachine {
     }
 
     /// Takes a session's state; an older one changes nothing.
-    mutating func receive(_ state: SessionState, now: Timestamp) -> [ActivityAction] {
+    ///
+    /// - Parameter plan: its planned part, when there is one.
+    mutating func receive(_ state: SessionState, plan: PlanState? = nil, now: Timestamp) -> [ActivityAction] {
         let key = state.key
-        let session = ActivitySession(state)
+        let session = ActivitySession(state, plan)
         let known = entries[key]
         guard session.revision >= known?.session?.revision ?? known?.record?.stateRevision ?? 0 else { return [] }
         if session.course == .deleted { return delete(key, session, now) }

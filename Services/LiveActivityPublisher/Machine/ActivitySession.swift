@@ -28,8 +28,10 @@ struct ActivitySession: Equatable, Sendable {
     var lap: Int
     var banner: Banner?
     var units: Units
+    /// Of a planned workout.
+    var block: PlanBlock?
 
-    init(_ state: SessionState) {
+    init(_ state: SessionState, _ plan: PlanState? = nil) {
         revision = state.revision
         course = Course(state)
         attributes = ActivityAttributes(state)
@@ -39,6 +41,7 @@ struct ActivitySession: Equatable, Sendable {
         lap = state.laps.count + 1
         banner = state.banner
         units = state.units
+        block = plan.flatMap { PlanBlock($0) }
     }
 
     var isOver: Bool {

@@ -3,7 +3,7 @@ import Workouts
 
 /// What a Live Activity shows: the dynamic part, as the app's `ContentState` decodes it with a default `JSONDecoder`.
 ///
-/// Scalars only. Absent means unknown. A planned workout's block and a virtual run's partner get keys of their own later.
+/// Scalars only, those of ``block`` among the others. Absent means unknown. A virtual run's partner gets keys of its own later.
 struct ContentState: Equatable, Sendable {
     /// Active seconds at ``asOf``.
     var elapsedTime: Double
@@ -33,6 +33,8 @@ struct ContentState: Equatable, Sendable {
     var lap: Int
     var banner: Banner?
     var units: Units
+    /// Of a planned workout.
+    var block: PlanBlock?
 }
 
 extension ContentState {
@@ -57,6 +59,7 @@ extension ContentState {
         lap = session.lap
         banner = session.banner
         units = session.units
+        block = session.block
     }
 
     /// Whether a phone that shows the other one and ticks on shows the same.
@@ -68,7 +71,10 @@ extension ContentState {
         return self == other
     }
 
-    /// Whether the state of the session has changed, and not only what is measured.
+    /// Whether something else is to be done now.
+    func isCue(after other: ContentState) -> Bool { block?.cue != other.block?.cue }
+
+    /// Whether the state of the session has changed, and not only what is measured or what is on of a plan.
     func isNews(after other: ContentState) -> Bool {
         isPaused != other.isPaused || isFinished != other.isFinished || banner != other.banner
             || abs(origin - other.origin) >= 0.5

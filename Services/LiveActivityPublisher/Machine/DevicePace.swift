@@ -9,6 +9,9 @@ struct DevicePace {
     static let freshness = 15.0
     /// Without a change there is a push so often, in seconds: early enough for a second try before the stale date.
     static let keepAlive = 10.0
+    /// Another exercise, set or phase of a plan has priority when nothing else had it for so many seconds: APNs has a budget
+    /// for it, and quick intervals would use it up and leave none for a pause or the end.
+    static let cueInterval = 60.0
     /// After a push that APNs does not want, in seconds.
     static let refusalPause = 15.0
     /// Pauses after failures, in seconds; what APNs asks for is honoured up to an hour.
@@ -29,6 +32,8 @@ struct DevicePace {
 
     var underway: Underway?
     var pushedAt: Timestamp?
+    /// When a push had priority last.
+    private(set) var hurriedAt: Timestamp?
     /// The latest `timestamp` that a phone was told, in Unix seconds.
     var timestamp: Int64 = 0
     /// What the phone shows, as far as is known; of what was refused too, for that is not sent again.
@@ -48,12 +53,22 @@ struct DevicePace {
         freshUntil.map { $0 + (Self.keepAlive - Self.freshness) } ?? pushedAt.map { $0 + Self.keepAlive }
     }
 
+    /// 10 for what is not to wait until the phone is awake anyway, else 5, which has no budget.
+    func priority(of content: ContentState, _ now: Timestamp) -> Int {
+        guard let shown, !content.isNews(after: shown) else { return 10 }
+        let hasBudget = hurriedAt.map { now.seconds(since: $0) >= Self.cueInterval } ?? true
+        return content.isCue(after: shown) && hasBudget ? 10 : 5
+    }
+
     /// Takes note that a push is sent.
     ///
     /// - Returns: its `timestamp`, later than all before.
-    mutating func push(_ id: UUID, _ event: Event, _ content: ContentState, _ now: Timestamp) -> Timestamp {
+    mutating func push(
+        _ id: UUID, _ event: Event, _ content: ContentState, priority: Int, _ now: Timestamp
+    ) -> Timestamp {
         underway = Underway(id: id, event: event, content: content)
         pushedAt = now
+        if priority == 10 { hurriedAt = now }
         timestamp = max(timestamp + 1, Int64(now.seconds))
         return Timestamp(microseconds: timestamp * 1_000_000)
     }
@@ -86,6 +101,7 @@ struct DevicePace {
     /// The clock was set back.
     mutating func rewind(to now: Timestamp) {
         pushedAt = pushedAt.map { min($0, now) }
+        hurriedAt = hurriedAt.map { min($0, now) }
         retryAt = retryAt.map { min($0, now) }
         freshUntil = freshUntil.map { min($0, now + Self.freshness) }
     }

@@ -1,0 +1,141 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import Workouts
+
+/// What a session shows: its state, and of a planned workout where it is in it.
+private struct Shown: Sendable {
+    let state: SessionState
+    let plan: PlanState?
+
+    init(_ message: MQTTMessage) throws(PayloadError) {
+        state = try SessionState(message.payload)
+        plan = try PlanState(message.payload)
+    }
+
+    /// Where it is in the plan, as long as it goes on.
+    func planRows(_ now: Timestamp) -> String {
+        guard let plan, state.status.isUnfinished else { return "" }
+        let moment = Written.moment(of: state, plan, nil, now: now)
+        return Written.plan(plan, isRunning: state.status == .active, at: moment)
+    }
+}
+
+extension ControlService {
+    /// Sends a command until the engine replies, and prints the session as it is then.
+    func command(_ action: SessionAction, _ key: SessionKey) async throws {
+        let client = context.client
+        let command = Command(id: CommandID(UUID()), client: client, at: context.clock.now, action: action)
+        var sender = CommandSender(client: client, waiting: [command])
+        var accepted: (revision: Int64, at: Timestamp)?
+        var shown: Shown?
+        let topics: [Topic] = [.user(key.user, .replies(client)), .session(key, .state)]
+        let result = try await follow(topics, missing: nil) { event, _ -> Shown?? in
+            let now = context.clock.now
+            switch event {
+            case .connected: sender.connected()
+            case .disconnected: sender.disconnected()
+            case .message(let message):
+                if case .session(_, .state) = Topic(message.topic) {
+                    shown = try Shown(message)
+                } else {
+                    let reply = try JSONCoding.decode(Reply.self, from: message.payload)
+                    switch sender.receive(reply, now) {
+                    case .nothing: break
+                    case .accepted: accepted = (reply.revision ?? 0, now)
+                    case .postponed(let refusal), .refused(_, let refusal): throw Failure(refusal)
+                    }
+                }
+            case .tick, .stop: break
+            }
+            if let due = sender.take(now) {
+                try? await context.bus.send([Topic.session(key, .command).message(JSONCoding.encode(due))])
+            }
+            guard let accepted else { return nil }
+            if let shown, shown.state.revision >= accepted.revision { return .some(shown) }
+            return now.seconds(since: accepted.at) >= Self.retainedPatience ? .some(nil) : nil
+        }
+        let now = context.clock.now
+        let done = "\(action.shellName): done, session \(key.session)"
+        let text = result.map { "\(done) is \(Written.status($0.state, now))\n\($0.planRows(now))" }
+        terminal.output(text ?? "\(done)\n")
+    }
+
+    /// Prints the session with its live metrics and its plan.
+    func status(_ key: SessionKey) async throws {
+        var shown: Shown?
+        var metrics: MetricsSnapshot?
+        let topics: [Topic] = [.session(key, .state), .session(key, .metrics)]
+        let text = try await follow(topics, missing: .noSuchSession(key)) { event, isComplete -> String? in
+            if case .message(let message) = event {
+                if case .session(_, .state) = Topic(message.topic) {
+                    shown = try Shown(message)
+                } else {
+                    metrics = try MetricsSnapshot(message.payload)
+                }
+            }
+            guard let shown, metrics != nil || isComplete else { return nil }
+            let (state, now) = (shown.state, context.clock.now)
+            let moment = Written.moment(of: state, shown.plan, metrics, now: now)
+            return "\(state.name), session \(key.session), is \(Written.status(state, moment))\n"
+                + shown.planRows(now) + (metrics.map(Written.metrics) ?? "")
+                + (shown.plan.map(Written.exercises) ?? "")
+        }
+        terminal.output(text)
+    }
+
+    /// Shows the session until it is over or somebody has seen enough.
+    func watch(_ key: SessionKey) async throws {
+        var view = LiveView(isInteractive: terminal.isInteractive)
+        let write = view.isInteractive ? terminal.status : terminal.output
+        let began = context.clock.now
+        var connectedAt: Timestamp?
+        do {
+            let end: String = try await context.follow(LiveView.topics(key).map(TopicFilter.topic)) { event in
+                let now = context.clock.now
+                switch event {
+                case .connected:
+                    connectedAt = now
+                    view.connected()
+                case .disconnected:
+                    connectedAt = nil
+                    view.disconnected()
+                case .message(let message):
+                    if !message.payload.isEmpty, let remark = try view.receive(message) { write(remark) }
+                case .tick: if let text = view.take(now) { write(text) }
+                case .stop: return ""
+                }
+                if let end = view.takeEnd(now) { return end + "\n" }
+                guard !view.knowsSession else { return nil }
+                if let connectedAt, now.seconds(since: connectedAt) >= Self.retainedPatience {
+                    throw Failure.noSuchSession(key)
+                }
+                guard now.seconds(since: began) < Self.patience else { throw Failure.noAnswer }
+                return nil
+            }
+            write(view.finish())
+            terminal.output(end)
+        } catch {
+            write(view.finish())
+            throw error
+        }
+    }
+}
+
+extension SessionAction {
+    /// What it is called in a shell.
+    fileprivate var shellName: String {
+        switch self {
+        case .plan(.completeSet): "complete-set"
+        case .plan(.uncompleteSet): "uncomplete-set"
+        case .plan(.skipExercise): "skip"
+        case .plan(.flagPain): "flag-pain"
+        case .plan(.swapExercise): "swap"
+        case .plan(.adjustDifficulty(_, let difficulty)): difficulty.rawValue
+        case .plan(.goTo): "go-to"
+        case .plan(.setPresentationMode): "present"
+        case .start, .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .recover: name
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import FIT
+import Workouts
+
+extension FITExport {
+    /// What was done of a plan: sets and rests in the order of time, and the exercises that they were of.
+    ///
+    /// FIT ties a set to what people call its exercise by a category and a number in it. Each exercise that was done, one
+    /// swapped in among them, has a number of its own, and the same whenever it comes again.
+    struct Sets {
+        /// In the order of their first sets.
+        private(set) var titles: [(exercise: FITExercise, name: String)] = []
+        private(set) var sets: [FITSet] = []
+        private var known: [PlannedExercise: FITExercise] = [:]
+
+        init(_ workout: WorkoutRecord, _ clock: Clock) {
+            for performed in workout.performedSets {
+                sets.append(
+                    FITSet(
+                        index: sets.count, kind: performed.kind == .active ? .active : .rest,
+                        start: clock[performed.start], end: clock[performed.end], duration: performed.duration,
+                        repetitions: performed.repetitions, weight: performed.weight,
+                        exercise: performed.exercise.map { number($0) }))
+            }
+        }
+
+        private mutating func number(_ exercise: PlannedExercise) -> FITExercise {
+            let name = PlannedExercise(name: exercise.name, exercise: exercise.exercise)
+            if let number = known[name] { return number }
+            let number = FITExercise(
+                category: exercise.exercise?.fitCategory ?? FITExercise.unknownCategory,
+                number: FITExercise.firstFreeNumber + titles.count)
+            known[name] = number
+            titles.append((number, exercise.name))
+            return number
+        }
+    }
+
+    mutating func addTitles() {
+        for (index, title) in sets.titles.enumerated() {
+            file.add(title: title.name, of: title.exercise, index: index)
+        }
+    }
+}

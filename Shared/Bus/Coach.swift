@@ -1,0 +1,64 @@
+package import Workouts
+
+/// What the engine asks of an outside coach, on `coach/request`.
+package struct CoachRequest: Codable, Equatable, Sendable {
+    package enum Kind: String, Codable, CaseIterable, Sendable {
+        case swapExercise, adjustDifficulty
+    }
+
+    /// That of the command that asks; the answer carries it too.
+    package var id: CommandID
+    package var session: SessionID
+    package var type: Kind
+    package var activity: Activity
+    /// The item that is meant; absent when all are.
+    package var item: String?
+    package var difficulty: Difficulty?
+    package var plan: SessionPlan
+    package var progress: ProgressReport
+    /// After that nobody waits for an answer any more.
+    package var answerBy: Timestamp
+
+    package init(
+        id: CommandID, session: SessionID, type: Kind, activity: Activity, item: String?, difficulty: Difficulty?,
+        plan: SessionPlan, progress: ProgressReport, answerBy: Timestamp
+    ) {
+        self.id = id
+        self.session = session
+        self.type = type
+        self.activity = activity
+        self.item = item
+        self.difficulty = difficulty
+        self.plan = plan
+        self.progress = progress
+        self.answerBy = answerBy
+    }
+}
+
+/// A coach's answer, on `coach/reply`: exercises that take their items' places, or why there are none.
+package struct CoachReply: Codable, Equatable, Sendable {
+    package var id: CommandID
+    /// By item; an exercise without sets keeps those of the item.
+    package var exercises: [String: PlannedExercise]?
+    /// Why the coach gives none, for the user to read.
+    package var error: String?
+
+    package init(id: CommandID, exercises: [String: PlannedExercise]? = nil, error: String? = nil) {
+        self.id = id
+        self.exercises = exercises
+        self.error = error
+    }
+
+    /// What of it cannot be taken; `nil` when all of it can.
+    package var flaw: String? {
+        if let exercises {
+            guard (1...PlanLimits.items).contains(exercises.count) else { return "exercises: 1 to \(PlanLimits.items)" }
+            for (id, exercise) in exercises.sorted(by: { $0.key < $1.key }) {
+                if let flaw = exercise.flaw { return "exercises.\(id.prefix(PlanLimits.id)).\(flaw)" }
+            }
+            return nil
+        }
+        guard let error else { return "exercises: missing" }
+        return (1...200).contains(error.utf8.count) ? nil : "error: 1 to 200 bytes"
+    }
+}

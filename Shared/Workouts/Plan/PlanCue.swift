@@ -1,0 +1,47 @@
+/// A phase of a plan's clock, as it is announced.
+package struct PlanCue: Equatable, Sendable {
+    /// Which phase it is: what tells one cue from the next.
+    package struct Phase: Codable, Hashable, Sendable {
+        package var block: Int
+        package var phase: PlanTimer.Phase
+        package var round: Int
+        /// The set whose time is up, from 0; of `over` alone.
+        package var overdue: Int?
+
+        init(_ timer: PlanTimer) {
+            block = timer.block
+            phase = timer.phase
+            round = timer.round
+            overdue = timer.overdue
+        }
+    }
+
+    package var phase: Phase
+    /// When it began.
+    package var at: Timestamp
+    /// What to say: `Round 3 of 8: Sprint`, `Rest, 1:30`.
+    package var text: String
+}
+
+extension PlannedWorkout {
+    /// What to say of the phase that is on.
+    func cue(_ timer: PlanTimer, at time: Timestamp, _ clock: ActiveClock) -> PlanCue {
+        PlanCue(phase: .init(timer), at: clock.start(of: timer.phaseStart) ?? time, text: text(timer))
+    }
+
+    private func text(_ timer: PlanTimer) -> String {
+        let item = plan.item(timer.item)
+        let name = item?.exercise.name ?? timer.item
+        switch timer.phase {
+        case .rest:
+            let seconds = timer.phaseEnd.map { Int((Double($0 - timer.phaseStart) / 1e6).rounded()) }
+            return seconds.map { "Rest, \($0 / 60):\($0 % 60 < 10 ? "0" : "")\($0 % 60)" } ?? "Rest"
+        case .over: return openRound(timer.block) == nil ? "Done" : "Time is up"
+        case .work:
+            let of = timer.rounds.map { " of \($0)" } ?? ""
+            if timer.rounds != 1 { return "Round \(timer.round)\(of): \(name)" }
+            guard let item, item.sets.count > 1, let set = openSet(item, round: timer.round) else { return name }
+            return "\(name), set \(set + 1) of \(item.sets.count)"
+        }
+    }
+}

@@ -1,0 +1,106 @@
+/// The planned part of a session's state: what is to be done, how far it has come, and what the clock shows.
+package struct PlanState: Codable, Equatable, Sendable {
+    package var plan: SessionPlan
+    package var progress: ProgressReport
+    package var timer: TimerReport
+
+    package init(plan: SessionPlan, progress: ProgressReport, timer: TimerReport) {
+        self.plan = plan
+        self.progress = progress
+        self.timer = timer
+    }
+
+    /// Whether its parts, as a payload brought them, belong together: only then may anything be shown of it.
+    package var isConsistent: Bool {
+        PlannedWorkout(plan: plan, progress: progress.progress) != nil
+            && plan.blocks.indices.contains(timer.block) && plan.item(progress.item) != nil
+    }
+}
+
+/// What the clock of a plan showed, so that a reader can tick on.
+package struct TimerReport: Codable, Equatable, Sendable {
+    /// From 0.
+    package var block: Int
+    package var type: TimerConfiguration.Kind
+    package var phase: PlanTimer.Phase
+    /// From 1.
+    package var round: Int
+    /// How many there are; absent of as many as possible.
+    package var rounds: Int?
+    /// Seconds that the block's clock showed at `asOf`.
+    package var elapsed: Double
+    package var asOf: Timestamp
+    /// When the phase is over, while the clock runs; absent of one that time does not end.
+    package var endsAt: Timestamp?
+    /// Seconds left of the phase, while the clock stands.
+    package var remaining: Double?
+
+    init(_ timer: PlanTimer, asOf: Timestamp, _ clock: ActiveClock) {
+        block = timer.block
+        type = timer.type
+        phase = timer.phase
+        round = timer.round
+        rounds = timer.rounds
+        elapsed = Double(timer.elapsed) / 1e6
+        self.asOf = asOf
+        if clock.isRunning {
+            endsAt = timer.phaseEnd.flatMap(clock.start)
+        } else {
+            remaining = timer.phaseEnd.map { Double($0 - timer.active) / 1e6 }
+        }
+    }
+}
+
+/// How far a plan has come.
+package struct ProgressReport: Equatable, Sendable {
+    /// The item that is on.
+    package var item: String
+    /// Its first set that is not done, from 0; absent when all are.
+    package var set: Int?
+    /// Exercises that are done, of those that are not skipped.
+    package var done: Int
+    package var total: Int
+    package var progress: PlanProgress
+}
+
+extension ProgressReport: Codable {
+    private enum Key: String, CodingKey {
+        case item, set, done, total
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        item = try container.decode(String.self, forKey: .item)
+        set = try container.decodeIfPresent(Int.self, forKey: .set)
+        done = try container.decode(Int.self, forKey: .done)
+        total = try container.decode(Int.self, forKey: .total)
+        progress = try PlanProgress(from: decoder)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try progress.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(item, forKey: .item)
+        try container.encodeIfPresent(set, forKey: .set)
+        try container.encode(done, forKey: .done)
+        try container.encode(total, forKey: .total)
+    }
+}
+
+extension PlannedWorkout {
+    func state(at time: Timestamp, _ segments: [Segment]) -> PlanState {
+        let clock = ActiveClock(segments)
+        let timer = timer(at: time, clock)
+        return PlanState(
+            plan: plan, progress: report(timer, at: time, segments),
+            timer: TimerReport(timer, asOf: time, clock))
+    }
+
+    func report(_ timer: PlanTimer, at time: Timestamp, _ segments: [Segment]) -> ProgressReport {
+        let exercises = exercises(at: time, segments)
+        return ProgressReport(
+            item: timer.item, set: plan.item(timer.item).flatMap { openSet($0, round: timer.round) },
+            done: exercises.done,
+            total: exercises.total, progress: progress)
+    }
+}

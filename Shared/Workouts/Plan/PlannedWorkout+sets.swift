@@ -1,0 +1,98 @@
+/// Sets that are done, and taken back.
+extension PlannedWorkout {
+    mutating func complete(
+        _ completion: SetCompletion, _ place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp
+    ) throws(Refusal) {
+        if let flaw = completion.flaw { throw .invalidCommand(flaw) }
+        let item = plan[place]
+        let round = try round(completion.reference, place, now)
+        let number = try number(completion.reference, item, round)
+        var sets = progress.completed[item.id] ?? []
+        let known = sets.firstIndex { $0.round == round && $0.set == number }
+        var done: CompletedSet
+        if let known {
+            done = sets.remove(at: known)
+            // Maybe another device told of it too; the first moment counts.
+            done.at = min(done.at, at)
+        } else {
+            guard progress.completedCount < PlanLimits.sets else {
+                throw .invalidState("a workout has at most \(PlanLimits.sets) sets")
+            }
+            done = CompletedSet(item.sets[number], round: round, set: number, exercise: item.chosen, at: at)
+        }
+        done.repetitions = completion.repetitions ?? done.repetitions
+        done.weight = completion.weight ?? done.weight
+        done.time = completion.time ?? done.time
+        sets.insert(done, at: sets.firstIndex { ($0.round, $0.set) > (round, number) } ?? sets.count)
+        progress.completed[item.id] = sets
+        guard known == nil else { return }
+        // It was done after all.
+        progress.skipped.remove(item.id)
+        let isOn = item.id == now.item || (place.block == now.block && openRound(place.block) == nil)
+        if isOn, openSet(item, round: now.round) == nil { goOn(from: place, now, at) }
+    }
+
+    /// The round that is meant of an item: the one that is on, or the first with something left to do.
+    private func round(_ reference: SetReference, _ place: SessionPlan.Place, _ now: PlanTimer) throws(Refusal) -> Int {
+        let block = plan.blocks[place.block]
+        let item = plan[place]
+        let rounds = block.rounds(of: place.item)
+        guard let first = rounds.first, let last = rounds.last else {
+            throw .invalidState("\(item.id) has its turn in none of \(block.timer.plannedRounds ?? 0) rounds")
+        }
+        if let round = reference.round {
+            guard rounds.contains(round) else {
+                throw .invalidCommand("round: \(item.id) is not on in a round \(round)")
+            }
+            return round
+        }
+        if block.timer.isPaced, now.block == place.block { return rounds.last { $0 <= now.round } ?? first }
+        return rounds.first { openSet(item, round: $0) != nil } ?? last
+    }
+
+    /// The set that is meant of a round: the first that is not done when none is named.
+    private func number(_ reference: SetReference, _ item: SessionPlan.Item, _ round: Int) throws(Refusal) -> Int {
+        guard let given = reference.set else {
+            if let open = openSet(item, round: round) { return open }
+            throw .invalidState("every set of \(item.exercise.name) is done")
+        }
+        guard item.sets.indices.contains(given) else {
+            throw .invalidCommand("set: \(item.exercise.name) has \(item.sets.count)")
+        }
+        return given
+    }
+
+    mutating func uncomplete(_ reference: SetReference, _ at: Timestamp, _ clock: ActiveClock) throws(Refusal) {
+        if let id = reference.item, plan.place(of: id) == nil { throw .noSuchItem(id) }
+        let all = progress.completed.flatMap { item, sets in sets.map { (item: item, set: $0) } }
+            .sorted { ($0.set.order, $0.item) < ($1.set.order, $1.item) }
+        let index = all.lastIndex { item, set in
+            (reference.item ?? item) == item && (reference.set ?? set.set) == set.set
+                && (reference.round ?? set.round) == set.round
+        }
+        guard let index, let place = plan.place(of: all[index].item) else {
+            throw .invalidState("no such set is completed")
+        }
+        let (item, set) = all[index]
+        let left = progress.completed[item]?.filter { ($0.round, $0.set) != (set.round, set.set) } ?? []
+        progress.completed[item] = left.isEmpty ? nil : left
+        // It had led to the next block, where nothing was done since.
+        if index == all.count - 1, progress.visits.count > 1, progress.visits.last?.at == set.at,
+            progress.visits.last?.block == timer(at: at, clock).block
+        {
+            progress.visits.removeLast()
+        }
+        // It is to be done again, unless its clock goes on without it.
+        let isHere = place.block == timer(at: at, clock).block
+        if isHere, !plan.blocks[place.block].timer.isPaced { progress.focus = .init(item: item, at: at) }
+    }
+}
+
+extension CompletedSet {
+    /// Done as it was planned.
+    fileprivate init(_ planned: PlannedSet, round: Int, set: Int, exercise: Int, at: Timestamp) {
+        self.init(
+            round: round, set: set, at: at, exercise: exercise == 0 ? nil : exercise, repetitions: planned.repetitions,
+            weight: planned.weight, time: planned.time, rest: planned.rest)
+    }
+}

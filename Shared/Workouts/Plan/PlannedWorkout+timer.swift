@@ -1,0 +1,108 @@
+extension PlannedWorkout {
+    /// What the clock shows at a moment.
+    package func timer(at time: Timestamp, _ segments: [Segment]) -> PlanTimer {
+        timer(at: time, ActiveClock(segments))
+    }
+
+    func timer(at time: Timestamp, _ clock: ActiveClock) -> PlanTimer {
+        let active = clock.active(at: time)
+        let spans = spans(clock)
+        // The first begins with the session.
+        let span = spans.last { $0.from <= active } ?? spans[0]
+        let block = plan.blocks[span.block]
+        var timer = PlanTimer(
+            block: span.block, type: block.timer.type, phase: .work, round: 1, rounds: block.timer.plannedRounds,
+            item: block.items[0].id, elapsed: span.clock + active - span.from, active: active, phaseStart: span.from)
+        if block.timer.isPaced {
+            pace(&timer)
+        } else {
+            follow(&timer, clock, spans)
+        }
+        // Another block is on then; somebody may have gone there and back at one moment.
+        let left = spans.lazy.map(\.from).first { from in
+            from > active && spans.last { $0.from <= from }?.block != span.block
+        }
+        if let left { timer.phaseEnd = min(timer.phaseEnd ?? left, left) }
+        return timer
+    }
+
+    /// The clock says which round it is, and which exercise is on.
+    private func pace(_ timer: inout PlanTimer) {
+        let block = plan.blocks[timer.block]
+        let configuration = block.timer
+        /// The active time at which the clock showed, or will show, nothing.
+        let zero = timer.active - timer.elapsed
+        if let total = configuration.total, timer.elapsed >= total {
+            timer.round = lastRound(timer.block)
+            timer.end(at: zero + total, showing: total)
+        } else {
+            timer.round = Int(timer.elapsed / configuration.cycle) + 1
+            let begin = Int64(timer.round - 1) * configuration.cycle
+            let isWork = timer.elapsed - begin < configuration.workLength
+            timer.phase = isWork ? .work : .rest
+            timer.phaseStart = max(timer.phaseStart, zero + begin + (isWork ? 0 : configuration.workLength))
+            timer.phaseEnd = zero + begin + (isWork ? configuration.workLength : configuration.cycle)
+        }
+        timer.item = block.items[block.turn(of: timer.round)].id
+    }
+
+    /// Its sets say how far it has come, and time only when it is over.
+    private func follow(_ timer: inout PlanTimer, _ clock: ActiveClock, _ spans: [BlockSpan]) {
+        let block = plan.blocks[timer.block]
+        let open = openRound(timer.block)
+        timer.round = open ?? lastRound(timer.block)
+        let entered = timer.phaseStart
+        let focused = block.items.first { $0.id == progress.focus?.item }
+        if focused != nil, let focus = progress.focus {
+            timer.phaseStart = max(timer.phaseStart, clock.active(at: focus.at))
+        }
+        let item = focused ?? firstOpen(timer.block, round: timer.round) ?? block.items[0]
+        timer.item = item.id
+        guard open != nil else { return finish(&timer, clock, spans) }
+        if let total = block.timer.total {
+            let over = timer.active - timer.elapsed + total
+            if timer.active >= over { return timer.end(at: over, showing: total) }
+            timer.phaseEnd = over
+        }
+        if let rest = rest(timer.block, clock) {
+            if timer.active < rest.to {
+                timer.phase = .rest
+                timer.phaseStart = max(entered, rest.from)
+                timer.phaseEnd = min(rest.to, timer.phaseEnd ?? .max)
+                return
+            }
+            timer.phaseStart = max(timer.phaseStart, rest.to)
+        }
+        guard let set = openSet(item, round: timer.round), let seconds = item.sets[set].time else { return }
+        let timeUp = timer.phaseStart + TimerConfiguration.microseconds(seconds)
+        if timer.active >= timeUp {
+            timer.phase = .over
+            timer.phaseStart = timeUp
+            timer.overdue = set
+        } else {
+            timer.phaseEnd = min(timeUp, timer.phaseEnd ?? .max)
+        }
+    }
+
+    /// Nothing is left to do. The clock of work against time stands then, that of the others goes on to its end.
+    private func finish(_ timer: inout PlanTimer, _ clock: ActiveClock, _ spans: [BlockSpan]) {
+        timer.phase = .over
+        let last = progress.lastCompleted { plan.place(of: $0)?.block == timer.block }
+        if let done = last.map({ clock.active(at: $0.set.at) }) {
+            timer.phaseStart = max(timer.phaseStart, done)
+            if timer.type == .forTime { timer.elapsed = elapsed(timer.block, done, spans) }
+        }
+        if let total = plan.blocks[timer.block].timer.total { timer.elapsed = min(timer.elapsed, total) }
+    }
+
+    /// The rest after the last set, in active time. It reaches into a block without a clock of its own, and into no other.
+    ///
+    /// It is on at once when the set was told by a device whose clock is ahead.
+    private func rest(_ block: Int, _ clock: ActiveClock) -> (from: Int64, to: Int64)? {
+        guard let last = progress.lastCompleted() else { return nil }
+        let isCarried = plan.blocks[block].timer.type == .stopwatch
+        guard isCarried || plan.place(of: last.item)?.block == block else { return nil }
+        let from = clock.active(at: last.set.at)
+        return (from, from + TimerConfiguration.microseconds(last.set.rest ?? 0))
+    }
+}

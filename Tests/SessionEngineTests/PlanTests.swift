@@ -1,0 +1,167 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+@testable import SessionEngine
+
+/// A session with a plan, as it shows on the bus.
+struct PlanTests {
+    private var planned: PlannedEngine
+
+    init() async throws {
+        planned = try await PlannedEngine()
+    }
+
+    @Test mutating func `a definition becomes the session's plan, and current tells how far it has come`() async throws
+    {
+        try await planned.begin(.strength)
+        let plan = try #require(planned.plan)
+        #expect(plan.plan.blocks.map { $0.items.map(\.id) } == [["bench", "row"]])
+        #expect(plan.progress.item == "bench" && plan.progress.set == 0)
+        #expect(planned.state?.name == "Upper Body")
+        #expect(planned.state?.activity == .traditionalStrength)
+        #expect(planned.pill == "0/2")
+        #expect(planned.current?.details?.offersResume == true)
+    }
+
+    @Test mutating func `a definition that cannot be carried out is refused, naming the field, and nothing begins`()
+        async throws
+    {
+        var definition = WorkoutDefinition.strength
+        definition.sections[0].items[1].sets?[2].weight = -1
+        await #expect(throws: PlannedEngine.Refused.self) { try await planned.begin(definition) }
+        var start = SessionStart(activity: .other)
+        start.definition = definition
+        let error = try await planned.perform(.start(start))?.error
+        #expect(error?.code == "invalid_command")
+        #expect(error?.message == "definition.sections[0].items[1].sets[2].weight: 0 to 1000 kg")
+        #expect(planned.record == nil)
+    }
+
+    @Test mutating func `sets are completed, taken back, skipped and flagged, and the last of an exercise leads on`()
+        async throws
+    {
+        try await planned.begin(.strength)
+        for second in [40.0, 140, 240] {
+            try await planned.advance(to: second, step: 10)
+            #expect(try await planned.perform(.completeSet(SetCompletion()))?.ok == true)
+        }
+        #expect(planned.plan?.progress.item == "row")
+        #expect(planned.plan?.progress.done == 1)
+        #expect(planned.plan?.timer.phase == .rest)
+        #expect(planned.plan?.timer.endsAt == PlannedEngine.start + 300)
+        #expect(planned.pill == "1/2")
+        try await planned.perform(.uncompleteSet(SetReference()))
+        #expect(planned.plan?.progress.item == "bench" && planned.plan?.progress.set == 2)
+        try await planned.perform(.flagPain(item: nil))
+        try await planned.perform(.skipExercise(item: nil))
+        #expect(planned.plan?.progress.progress.painFlagged == ["bench"])
+        #expect(planned.plan?.progress.progress.skipped == ["bench"])
+        #expect(planned.plan?.progress.item == "row")
+        #expect(planned.plan?.progress.total == 1)
+        #expect(try await planned.perform(.goTo(item: "nobody"))?.error?.code == "invalid_command")
+    }
+
+    @Test mutating func `a plan's commands without a plan, before it begins and after it ended are refused`()
+        async throws
+    {
+        var start = SessionStart(activity: .other, countdown: 30)
+        start.definition = .strength
+        try await planned.perform(.start(start))
+        #expect(try await planned.perform(.completeSet(SetCompletion()))?.error?.code == "invalid_state")
+        try await planned.advance(to: 31, step: 1)
+        #expect(try await planned.perform(.completeSet(SetCompletion()))?.ok == true)
+        try await planned.perform(.end(streams: [:]))
+        #expect(try await planned.perform(.completeSet(SetCompletion()))?.error?.code == "invalid_state")
+        var other = try await PlannedEngine()
+        try await other.perform(.start(SessionStart(activity: .running, countdown: 0)))
+        let error = try await other.perform(.completeSet(SetCompletion()))?.error
+        #expect(error?.message == "the session has no plan; start one with a definition")
+    }
+
+    @Test mutating func `each phase is announced once, within a tick of its moment, and state tells of it`()
+        async throws
+    {
+        try await planned.begin(.intervals)
+        try await planned.advance(to: 100)
+        let cues = planned.announcements.filter { $0.type == .interval }
+        #expect(cues.map { $0.at.seconds(since: PlannedEngine.start) } == [0, 20, 30, 50, 60, 80])
+        #expect(
+            cues.map(\.text) == [
+                "Round 1 of 3: Sprint", "Rest, 0:10", "Round 2 of 3: Sprint", "Rest, 0:10", "Round 3 of 3: Sprint",
+                "Time is up",
+            ])
+        #expect(planned.plan?.timer.phase == .over)
+    }
+
+    @Test mutating func `a phase shows on the bus within 250 ms of its moment`() async throws {
+        try await planned.begin(.intervals)
+        for (second, phase) in [(20.0, PlanTimer.Phase.rest), (30, .work), (50, .rest), (60, .work), (80, .over)] {
+            try await planned.advance(to: second - 0.01)
+            #expect(planned.plan?.timer.phase != phase)
+            try await planned.advance(to: second + 0.25)
+            #expect(planned.plan?.timer.phase == phase, "\(second)")
+        }
+    }
+
+    @Test mutating func `a phase that changed while the engine was down is told after it, those between are not`()
+        async throws
+    {
+        try await planned.begin(.intervals)
+        try await planned.advance(to: 10, step: 1)
+        try await planned.restart(after: 45)
+        #expect(planned.announcements.map(\.text) == ["Round 1 of 3: Sprint", "Rest, 0:10"])
+        #expect(planned.announcements.last?.at == PlannedEngine.start + 50)
+        #expect(planned.plan?.timer.round == 2 && planned.plan?.timer.phase == .rest)
+        try await planned.restart(after: 1)
+        #expect(planned.announcements.count == 2)
+    }
+
+    @Test mutating func `a pause moves the phases that come, and none changes during it`() async throws {
+        try await planned.begin(.intervals)
+        try await planned.advance(to: 15, step: 1)
+        try await planned.perform(.pause)
+        #expect(planned.plan?.timer.remaining == 5)
+        #expect(planned.plan?.timer.endsAt == nil)
+        try await planned.advance(to: 115, step: 1)
+        #expect(planned.announcements.count == 1)
+        try await planned.perform(.resume)
+        #expect(planned.plan?.timer.endsAt == PlannedEngine.start + 120)
+        try await planned.advance(to: 120.2)
+        #expect(planned.announcements.last?.text == "Rest, 0:10")
+        #expect(planned.announcements.last?.at == PlannedEngine.start + 120)
+    }
+
+    @Test mutating func `a recording is announced nothing, and its rounds are those of its own time`() async throws {
+        var start = SessionStart(activity: .running, countdown: 0)
+        start.definition = .intervals
+        try await planned.perform(.start(start), at: -86_400)
+        try await planned.perform(.pause, at: -86_400 + 25)
+        try await planned.perform(.resume, at: -86_400 + 125)
+        try await planned.perform(.end(streams: [:]), at: -86_400 + 125 + 26)
+        try await planned.advance(to: 12, step: 1)
+        #expect(planned.announcements == [])
+        let workout = try #require(planned.workout)
+        let begins = workout.rounds?.map { $0.startedAt.seconds(since: PlannedEngine.start) + 86_400 }
+        #expect(begins == [0, 130])
+        #expect(workout.progress?.item == "sprint")
+    }
+
+    @Test mutating func `the record keeps plan, progress and rounds`() async throws {
+        try await planned.begin(.strength)
+        try await planned.perform(.completeSet(SetCompletion(repetitions: 6, weight: 62.5)), at: 30)
+        try await planned.advance(to: 30, step: 10)
+        try await planned.perform(.end(streams: [:]))
+        try await planned.advance(to: 50, step: 1)
+        let workout = try #require(planned.workout)
+        #expect(workout.plan == planned.plan?.plan)
+        #expect(workout.progress?.progress.completed["bench"]?.map(\.repetitions) == [6])
+        let sets = workout.performedSets
+        #expect(sets.map(\.kind) == [.active])
+        #expect(sets.first?.weight == 62.5)
+        #expect(sets.first?.exercise?.name == "Bench Press")
+        #expect(workout.rounds == nil)
+    }
+}

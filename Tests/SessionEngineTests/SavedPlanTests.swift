@@ -1,0 +1,77 @@
+import Bus
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import SessionEngine
+
+/// The planned workouts that a user keeps.
+struct SavedPlanTests {
+    private let id = PlanID(UUID())
+    private var planned: PlannedEngine
+
+    init() async throws {
+        planned = try await PlannedEngine()
+    }
+
+    @Test mutating func `a plan is saved, replaced and deleted, each with a higher revision, also over a restart`()
+        async throws
+    {
+        #expect(planned.plans == nil)
+        #expect(try await planned.request(.savePlan(id, .strength))?.ok == true)
+        let first = try #require(planned.plans)
+        #expect(first.plans.map(\.definition) == [.strength])
+        try await planned.restart(after: 1)
+        #expect(planned.plans == first)
+        _ = try await planned.request(.savePlan(PlanID(UUID()), .strength))
+        #expect(try await planned.request(.savePlan(id, .intervals))?.ok == true)
+        #expect(planned.plans?.plans.map(\.definition.name) == ["Upper Body", "Sprints"])
+        let deleted = try await planned.request(.deletePlan(id))
+        #expect(deleted?.ok == true)
+        #expect(deleted?.revision == planned.plans?.revision)
+        #expect(planned.plans?.plans.map(\.definition.name) == ["Upper Body"])
+        #expect(planned.plans?.revision ?? 0 > first.revision)
+        #expect(try await planned.request(.deletePlan(id))?.error?.code == "plan_not_found")
+    }
+
+    @Test mutating func `a plan that cannot be carried out is refused, naming the field`() async throws {
+        var definition = WorkoutDefinition.intervals
+        definition.sections[0].timer?.rounds = 0
+        let reply = try await planned.request(.savePlan(id, definition))
+        #expect(reply?.error?.message == "definition.sections[0].timer.rounds: 1 to 200")
+        #expect(planned.plans == nil)
+    }
+
+    @Test mutating func `there is room for so many plans and no more`() async throws {
+        for _ in 0..<SavedPlans.limit {
+            #expect(try await planned.request(.savePlan(PlanID(UUID()), .intervals))?.ok == true)
+        }
+        #expect(try await planned.request(.savePlan(id, .intervals))?.error?.code == "plan_limit")
+        #expect(planned.plans?.plans.count == SavedPlans.limit)
+    }
+
+    @Test mutating func `deleting everything deletes the plans`() async throws {
+        _ = try await planned.request(.savePlan(id, .strength))
+        let before = try #require(planned.plans)
+        #expect(try await planned.request(.deleteEverything)?.ok == true)
+        #expect(planned.plans?.plans == [])
+        #expect(planned.plans?.revision ?? 0 > before.revision)
+    }
+
+    @Test mutating func `an older revision that the broker brings back is answered, above a newer one it goes on`()
+        async throws
+    {
+        _ = try await planned.request(.savePlan(id, .strength))
+        let revision = try #require(planned.plans?.revision)
+        try await planned.restart()
+        let topic = Topic.user(PlannedEngine.user, .plans)
+        for seen in [revision - 1, revision + 1_000_000] {
+            let sent = try await planned.deliver([topic.message(Array(#"{"plans":[],"revision":\#(seen)}"#.utf8))])
+            #expect(sent.contains { $0.topic == topic.name })
+            #expect(planned.plans?.revision ?? 0 >= max(seen, revision))
+            #expect(planned.plans?.plans.count == 1)
+        }
+    }
+}
