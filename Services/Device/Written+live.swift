@@ -33,7 +33,8 @@ extension Written {
     /// `12:34` of one that is active, else with its status: `paused at 12:34`, `starts in 0:03`.
     private static func status(_ state: SessionState, at moment: Timestamp?) -> String {
         guard let moment else { return state.status.rawValue }
-        let active = duration(state.segments.activeDuration(at: moment).rounded(.down))
+        let seconds = state.segments.activeDuration(at: moment)
+        let active = duration(state.status.isUnfinished ? seconds.rounded(.down) : seconds)
         switch state.status {
         case .preparing:
             guard let end = state.countdownEndsAt else { return "preparing" }

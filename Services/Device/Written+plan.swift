@@ -23,6 +23,7 @@ extension Written {
         let open = state.progress.set.flatMap { item.sets.indices.contains($0) ? $0 : nil }
         var parts = [item.exercise.name]
         if let open, item.sets.count > 1 { parts.append("set \(open + 1) of \(item.sets.count)") }
+        if state.progress.progress.skipped.contains(item.id) { return "\(item.exercise.name), skipped" }
         if open == nil { parts.append(item.sets.count > 1 ? "all \(item.sets.count) sets done" : "done") }
         if let open, let set = set(item.sets[open]) { parts.append(set) }
         return parts.joined(separator: ", ")
@@ -46,7 +47,9 @@ extension Written {
         switch timer.phase {
         case .work: if isPaced { parts.append("work") }
         case .rest: parts.append("rest")
-        case .over: parts.append(state.progress.set == nil ? "done" : "time is up")
+        case .over:
+            let isLeft = state.progress.set != nil && !state.progress.progress.skipped.contains(state.progress.item)
+            parts.append(isLeft ? "time is up" : "done")
         }
         if let moment, timer.phase != .over {
             if let left = timer.endsAt.map({ $0.seconds(since: moment) }) ?? timer.remaining {
@@ -90,7 +93,7 @@ extension Written {
         }.joined()
     }
 
-    /// `Push-up, 2/5 sets, it hurts (or Bench Press, Dips)`.
+    /// `Push-up, 2/5 sets, 8 × 60 kg, hurts (or Bench Press, Dips)`.
     private static func item(
         _ item: SessionPlan.Item, of block: SessionPlan.Block, _ progress: PlanProgress
     ) -> String {
@@ -102,8 +105,13 @@ extension Written {
         } else if done > 0 {
             parts.append("\(done) set\(done == 1 ? "" : "s")")
         }
+        if let next = item.sets.indices.first(where: { number in
+            !(progress.completed[item.id] ?? []).contains { $0.set == number }
+        }) {
+            parts += [set(item.sets[next])].compactMap(\.self)
+        }
         if progress.skipped.contains(item.id) { parts.append("skipped") }
-        if progress.painFlagged.contains(item.id) { parts.append("it hurts") }
+        if progress.painFlagged.contains(item.id) { parts.append("hurts") }
         let others = item.exercises.indices.filter { $0 != item.chosen }.map { item.exercises[$0].name }
         return parts.joined(separator: ", ") + (others.isEmpty ? "" : " (or \(others.joined(separator: ", ")))")
     }
@@ -117,8 +125,8 @@ extension Written {
         case .interval:
             let rest = timer.rest.map { " with \(duration($0)) rest" } ?? ""
             return "interval, \(rounds) × \(duration(timer.work ?? 0))\(rest)"
-        case .emom: return "emom, \(rounds) × \(duration(timer.work ?? 60))"
-        case .amrap: return "amrap, \(duration(timer.cap ?? 0))"
+        case .emom: return "EMOM, \(rounds) × \(duration(timer.work ?? 60))"
+        case .amrap: return "AMRAP, \(duration(timer.cap ?? 0))"
         case .forTime:
             let cap = timer.cap.map { ", within \(duration($0))" } ?? ""
             return "for time, \(rounds) round\(rounds == 1 ? "" : "s")\(cap)"

@@ -45,9 +45,10 @@ enum Written {
 extension Written {
     /// `paused, 12:34 active`.
     static func status(_ state: SessionState, _ now: Timestamp) -> String {
-        state.segments.isEmpty
-            ? state.status.rawValue
-            : "\(state.status.rawValue), \(duration(state.segments.activeDuration(at: now))) active"
+        guard !state.segments.isEmpty else { return state.status.rawValue }
+        let seconds = state.segments.activeDuration(at: now)
+        let active = duration(state.status.isUnfinished ? seconds.rounded(.down) : seconds)
+        return "\(state.status.rawValue), \(active) active"
     }
 
     /// Live metrics, one to a line; what is not known is left out.

@@ -100,6 +100,8 @@ struct ExporterLoop {
     // MARK: Messages
 
     private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ now: Timestamp) {
+        // The filter for sessions' requests takes users' for ones too.
+        if case .user? = topic { return }
         guard case .session(let key, let topic)? = topic else { return reject(message, "bad_topic", now) }
         guard epochs[key.session.shard] != nil else { return }
         do throws(PayloadError) {

@@ -78,7 +78,7 @@ extension EngineMachine {
             if let item = question.request.item, advice.exercises.keys.contains(where: { $0 != item }) {
                 throw .coachFailed("the coach answered for another exercise")
             }
-            try entry.record.session.take(advice)
+            try entry.record.session.take(advice, at: question.command.at ?? now)
             actions = accept(question.command, entry, key, now)
         } catch {
             actions = [refuse(question.command.envelope, for: key, error, now: now)]

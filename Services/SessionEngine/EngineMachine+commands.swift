@@ -50,7 +50,9 @@ extension EngineMachine {
             actions += replace(start, key, at, now)
         } else {
             guard let known = entries[key] else { throw .sessionNotFound }
-            guard known.replies.count < Self.replyLimit else { throw .invalidState("too many commands in one session") }
+            guard known.replies.count < replyLimit(command.action) else {
+                throw .invalidState("too many commands in one session")
+            }
             entry = known
             try entry.record.session.apply(command.action, at: at, newest: entry.record.newest)
         }
@@ -62,13 +64,17 @@ extension EngineMachine {
         var entry = changed
         var actions: [EngineAction] = []
         entry.heardAt = now
-        entry.record.lastActiveAt = now
         let hasChanged = entry.record.session != entries[key]?.record.session
-        if hasChanged {
+        let isOverdue =
+            entry.record.session.isUnfinished
+            && now.seconds(since: entry.record.lastActiveAt) >= Self.activityInterval
+        let cues = takeCue(&entry, key, now)
+        if hasChanged || isOverdue || !cues.isEmpty {
+            entry.record.lastActiveAt = now
             bump(&entry.record, now)
-            if entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
+        if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
         let at = command.at ?? now
         switch command.action {
         case .end where hasChanged: entry.record.endRevision = entry.record.revision
@@ -79,13 +85,21 @@ extension EngineMachine {
             actions.append(.announce(key, Announcement(.lap, at: at, number: number, text: "Lap \(number)")))
         case .start, .deviceReady, .pause, .resume, .suspend, .end, .discard, .plan: break
         }
-        actions += takeCue(&entry, key, now)
+        actions += cues
         var reply = Reply(id: command.id, revision: entry.record.revision, now: now)
         reply.at = at
         entry.replies[command.id] = reply
         store(entry, key)
         return [.save(key), .saveReply(key, reply)] + actions + settle(key, now)
             + [.reply(key.user, command.client, reply)]
+    }
+
+    /// How many commands a session may have had; there is room to end it after all others.
+    private func replyLimit(_ action: SessionAction) -> Int {
+        switch action {
+        case .end, .suspend, .discard, .recover: Self.replyLimit + Self.endingLimit
+        case .start, .deviceReady, .pause, .resume, .lap, .plan: Self.replyLimit
+        }
     }
 
     private func check(_ time: Timestamp?, _ field: String, _ now: Timestamp) throws(Refusal) {

@@ -71,7 +71,7 @@ extension EngineMachine {
         deadlines.take(by: now).flatMap { key in
             let actions = advance(key, to: now)
             if let due = entries[key].flatMap({ due($0) }) {
-                deadlines.ask(key, at: max(due, now + Self.retryInterval))
+                deadlines.ask(key, at: due > now ? due : now + Self.retryInterval)
             }
             return actions
         }

@@ -22,6 +22,8 @@ struct EngineMachine {
     static let retryInterval = 1.0
     /// Replies that are kept of one session.
     static let replyLimit = 2_000
+    /// So many more may end, suspend, discard or recover it.
+    static let endingLimit = 100
 
     struct Entry {
         var record: SessionRecord

@@ -16,9 +16,10 @@ extension SessionEngineLoop {
     mutating func perform(acknowledge: () -> Void = {}) async throws {
         let now = context.clock.now
         guard !isWaitingForDisk(now) else {
+            let messages = undelayed()
             keepForLater()
             acknowledge()
-            return await send(takeRejected())
+            return await send(messages + takeRejected())
         }
         let writes = writes()
         if !writes.isEmpty {
@@ -30,12 +31,12 @@ extension SessionEngineLoop {
                 retryAt = nil
             } catch {
                 retryAt = now + Self.retryInterval
-                var messages: [MQTTMessage] = []
+                var messages = undelayed()
                 // Once, for it goes on every second until somebody makes room.
                 if health.note(false) {
                     context.logger.error(
                         "sessions not saved, going on in memory", metadata: [LogKey.error: "\(error)"])
-                    messages = warnings(now)
+                    messages += warnings(now)
                 }
                 keepForLater()
                 acknowledge()
@@ -135,6 +136,20 @@ extension SessionEngineLoop {
             default: seen.insert(action).inserted
             }
         }
+    }
+
+    /// What tells of nothing that has to be on disk: phases of a plan's clock, and questions to a coach.
+    private mutating func undelayed() -> [MQTTMessage] {
+        var messages: [MQTTMessage] = []
+        for action in actions {
+            switch action {
+            case .askCoach: messages += machine.messages(for: action)
+            case .announce(_, let announcement) where announcement.type == .interval:
+                messages += machine.messages(for: action)
+            default: break
+            }
+        }
+        return messages
     }
 
     private func warnings(_ now: Timestamp) -> [MQTTMessage] {

@@ -198,8 +198,13 @@ struct SessionEngineLoop {
                 actions += machine.seePlans(try revision(message), of: user, now: now)
             case .user(let user, .coachReply):
                 let reply = try JSONCoding.decode(CoachReply.self, from: message.payload)
-                if let flaw = reply.flaw { throw .malformed(flaw) }
-                actions += machine.receive(reply, of: user, now: now)
+                guard let flaw = reply.flaw else {
+                    actions += machine.receive(reply, of: user, now: now)
+                    break
+                }
+                // Whoever asked need not wait for what will not come.
+                actions += machine.receive(CoachReply(id: reply.id, error: flaw), of: user, now: now)
+                throw .malformed(flaw)
             default: break
             }
         } catch {

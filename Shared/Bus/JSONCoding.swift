@@ -31,6 +31,18 @@ package enum JSONCoding {
         String(decoding: text.utf8.prefix(200), as: UTF8.self)
     }
 
+    /// What was expected, in JSON's words.
+    private static func name(_ type: any Any.Type) -> String {
+        switch type {
+        case is String.Type: "a text"
+        case is Bool.Type: "true or false"
+        case is Double.Type, is Int.Type, is Int64.Type: "a number"
+        case is any Collection.Type where "\(type)".hasPrefix("Array"): "a list"
+        case is any Collection.Type: "an object"
+        default: "what is expected"
+        }
+    }
+
     private static func explain(_ error: DecodingError) -> String {
         func place(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
             let path = (context.codingPath + [key].compactMap(\.self)).reduce("") { path, key in
@@ -42,8 +54,12 @@ package enum JSONCoding {
         }
         switch error {
         case .keyNotFound(let key, let context): return "\(place(context, key))missing"
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            return "\(place(context))\(context.debugDescription)"
+        case .typeMismatch(let type, let context): return "\(place(context))not \(name(type))"
+        case .valueNotFound(let type, let context): return "\(place(context))null, not \(name(type))"
+        case .dataCorrupted(let context):
+            // Foundation tells the type in Swift's words.
+            let unknown = context.debugDescription.wholeMatch(of: /Cannot initialize .* from invalid String value (.*)/)
+            return place(context) + (unknown.map { "unknown word \"\($0.output.1)\"" } ?? context.debugDescription)
         @unknown default: return "not readable"
         }
     }

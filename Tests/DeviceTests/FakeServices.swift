@@ -54,17 +54,17 @@ final class FakeServices: Sendable {
     func purge() -> MQTTMessage {
         state.withLock { state in
             state.session?.expire()
-            return delete(&state)
+            return delete(&state, givenUp: .expired)
         }
     }
 
-    /// The user deletes the workout; what is published.
-    func delete() -> MQTTMessage {
-        state.withLock { delete(&$0) }
+    /// The user deletes the workout, or it goes because of what it had been given up for; what is published.
+    func delete(givenUp reason: Session.CancelReason? = nil) -> MQTTMessage {
+        state.withLock { delete(&$0, givenUp: reason) }
     }
 
-    private func delete(_ state: inout State) -> MQTTMessage {
-        state.session?.delete()
+    private func delete(_ state: inout State, givenUp reason: Session.CancelReason?) -> MQTTMessage {
+        state.session?.delete(givenUp: reason)
         state.samples = []
         state.locations = []
         state.replies = [:]

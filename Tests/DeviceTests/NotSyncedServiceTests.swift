@@ -142,7 +142,7 @@ import Workouts
                     id: CommandID(UUID()), client: Client("phone-1")!, at: clock.now, action: .discard)
                 _ = generations[0].answer(Topic.session(key, .command).message(JSONCoding.encode(discard)))
             }
-            try await bus.publish(generations[0].delete())
+            try await bus.publish(generations[0].delete(givenUp: gaveUp ? .discarded : nil))
             let written = WrittenOutput()
             #expect(try await play(service(bus, written), bus))
             #expect(written.text.contains("the session was deleted\n"))
@@ -336,7 +336,7 @@ import Workouts
         var kills = 0
         while true {
             // What is patient for longer than a life is short comes to its end as well.
-            let isCalm = kills > 40
+            let isCalm = kills > 20
             let ticks = isCalm ? Int.max : Int.random(in: 1...250, using: &random)
             if try await play(service(bus, speed: 120), bus, ticks: ticks) { break }
             kills += 1
@@ -348,6 +348,7 @@ import Workouts
                 try await bus.publish(generations[lost].purge())
             } else {
                 bus.forget(Topic.session(generations[lost].key, .state))
+                bus.forget(Topic.session(generations[lost].key, .workout))
                 generations[lost].forget()
             }
             lost += 1

@@ -56,7 +56,7 @@ import Workouts
         case .discarded: try session.apply(.discard, at: start + 5)
         case nil: break
         }
-        session.delete()
+        session.delete(givenUp: reason)
         return Topic.session(header.key, .state).message(JSONCoding.encode(session.state(revision: 7)))
     }
 

@@ -42,10 +42,18 @@ import Workouts
                 == "FILE: sections[0].items[0].sets[0].weight: 0 to 1000 kg")
         #expect(try problem("{\"sections\":[]}") == "FILE: sections: 1 to 20")
         #expect(try problem("no plan").hasPrefix("FILE: "))
+        #expect(
+            try problem("{\"sections\":[{\"items\":[{\"name\":\"Row\",\"sets\":[{\"reps\":8}]}]}]}")
+                == "FILE: sections[0].items[0].sets[0].reps: unknown field")
+        #expect(
+            try problem("{\"sections\":[{\"timer\":{\"type\":\"tabata\"},\"items\":[{\"name\":1}]}]}")
+                == "FILE: sections[0].timer.type: unknown word \"tabata\"")
+        #expect(
+            try problem("{\"sections\":[{\"items\":[{\"name\":1}]}]}") == "FILE: sections[0].items[0].name: not a text")
     }
 
     @Test func `a file that is not there is told`() {
         let error = #expect(throws: PlanFile.Problem.self) { try PlanFile(path: "nowhere/plan.json") }
-        #expect(error?.description.hasPrefix("cannot read nowhere/plan.json: ") == true)
+        #expect(error?.description.hasPrefix("cannot read \"nowhere/plan.json\": ") == true)
     }
 }

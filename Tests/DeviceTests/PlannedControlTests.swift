@@ -103,11 +103,11 @@ import Workouts
               Warm-up, countdown, 5:00
                 warmup   Easy Skipping, 0/1 set
               Main Lifts, stopwatch
-              > squat    Back Squat, 1/4 sets (or Goblet Squat, Reverse Lunge)
-                bench    Dumbbell Press, 0/3 sets (or Bench Press, Push-up)
-                row      Bent-over Row, 0/3 sets, it hurts (or One-arm Row)
+              > squat    Back Squat, 1/4 sets, 5 × 70 kg (or Goblet Squat, Reverse Lunge)
+                bench    Dumbbell Press, 0/3 sets, 10 × 20 kg (or Bench Press, Push-up)
+                row      Bent-over Row, 0/3 sets, 10 × 45 kg, hurts (or One-arm Row)
               Core, stopwatch
-                plank    Plank, 0/3 sets, skipped (or Dead Bug)
+                plank    Plank, 0/3 sets, 0:45, skipped (or Dead Bug)
               Cool-down, countdown, 5:00
                 stretch  Stretching, 0/1 set
 

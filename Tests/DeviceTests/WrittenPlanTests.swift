@@ -47,8 +47,8 @@ import Workouts
             Written.timer(TimerConfiguration(.interval, work: 40, rest: 20, rounds: 8))
                 == "interval, 8 × 0:40 with 0:20 rest")
         #expect(Written.timer(TimerConfiguration(.interval, work: 40, rounds: 8)) == "interval, 8 × 0:40")
-        #expect(Written.timer(TimerConfiguration(.emom, rounds: 10)) == "emom, 10 × 1:00")
-        #expect(Written.timer(TimerConfiguration(.amrap, cap: 720)) == "amrap, 12:00")
+        #expect(Written.timer(TimerConfiguration(.emom, rounds: 10)) == "EMOM, 10 × 1:00")
+        #expect(Written.timer(TimerConfiguration(.amrap, cap: 720)) == "AMRAP, 12:00")
         #expect(Written.timer(TimerConfiguration(.forTime)) == "for time, 1 round")
         #expect(Written.timer(TimerConfiguration(.forTime, rounds: 3, cap: 900)) == "for time, 3 rounds, within 15:00")
     }

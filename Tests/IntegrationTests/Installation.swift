@@ -64,6 +64,22 @@ final class Installation {
         try start(service)
     }
 
+    /// `kill -9`, and a new process that knows nothing of what was.
+    func lose(_ service: Service) throws {
+        processes[service]?.end(SIGKILL)
+        for suffix in ["", "-wal", "-shm"] {
+            let path = "\(stores)/\(service.rawValue).sqlite\(suffix)"
+            if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+        }
+        try start(service)
+    }
+
+    /// Starts `device control` with an action and its options.
+    func control(_ arguments: [String], log: String) throws -> ChildProcess {
+        try Self.run(
+            "device", ["control"] + arguments + ["--mqtt-url", "mqtt://127.0.0.1:\(broker.port)"], log: log)
+    }
+
     /// Every service and the broker, killed five times in any order, each after a few more packets of the link.
     func killEverything(while link: FaultyLink, within packets: Int, _ random: inout SeededRandom) async throws {
         for _ in 0..<5 {

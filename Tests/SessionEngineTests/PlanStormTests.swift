@@ -115,9 +115,18 @@ struct PlanStormTests {
         var engine: Engine? = try await Engine(folder, clock: clock)
         var outcomes: [String] = []
         var model = PlanModel()
+        var states: [Int64: [UInt8]] = [:]
+        /// A revision always has the same bytes.
+        func see(_ messages: [MQTTMessage]) throws {
+            for message in messages where message.topic == Topic.session(key, .state).name {
+                let revision = try SessionState(message.payload).revision
+                let known = states.updateValue(Array(message.payload), forKey: revision)
+                #expect(known == nil || known == Array(message.payload), "seed \(seed), revision \(revision)")
+            }
+        }
         for sent in life {
             clock.advance(by: .milliseconds(Int64(sent.wait * 1_000)))
-            _ = try await engine?.tick()
+            try see(try await engine?.tick() ?? [])
             let message = Topic.session(key, .command).message(JSONCoding.encode(sent.command))
             var reply: Reply?
             var attempt = 0
@@ -130,12 +139,14 @@ struct PlanStormTests {
                 case .afterCommit: engine?.bus.limit(to: 0)
                 case .afterFirstMessage: engine?.bus.limit(to: 1)
                 }
-                let replies = try await engine?.deliver([message]).replies ?? []
-                reply = replies.first { $0.id == sent.command.id }
+                let messages = try await engine?.deliver([message]) ?? []
+                try see(messages)
+                reply = messages.replies.first { $0.id == sent.command.id }
                 if death != .never {
                     // The store's lock goes with the process.
                     engine = nil
                     engine = try await Engine(folder, clock: clock)
+                    try see(try await engine?.connect() ?? [])
                 }
             }
             outcomes.append(reply?.error?.code ?? "ok")

@@ -164,4 +164,44 @@ struct PlanTests {
         #expect(sets.first?.exercise?.name == "Bench Press")
         #expect(workout.rounds == nil)
     }
+
+    @Test mutating func `a deadline that moved, or a command that changes nothing, makes no phase late`() async throws {
+        try await planned.begin(.intervals)
+        // What was waited for moves by less than a second, three times over.
+        for second in [19.5, 19.6, 19.7] {
+            try await planned.advance(to: second)
+            try await planned.perform(.pause)
+            try await planned.perform(.resume)
+        }
+        try await planned.advance(to: 20.05, step: 0.35)
+        try await planned.perform(.setPresentationMode(.workout))
+        #expect(planned.plan?.timer.phase == .rest)
+        for (second, phase) in [(30.0, PlanTimer.Phase.work), (50, .rest), (60, .work)] {
+            try await planned.advance(to: second + 0.25)
+            #expect(planned.plan?.timer.phase == phase, "\(second)")
+        }
+    }
+
+    @Test mutating func `a phase is announced while the disk refuses`() async throws {
+        try await planned.begin(.intervals)
+        try await planned.advance(to: 19)
+        planned.refuseDisk(true)
+        try await planned.advance(to: 31)
+        let cues = planned.announcements.filter { $0.type == .interval }
+        #expect(cues.map(\.text) == ["Round 1 of 3: Sprint", "Rest, 0:10", "Round 2 of 3: Sprint"])
+        planned.refuseDisk(false)
+        try await planned.advance(to: 33)
+        #expect(planned.plan?.timer.phase == .work && planned.plan?.timer.round == 2)
+    }
+
+    @Test mutating func `a session can be ended after as many commands as it may have`() async throws {
+        try await planned.begin(.strength)
+        for number in 1..<EngineMachine.replyLimit {
+            let reply = try await planned.perform(.setPresentationMode(number % 2 == 0 ? .list : .workout))
+            #expect(reply?.ok == true)
+        }
+        #expect(try await planned.perform(.setPresentationMode(.list))?.error?.code == "invalid_state")
+        #expect(try await planned.perform(.suspend)?.ok == true)
+        #expect(try await planned.perform(.end(streams: [:]))?.ok == true)
+    }
 }

@@ -8,21 +8,58 @@ struct PlanFile {
         let description: String
     }
 
+    /// Bytes that a plan in a file has at most.
+    private static let limit = 1 << 20
+
     let definition: WorkoutDefinition
 
-    /// - Throws: what is wrong, naming the file and the field.
+    /// - Throws: what is wrong, naming the file and the field. A field that means nothing is refused as well, for it is most
+    ///   likely a slip.
     init(path: String) throws(Problem) {
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch {
-            throw Problem(description: "cannot read \(path): \(error.localizedDescription)")
-        }
+        let data = try Self.bytes(path)
         do {
             definition = try WorkoutDefinition(file: data)
         } catch {
             throw Problem(description: "\(path): \(error.text)")
         }
+        let known = JSONCoding.encode(definition)
+        if let field = Self.unknown(
+            try? JSONSerialization.jsonObject(with: data), try? JSONSerialization.jsonObject(with: Data(known)))
+        {
+            throw Problem(description: "\(path): \(field): unknown field")
+        }
+    }
+
+    private static func bytes(_ path: String) throws(Problem) -> Data {
+        guard let file = fopen(path, "r") else {
+            throw Problem(description: "cannot read \"\(path)\": \(String(cString: strerror(errno)))")
+        }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        let count = fread(&bytes, 1, bytes.count, file)
+        guard ferror(file) == 0 else {
+            throw Problem(description: "cannot read \"\(path)\": \(String(cString: strerror(errno)))")
+        }
+        guard count <= limit else { throw Problem(description: "\(path): more than \(limit >> 20) MiB") }
+        return Data(bytes[..<count])
+    }
+
+    /// The first field of a file that a definition does not have.
+    private static func unknown(_ written: Any?, _ known: Any?) -> String? {
+        if let written = written as? [String: Any] {
+            let known = known as? [String: Any] ?? [:]
+            for (key, value) in written.sorted(by: { $0.key < $1.key }) where !(value is NSNull) {
+                guard let other = known[key] else { return key }
+                if let field = unknown(value, other) { return field.hasPrefix("[") ? key + field : "\(key).\(field)" }
+            }
+        }
+        guard let written = written as? [Any], let known = known as? [Any] else { return nil }
+        for (index, (value, other)) in zip(written, known).enumerated() {
+            if let field = unknown(value, other) {
+                return field.hasPrefix("[") ? "[\(index)]\(field)" : "[\(index)].\(field)"
+            }
+        }
+        return nil
     }
 }
 

@@ -7,12 +7,15 @@ package struct PlanCue: Equatable, Sendable {
         package var round: Int
         /// The set whose time is up, from 0; of `over` alone.
         package var overdue: Int?
+        /// Microseconds of active time at which the rest after a set began; another set's is another one.
+        package var restedFrom: Int64?
 
         init(_ timer: PlanTimer) {
             block = timer.block
             phase = timer.phase
             round = timer.round
             overdue = timer.overdue
+            restedFrom = timer.phase == .rest && timer.type != .interval ? timer.phaseStart : nil
         }
     }
 
@@ -34,7 +37,7 @@ extension PlannedWorkout {
         let name = item?.exercise.name ?? timer.item
         switch timer.phase {
         case .rest:
-            let seconds = timer.phaseEnd.map { Int((Double($0 - timer.phaseStart) / 1e6).rounded()) }
+            let seconds = timer.phaseEnd.map { Int((Double(max(0, $0 - timer.phaseStart)) / 1e6).rounded()) }
             return seconds.map { "Rest, \($0 / 60):\($0 % 60 < 10 ? "0" : "")\($0 % 60)" } ?? "Rest"
         case .over: return openRound(timer.block) == nil ? "Done" : "Time is up"
         case .work:

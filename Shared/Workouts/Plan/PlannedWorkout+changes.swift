@@ -8,14 +8,23 @@ extension PlannedWorkout {
         var index = (item.chosen + 1) % item.exercises.count
         if let alternative {
             guard let named = item.exercises.firstIndex(where: { $0.name == alternative }) else {
-                let names = item.exercises.map(\.name).joined(separator: ", ")
-                throw .invalidCommand("alternative: none of \(names)")
+                let others = item.exercises.indices.filter { $0 != item.chosen }.map { item.exercises[$0].name }
+                throw .invalidCommand("alternative: not one of \(others.joined(separator: ", "))")
             }
             index = named
         }
         guard index != item.chosen else { return }
         plan[place].chosen = index
-        guard item.id == now.item, !plan.blocks[place.block].timer.isPaced else { return }
+        replaced(item, place, now, at)
+    }
+
+    /// Another exercise is in an item's place: what was on goes on with it, or is done.
+    private mutating func replaced(
+        _ item: SessionPlan.Item, _ place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp
+    ) {
+        guard item.id == now.item, !plan.blocks[place.block].timer.isPaced, !hasGoneOn(from: place, since: at) else {
+            return
+        }
         // The time of its set begins.
         progress.focus = .init(item: item.id, at: at)
         let isDone = openSet(item, round: now.round) != nil && openSet(plan[place], round: now.round) == nil
@@ -51,7 +60,9 @@ extension PlannedWorkout {
     }
 
     /// Takes a coach's exercises in place of those that are on. What is done stays as it was done.
-    mutating func take(_ advice: CoachAdvice) throws(Refusal) {
+    mutating func take(_ advice: CoachAdvice, _ at: Timestamp, _ clock: ActiveClock) throws(Refusal) {
+        let now = timer(at: at, clock)
+        let before = plan.place(of: now.item).map { plan[$0] }
         var next = plan
         for (id, exercise) in advice.exercises.sorted(by: { $0.key < $1.key }) {
             guard let place = next.place(of: id) else { throw .noSuchItem(id) }
@@ -70,6 +81,7 @@ extension PlannedWorkout {
         }
         if let flaw = next.sizeFlaw { throw .coachFailed(flaw) }
         plan = next
+        if let before, let place = plan.place(of: before.id), plan[place] != before { replaced(before, place, now, at) }
     }
 }
 

@@ -77,7 +77,8 @@ extension PlannedWorkout {
         for (item, set) in told.sorted(by: { ($0.set.order, $0.item.id) < ($1.set.order, $1.item.id) }) {
             var end = clock.active(at: set.at)
             if let piece = pieces.first(where: { $0.from < end && end < $0.to }) { end = piece.from }
-            let entered = spans.last { $0.from <= end }?.from ?? 0
+            // What ends a block belongs to it, though the next begins at the same moment.
+            let entered = spans.last { $0.from < end }?.from ?? 0
             let free = max(entered, before?.end ?? 0, pieces.last { $0.to <= end }?.to ?? 0)
             let rested = max(free, before.map { $0.end + $0.rest } ?? 0)
             var start = rested < end ? rested : min(free, end)

@@ -12,6 +12,9 @@ extension PlannedWorkout {
     ///
     /// A block with a clock of its own begins only when somebody goes there, unless all of this one was skipped.
     mutating func goOn(from place: SessionPlan.Place, _ before: PlanTimer, _ at: Timestamp) {
+        // It was told late, and somebody is elsewhere by now.
+        if hasGoneOn(from: place, since: at) { return }
+        let at = max(at, progress.focus?.at ?? at)
         let block = plan.blocks[place.block]
         let isSkipped = isSkipped(block)
         if !isSkipped, block.timer.isPaced { return }
@@ -31,11 +34,22 @@ extension PlannedWorkout {
         progress.focus = nil
     }
 
+    /// Whether somebody went to another block or exercise after a moment.
+    func hasGoneOn(from place: SessionPlan.Place, since at: Timestamp) -> Bool {
+        if let last = progress.visits.last, last.at > at, last.block != place.block { return true }
+        guard let focus = progress.focus else { return false }
+        return focus.at > at && focus.item != plan[place].id
+    }
+
     mutating func go(
         to place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp, _ clock: ActiveClock
     ) throws(Refusal) {
         let block = plan.blocks[place.block]
         let item = plan[place]
+        if hasGoneOn(from: place, since: at) {
+            progress.skipped.remove(item.id)
+            return
+        }
         if place.block != now.block {
             guard !isTimeOver(place.block, now.active, spans(clock)) else {
                 throw .invalidState("the time of its block is over")
@@ -51,7 +65,7 @@ extension PlannedWorkout {
         progress.focus = block.timer.isPaced ? nil : .init(item: item.id, at: at)
     }
 
-    private mutating func enter(_ block: Int, _ at: Timestamp) {
+    mutating func enter(_ block: Int, _ at: Timestamp) {
         progress.visits.append(.init(block: block, at: max(at, progress.visits.last?.at ?? at)))
     }
 }

@@ -42,11 +42,16 @@ extension PlannedWorkout {
         }
         if let round = reference.round {
             guard rounds.contains(round) else {
-                throw .invalidCommand("round: \(item.id) is not on in a round \(round)")
+                throw .invalidCommand("round: \(item.id) has no turn in round \(round)")
             }
             return round
         }
-        if block.timer.isPaced, now.block == place.block { return rounds.last { $0 <= now.round } ?? first }
+        if block.timer.isPaced, now.block == place.block {
+            guard let round = rounds.last(where: { $0 <= now.round }) else {
+                throw .invalidState("\(item.id) has its first turn in round \(first)")
+            }
+            return round
+        }
         return rounds.first { openSet(item, round: $0) != nil } ?? last
     }
 
@@ -57,7 +62,8 @@ extension PlannedWorkout {
             throw .invalidState("every set of \(item.exercise.name) is done")
         }
         guard item.sets.indices.contains(given) else {
-            throw .invalidCommand("set: \(item.exercise.name) has \(item.sets.count)")
+            let count = item.sets.count
+            throw .invalidCommand("set: \(item.exercise.name) has \(count) set\(count == 1 ? "" : "s")")
         }
         return given
     }
@@ -83,8 +89,16 @@ extension PlannedWorkout {
             progress.visits.removeLast()
         }
         // It is to be done again, unless its clock goes on without it.
-        let isHere = place.block == timer(at: at, clock).block
-        if isHere, !plan.blocks[place.block].timer.isPaced { progress.focus = .init(item: item, at: at) }
+        let now = timer(at: at, clock)
+        guard !plan.blocks[place.block].timer.isPaced else { return }
+        if place.block != now.block {
+            // Nothing is left to do where somebody is.
+            guard openRound(now.block) == nil, !isTimeOver(place.block, now.active, spans(clock)),
+                progress.visits.count < PlanLimits.visits
+            else { return }
+            enter(place.block, at)
+        }
+        progress.focus = .init(item: item, at: at)
     }
 }
 

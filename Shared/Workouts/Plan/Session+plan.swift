@@ -41,8 +41,11 @@ extension Session {
 
     /// The item that an action is about, if it may be carried out now; `nil` is the one that is on.
     package func planItem(_ id: String?, at: Timestamp) throws(Refusal) -> String {
+        var session = self
+        session.endCountdown(by: at)
+        if case .deleted = status { throw .sessionNotFound }
         guard let planned else { throw .noPlan }
-        guard isUnfinished, statusName != .preparing else {
+        guard isUnfinished, session.statusName != .preparing else {
             throw .invalidState("nothing can be changed while the session is \(statusName.rawValue)")
         }
         guard let id else { return planned.timer(at: at, segments).item }
@@ -51,10 +54,13 @@ extension Session {
     }
 
     /// Takes what a coach advised, if the session still goes on.
-    package mutating func take(_ advice: CoachAdvice) throws(Refusal) {
+    ///
+    /// - Parameter at: when it was asked for.
+    package mutating func take(_ advice: CoachAdvice, at: Timestamp) throws(Refusal) {
         guard isUnfinished else { throw .invalidState("the session is \(statusName.rawValue)") }
-        guard planned != nil else { throw .noPlan }
-        try planned?.take(advice)
+        guard var planned else { throw .noPlan }
+        try planned.take(advice, at, ActiveClock(segments))
+        self.planned = planned
     }
 }
 

@@ -205,4 +205,17 @@ import Testing
         try run.complete(at: 3)
         #expect(run.exercises(3) == [2, 2])
     }
+
+    @Test func `a set that is told late does not bring back who went on`() throws {
+        var run = PlannedRun(
+            WorkoutDefinition(sections: [
+                .init(items: [.init(id: "a", name: "A")]), .init(items: [.init(id: "b", name: "B")]),
+                .init(items: [.init(id: "c", name: "C"), .init(id: "d", name: "D")]),
+            ]))
+        try run.apply(.goTo(item: "d"), at: 65)
+        try run.complete("a", at: 50)
+        #expect(run.timer(70).item == "d")
+        try run.apply(.goTo(item: "b"), at: 60)
+        #expect(run.timer(70).item == "d")
+    }
 }

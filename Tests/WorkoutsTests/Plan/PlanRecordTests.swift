@@ -23,6 +23,21 @@ import Testing
         }
     }
 
+    @Test func `the last set of a block that leads on has its time, and the rest before it`() throws {
+        let sets = [PlannedSet](repeating: PlannedSet(repetitions: 5, rest: 60), count: 2)
+        var run = PlannedRun(
+            WorkoutDefinition(sections: [
+                .init(items: [Item(id: "a", name: "Squat", sets: sets)]), .init(items: [Item(id: "b", name: "Row")]),
+            ]))
+        try run.complete(at: 40)
+        try run.complete(at: 130)
+        #expect(run.timer(131).item == "b")
+        #expect(
+            Self.lines(run.performedSets(endedAt: 200)) == [
+                "0–40 40 s Squat × 5", "40–100 60 s rest", "100–130 30 s Squat × 5",
+            ])
+    }
+
     @Test func `strength is sets with the rests between them, without pauses`() throws {
         let items = [
             Item(name: "Squat", sets: [.init(repetitions: 5, rest: 60), .init(repetitions: 5, rest: 60)]),

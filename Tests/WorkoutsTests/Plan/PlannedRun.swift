@@ -33,6 +33,10 @@ struct PlannedRun {
         try planned.apply(action, at: time(active), segments)
     }
 
+    mutating func take(_ advice: CoachAdvice, at active: Double = 1) throws(Refusal) {
+        try planned.take(advice, time(active), ActiveClock(segments))
+    }
+
     /// Completes the set that is on, or another.
     mutating func complete(_ item: String? = nil, set: Int? = nil, round: Int? = nil, at active: Double) throws(Refusal)
     {

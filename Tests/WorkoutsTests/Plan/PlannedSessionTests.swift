@@ -125,9 +125,9 @@ import Testing
     @Test func `a coach is heard while the session goes on`() throws {
         var session = Self.session()
         let advice = CoachAdvice(["a": PlannedExercise(name: "Other")])
-        try session.take(advice)
+        try session.take(advice, at: year2026 + 1)
         #expect(session.planned?.plan.item("a")?.exercise.name == "Other")
         try session.apply(.end(streams: [:]), at: year2026 + 5)
-        #expect(throws: Refusal.self) { try session.take(advice) }
+        #expect(throws: Refusal.self) { try session.take(advice, at: year2026 + 1) }
     }
 }
