@@ -6,9 +6,6 @@ import Storage
 import Workouts
 
 extension ExporterLoop {
-    /// How long to leave a disk alone that refuses, in seconds.
-    private static let retryInterval = 1.0
-
     /// Does what is to be done: one commit, then the batch's acknowledgement, then everything that is sent. While the disk
     /// refuses, it waits.
     mutating func perform(_ now: Timestamp, acknowledge: () -> Void) async {
@@ -34,13 +31,11 @@ extension ExporterLoop {
     }
 
     private mutating func commit(_ now: Timestamp) async -> Bool {
-        if let refusedAt, (0..<Self.retryInterval).contains(now.seconds(since: refusedAt)) { return actions.isEmpty }
+        if commits.isResting(now) { return actions.isEmpty }
         let writes = actions.uniqued().flatMap { self.writes($0) }
         guard !writes.isEmpty else { return true }
-        do throws(StoreError) {
-            let report = try await store.commit(writes)
-            if health.note(true) { context.logger.notice("the store takes writes again") }
-            refusedAt = nil
+        switch await commits.commit(writes, now) {
+        case .committed(let report):
             workouts = [:]
             if !report.lostShards.isEmpty {
                 drop(report.lostShards)
@@ -48,11 +43,7 @@ extension ExporterLoop {
                 actions.removeAll { if case .reply = $0 { true } else { false } }
             }
             return true
-        } catch {
-            if health.note(false) {
-                context.logger.error("exports not saved, trying again", metadata: [LogKey.error: "\(error)"])
-            }
-            refusedAt = now
+        case .refused:
             // Each is to be done only once when the disk takes it.
             actions = actions.uniqued()
             return false

@@ -9,7 +9,7 @@ import Workouts
 extension ExporterLoop {
     /// Begins what is due, takes what has come whole, and asks for what does not come by itself.
     mutating func goOn(_ now: Timestamp) async {
-        if isConnected, health.isWriting { await begin(now) }
+        if isConnected, commits.isWriting { await begin(now) }
         for key in collector.complete { collect(key, now) }
         let overdue = collector.advance(to: now)
         for key in overdue.requests {

@@ -13,8 +13,6 @@ struct ExporterLoop {
 
     let context: ServiceContext
     let store: any Store
-    /// Whether the disk took the last commit.
-    let health: StoreHealth
     let metrics: ExporterMetrics
     let targets: ExportTargets
     var machine = ExportMachine()
@@ -34,8 +32,8 @@ struct ExporterLoop {
     var messages: [MQTTMessage] = []
     /// Without a connection nothing is begun: what belongs to it could not be asked for.
     var isConnected = false
-    /// When the disk refused the last commit, if it did.
-    var refusedAt: Timestamp?
+    /// The commits to it, with a disk left alone that refuses.
+    var commits: StoreCommits
     private var rejections = Rejections(service: "exporter")
 
     init(
@@ -44,7 +42,7 @@ struct ExporterLoop {
         self.context = context
         self.targets = targets
         self.store = store
-        self.health = health
+        commits = StoreCommits(store, health, context.logger, complaint: "exports not saved, trying again")
         metrics = ExporterMetrics(context.metrics)
     }
 

@@ -6,9 +6,6 @@ import Storage
 import Workouts
 
 extension LiveActivityLoop {
-    /// How long to leave a disk alone that refuses, in seconds.
-    private static let retryInterval = 1.0
-
     /// Does what is to be done: one commit, then the batch's acknowledgement, then everything that is sent. While the disk
     /// refuses, it waits.
     mutating func perform(_ now: Timestamp, acknowledge: () -> Void) async {
@@ -36,24 +33,18 @@ extension LiveActivityLoop {
     }
 
     private mutating func commit(_ now: Timestamp) async -> Bool {
-        if let refusedAt, (0..<Self.retryInterval).contains(now.seconds(since: refusedAt)) { return actions.isEmpty }
+        if commits.isResting(now) { return actions.isEmpty }
         let writes = actions.uniqued().compactMap { write($0) }
         guard !writes.isEmpty else { return true }
-        do throws(StoreError) {
-            let report = try await store.commit(writes)
-            if health.note(true) { context.logger.notice("the store takes writes again") }
-            refusedAt = nil
+        switch await commits.commit(writes, now) {
+        case .committed(let report):
             if !report.lostShards.isEmpty {
                 drop(report.lostShards)
                 // What is answered now may not be on disk. Whoever gets no reply asks again, and asks the new owner.
                 actions.removeAll { if case .reply = $0 { true } else { false } }
             }
             return true
-        } catch {
-            if health.note(false) {
-                context.logger.error("activities not saved, trying again", metadata: [LogKey.error: "\(error)"])
-            }
-            refusedAt = now
+        case .refused:
             // Each is to be done only once when the disk takes it.
             actions = actions.uniqued()
             return false

@@ -15,8 +15,6 @@ struct LiveActivityLoop {
 
     let context: ServiceContext
     let store: any Store
-    /// Whether the disk took the last commit.
-    let health: StoreHealth
     let metrics: LiveActivityMetrics
     var machine: ActivityMachine
     var epochs: [Shard: Epoch] = [:]
@@ -30,8 +28,8 @@ struct LiveActivityLoop {
     private(set) var underway: [UUID: DevicePace.Event] = [:]
     /// Refused payloads that operators are to be told of.
     var rejected: [MQTTMessage] = []
-    /// When the disk refused the last commit, if it did.
-    var refusedAt: Timestamp?
+    /// The commits to it, with a disk left alone that refuses.
+    var commits: StoreCommits
     /// The newest metrics of sessions that no device shows, unread: one may register in a pause, when none come.
     private var unread: [SessionKey: [UInt8]] = [:]
     private var rejections = Rejections(service: "live-activity-publisher")
@@ -41,7 +39,7 @@ struct LiveActivityLoop {
     init(context: ServiceContext, canPush: Bool, store: any Store, health: StoreHealth = StoreHealth()) {
         self.context = context
         self.store = store
-        self.health = health
+        commits = StoreCommits(store, health, context.logger, complaint: "activities not saved, trying again")
         machine = ActivityMachine(canPush: canPush)
         metrics = LiveActivityMetrics(context.metrics)
     }
@@ -75,7 +73,7 @@ struct LiveActivityLoop {
     mutating func finish(_ outcomes: [EndedPush]) async {
         let now = context.clock.now
         for outcome in outcomes { take(outcome, now) }
-        refusedAt = nil
+        commits.endRest()
         await perform(now) {}
     }
 

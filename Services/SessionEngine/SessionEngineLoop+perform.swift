@@ -6,16 +6,13 @@ import Storage
 import Workouts
 
 extension SessionEngineLoop {
-    /// How long to leave a disk alone that refuses.
-    private static let retryInterval = 1.0
-
     /// Does what is to be done: one commit, then the batch's acknowledgement, then everything that is sent.
     ///
     /// While the disk refuses the sessions go on in memory; replies are dropped, for clients repeat their commands, and
     /// everything else waits.
     mutating func perform(acknowledge: () -> Void = {}) async throws {
         let now = context.clock.now
-        guard !isWaitingForDisk(now) else {
+        guard !commits.isResting(now) else {
             let messages = undelayed()
             keepForLater()
             acknowledge()
@@ -23,21 +20,15 @@ extension SessionEngineLoop {
         }
         let writes = writes()
         if !writes.isEmpty {
-            do throws(StoreError) {
-                let began = ContinuousClock.now
-                drop(try await store.commit(writes).lostShards)
+            let began = ContinuousClock.now
+            switch await commits.commit(writes, now) {
+            case .committed(let report):
+                drop(report.lostShards)
                 metrics.committed(writes.count, took: ContinuousClock.now - began)
-                if health.note(true) { context.logger.notice("the store takes writes again") }
-                retryAt = nil
-            } catch {
-                retryAt = now + Self.retryInterval
+            case .refused(let isNews):
                 var messages = undelayed()
                 // Once, for it goes on every second until somebody makes room.
-                if health.note(false) {
-                    context.logger.error(
-                        "sessions not saved, going on in memory", metadata: [LogKey.error: "\(error)"])
-                    messages += warnings(now)
-                }
+                if isNews { messages += warnings(now) }
                 keepForLater()
                 acknowledge()
                 return await send(messages + takeRejected())
@@ -79,8 +70,6 @@ extension SessionEngineLoop {
 
     /// What was asked of a shard that is lost by now is its new owner's to answer.
     private func isOwned(_ action: EngineAction) -> Bool { epochs[action.user.shard] != nil }
-
-    private func isWaitingForDisk(_ now: Timestamp) -> Bool { retryAt.map { now < $0 } ?? false }
 
     private func writes() -> [StoreWrite] {
         var seen: Set<EngineAction> = []

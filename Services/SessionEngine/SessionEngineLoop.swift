@@ -17,16 +17,15 @@ struct SessionEngineLoop {
     /// Refused payloads that operators are to be told of.
     var rejected: [MQTTMessage] = []
     let metrics: EngineMetrics
-    let health: StoreHealth
-    /// When to try the disk again after it refused.
-    var retryAt: Timestamp?
+    /// The commits to it, with a disk left alone that refuses.
+    var commits: StoreCommits
 
     /// - Parameter asksCoach: whether swaps and changes of difficulty are asked of an outside coach.
     init(context: ServiceContext, store: any Store, asksCoach: Bool = false, health: StoreHealth = StoreHealth()) {
         self.context = context
         self.store = store
         machine = EngineMachine(asksCoach: asksCoach)
-        self.health = health
+        commits = StoreCommits(store, health, context.logger, complaint: "sessions not saved, going on in memory")
         metrics = EngineMetrics(context.metrics)
     }
 

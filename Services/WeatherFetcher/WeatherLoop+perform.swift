@@ -6,9 +6,6 @@ import Storage
 import Workouts
 
 extension WeatherLoop {
-    /// How long to leave a disk alone that refuses.
-    private static let retryInterval = 1.0
-
     /// Does what is to be done: one commit, then the batch's acknowledgement, then everything that is sent. While the disk
     /// refuses, it waits.
     mutating func perform(_ now: Timestamp, acknowledge: () -> Void) async {
@@ -35,18 +32,12 @@ extension WeatherLoop {
     private mutating func commit(_ now: Timestamp) async -> Bool {
         let writes = actions.uniqued().compactMap { write($0) }
         guard !writes.isEmpty else { return true }
-        if let retryAt, now < retryAt { return false }
-        do throws(StoreError) {
-            let report = try await store.commit(writes)
-            if health.note(true) { context.logger.notice("the store takes writes again") }
-            retryAt = nil
+        guard !commits.isResting(now) else { return false }
+        switch await commits.commit(writes, now) {
+        case .committed(let report):
             drop(report.lostShards)
             return true
-        } catch {
-            if health.note(false) {
-                context.logger.error("weather not saved, trying again", metadata: [LogKey.error: "\(error)"])
-            }
-            retryAt = now + Self.retryInterval
+        case .refused:
             // Each is to be done only once when the disk takes it.
             actions = actions.uniqued()
             return false

@@ -9,8 +9,6 @@ import Workouts
 struct WeatherLoop {
     let context: ServiceContext
     let store: any Store
-    /// Whether the disk took the last commit.
-    let health: StoreHealth
     let metrics: WeatherMetrics
     var machine: WeatherMachine
     var epochs: [Shard: Epoch] = [:]
@@ -18,8 +16,8 @@ struct WeatherLoop {
     var actions: [WeatherAction] = []
     /// Refused payloads that operators are to be told of.
     var rejected: [MQTTMessage] = []
-    /// When to try the disk again after it refused.
-    var retryAt: Timestamp?
+    /// The commits to it, with a disk left alone that refuses.
+    var commits: StoreCommits
     private var rejections = Rejections(service: "weather-fetcher")
     private var random: any RandomNumberGenerator
 
@@ -31,7 +29,7 @@ struct WeatherLoop {
         self.context = context
         self.machine = machine
         self.store = store
-        self.health = health
+        commits = StoreCommits(store, health, context.logger, complaint: "weather not saved, trying again")
         self.random = random
         metrics = WeatherMetrics(context.metrics)
     }

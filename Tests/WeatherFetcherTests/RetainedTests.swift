@@ -167,11 +167,11 @@ import Workouts
         let request = try #require(fetcher.requests().first)
         fetcher.store.refuse(true)
         #expect(try await fetcher.answer(request) == [])
-        #expect(!fetcher.loop.health.isWriting)
+        #expect(!fetcher.loop.commits.isWriting)
         #expect(try await fetcher.pass(5) == [])
         fetcher.store.refuse(false)
         #expect(try await fetcher.pass(2).weather(key).count == 1)
-        #expect(fetcher.loop.health.isWriting)
+        #expect(fetcher.loop.commits.isWriting)
         #expect(try await restart().weather(key).count == 1)
     }
 

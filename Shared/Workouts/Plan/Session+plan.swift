@@ -13,11 +13,6 @@ extension Session {
         planned?.state(at: planMoment(now), segments)
     }
 
-    /// What the clock of the plan shows as of `now`.
-    package func planTimer(_ now: Timestamp) -> PlanTimer? {
-        planned?.timer(at: planMoment(now), segments)
-    }
-
     /// How far the plan had come as of `now`.
     package func planProgress(_ now: Timestamp) -> ProgressReport? {
         guard let planned else { return nil }

@@ -1,0 +1,35 @@
+import Bus
+import TestSupport
+import Testing
+import Workouts
+
+@testable import SessionEngine
+
+/// A disk that refuses, and a clock that is set meanwhile.
+struct RefusedDiskTests {
+    @Test func `a clock that is set back leaves a disk alone no longer than a second`() async throws {
+        var planned = try await PlannedEngine()
+        try await planned.begin(.strength)
+        planned.refuseDisk(true)
+        let set = planned.command(.plan(.completeSet(SetCompletion())))
+        #expect(try await planned.send(set) == [])
+        planned.refuseDisk(false)
+        planned.clock.advance(by: .seconds(-3_600))
+        #expect(try await planned.send(set).map(\.ok) == [true])
+        try await planned.restart()
+        #expect(planned.plan?.progress.progress.completed["bench"]?.count == 1)
+    }
+
+    @Test func `a disk that refuses is left alone for a second, and then tried again`() async throws {
+        var planned = try await PlannedEngine()
+        try await planned.begin(.strength)
+        planned.refuseDisk(true)
+        let set = planned.command(.plan(.completeSet(SetCompletion())))
+        #expect(try await planned.send(set) == [])
+        planned.refuseDisk(false)
+        try await planned.advance(to: 0.9)
+        #expect(try await planned.send(set) == [])
+        try await planned.advance(to: 1.1)
+        #expect(try await planned.send(set).map(\.ok) == [true])
+    }
+}
