@@ -73,7 +73,7 @@ package enum ServiceRunner {
     ) async throws {
         let watch = DrainWatch()
         var group = ServiceGroupConfiguration(
-            services: (services + [watch]).map {
+            services: ([watch] + services).map {
                 .init(
                     service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
                     failureTerminationBehavior: .gracefullyShutdownGroup)
@@ -86,7 +86,7 @@ package enum ServiceRunner {
             throw DrainError()
         }
         // Services that end without an error when they are cut off were cut off all the same.
-        if watch.hasTaken(limit) { throw DrainError() }
+        if watch.isCutOff { throw DrainError() }
     }
 
     /// Libraries speak at `info` of what no operator asked for.
@@ -97,16 +97,21 @@ package enum ServiceRunner {
     }
 }
 
-/// Notes when the drain begins: the group tells its services from the last to the first.
+/// Notes that the drain took too long: the group tells its services from the last to the first, and whom it cuts off, the
+/// first is among them.
 private final class DrainWatch: Service {
-    private let began = Mutex<ContinuousClock.Instant?>(nil)
+    private let wasCancelled = Atomic(false)
 
     func run() async throws {
-        try await gracefulShutdown()
-        began.withLock { $0 = .now }
+        do {
+            try await gracefulShutdown()
+        } catch {
+            wasCancelled.store(true, ordering: .relaxed)
+            throw error
+        }
     }
 
-    func hasTaken(_ limit: Duration) -> Bool { began.withLock { $0.map { .now - $0 >= limit } ?? false } }
+    var isCutOff: Bool { wasCancelled.load(ordering: .relaxed) }
 }
 
 /// The services did not stop in time and were cut off.
