@@ -130,10 +130,13 @@ struct RunningPublisher {
         guard isSettled else { throw NotInTime() }
     }
 
-    /// Returns when what was due has been sent and its outcomes have been taken, with the service's clock standing still.
+    /// Returns when what was due has been sent, its outcomes have been taken and what follows from them stands on the broker,
+    /// with the service's clock standing still.
     func rest() async throws {
         try await settle()
         try await expectEventually { value("pushes_in_flight") == 0 }
+        // What is published may be held back until the next batch is acknowledged.
+        try await settle()
     }
 
     private static let nobody = SessionID("00000000-0000-4000-8000-000000000000")!
