@@ -1,3 +1,4 @@
+import Foundation
 import Workouts
 
 /// Where this service brings workouts itself.
@@ -11,6 +12,19 @@ struct ExportTargets: Sendable {
         if folder != nil { names.append(.folder) }
         if let upload, upload.takes(user) { names.append(.upload) }
         return names
+    }
+
+    /// Brings a workout to its destinations, and cuts an upload short when it is called off.
+    func deliver(
+        _ collected: CollectedWork, until isOff: AsyncStream<Void>,
+        _ tell: @escaping @Sendable (DeliveryOutcome) -> Void
+    ) async {
+        await withTaskGroup { group in
+            group.addTask { await deliver(collected, tell) }
+            group.addTask { for await _ in isOff {} }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     /// Brings a workout to one destination after the other, telling each outcome as it comes.
@@ -29,7 +43,12 @@ struct ExportTargets: Sendable {
     private func deliver(_ workout: ExportedWorkout, _ destination: ExportWork.Destination) async -> Delivery {
         switch destination.target {
         case .folder:
-            if let folder { return folder.deliver(workout) }
+            if let folder {
+                return await withCheckedContinuation { continuation in
+                    // Off the few threads that all tasks share, for it waits for the disk.
+                    DispatchQueue.global().async { continuation.resume(returning: folder.deliver(workout)) }
+                }
+            }
         case .upload:
             if let upload { return await upload.deliver(workout, key: destination.idempotencyKey) }
         default: break

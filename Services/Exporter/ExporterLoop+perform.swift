@@ -7,11 +7,15 @@ import Workouts
 
 extension ExporterLoop {
     /// Does what is to be done: one commit, then the batch's acknowledgement, then everything that is sent. While the disk
-    /// refuses, it waits.
-    mutating func perform(_ now: Timestamp, acknowledge: () -> Void) async {
+    /// refuses, it waits, and from ``waitingLimit`` on nothing more is read.
+    mutating func perform(_ now: Timestamp, acknowledging batch: MQTTBatch? = nil) async {
         let isSaved = await commit(now)
+        if let batch { unacknowledged = batch }
         // The broker keeps a workout retained, and brings it again on the next connection.
-        acknowledge()
+        if isSaved || waitingBytes < waitingLimit {
+            unacknowledged?.acknowledge()
+            unacknowledged = nil
+        }
         var outgoing = messages
         messages = []
         if isSaved {
@@ -39,15 +43,26 @@ extension ExporterLoop {
             workouts = [:]
             if !report.lostShards.isEmpty {
                 drop(report.lostShards)
-                // What is answered now may not be on disk. Whoever gets no reply asks again, and asks the new owner.
-                actions.removeAll { if case .reply = $0 { true } else { false } }
+                // What is answered now may not be on disk. Whoever asks again asks the new owner.
+                dropReplies()
             }
             return true
         case .refused:
+            dropReplies()
             // Each is to be done only once when the disk takes it.
             actions = actions.uniqued()
             return false
         }
+    }
+
+    /// Whoever gets no reply asks again.
+    private mutating func dropReplies() {
+        actions.removeAll { if case .reply = $0 { true } else { false } }
+    }
+
+    /// What waits for the disk, with about what an action takes besides.
+    private var waitingBytes: Int {
+        workouts.values.reduce((actions.count + deleted.count) * 512) { $0 + $1.count }
     }
 
     private func writes(_ action: ExportAction) -> [StoreWrite] {
@@ -103,6 +118,16 @@ extension ExporterLoop {
     }
 
     // MARK: The store
+
+    /// Removes what a process that was killed was writing of these shards' sessions.
+    func clearLeftovers(_ shards: Set<Shard>) {
+        do throws(DurableFolder.Problem) {
+            try targets.folder?.clear(shards)
+        } catch {
+            context.logger.warning(
+                "what an earlier process left half-written stays", metadata: [LogKey.error: "\(error)"])
+        }
+    }
 
     /// Takes over everything that is not at rest.
     mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {

@@ -19,7 +19,7 @@ extension ExporterLoop {
         for key in overdue.expired {
             fail(key, "series or track did not come: do metrics-aggregator and route-builder run?", now)
         }
-        await perform(now) {}
+        await perform(now)
     }
 
     /// What was begun is saved and told before it is done. Where the disk refuses just then it is done all the same: after a
@@ -29,7 +29,7 @@ extension ExporterLoop {
         let begun = machine.begin(now: now, room: Dictionary(uniqueKeysWithValues: room))
         guard !begun.works.isEmpty else { return }
         actions += begun.actions
-        await perform(now) {}
+        await perform(now)
         let works = begun.works.filter { epochs[$0.key.session.shard] != nil }
         let records: [StoreRecord]
         do throws(StoreError) {

@@ -20,6 +20,10 @@ struct ExporterLoop {
     var epochs: [Shard: Epoch] = [:]
     /// What is still to be done; more than one event's worth only while the disk refuses.
     var actions: [ExportAction] = []
+    /// When so much waits for a disk that refuses, in bytes, nothing more is read from the broker, which has room of its own.
+    var waitingLimit = 64 << 20
+    /// The batch that nothing is read after.
+    var unacknowledged: MQTTBatch?
     /// Payloads of workouts that are not on disk yet.
     var workouts: [SessionKey: [UInt8]] = [:]
     /// Sessions that were just heard to be deleted: whatever the folder has of them goes.
@@ -53,6 +57,7 @@ struct ExporterLoop {
         switch event {
         case .ownership(.gained(let shards, let epoch)):
             for shard in shards { epochs[shard] = epoch }
+            clearLeftovers(shards)
             try await load(shards, now)
         case .ownership(.lost(let shards)): drop(shards)
         case .connected:
@@ -64,14 +69,14 @@ struct ExporterLoop {
             let incoming = batch.messages.map { (message: $0, topic: Topic($0.topic)) }
             try await load(incoming.compactMap { wantsRecord($0.message, $0.topic) }, now)
             for (message, topic) in incoming { receive(message, topic, now) }
-            await perform(now) { batch.acknowledge() }
+            await perform(now, acknowledging: batch)
             return await goOn(now)
         case .tick:
             actions += machine.advance(to: now)
             // Counting takes time: as often as the machine looks at all sessions.
             if machine.sweptAt == now { metrics.show(machine, collector) }
         }
-        await perform(now) {}
+        await perform(now)
         await goOn(now)
     }
 
@@ -79,6 +84,8 @@ struct ExporterLoop {
     mutating func take(_ outcome: DeliveryOutcome, _ now: Timestamp) {
         metrics.ended(outcome)
         switch outcome.delivery {
+        // Cut short, most likely.
+        case _ where machine.deleted.contains(outcome.key): break
         case .delivered: context.logger.info("workout exported", metadata: metadata(outcome))
         case .refused(let reason):
             context.logger.error("workout not taken", metadata: metadata(outcome, reason))

@@ -21,15 +21,22 @@ struct ExporterService: Service {
         context.readiness.add("store") { health.isWriting }
         try await HTTPClient.withHTTPClient(configuration: UploadTarget.http) { client in
             let targets = targets(client)
-            clearLeftovers(targets)
             var loop = ExporterLoop(context: context, targets: targets, store: store, health: health)
             let outcomes = OutcomeBox()
+            var underway: [SessionKey: AsyncStream<Void>.Continuation] = [:]
             try await withThrowingDiscardingTaskGroup { deliveries in
                 defer { deliveries.cancelAll() }
                 try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
                     try await loop.handle(event, outcomes: outcomes.take())
+                    // Those that are over, and those of sessions that were deleted.
+                    for (key, end) in underway where !loop.machine.working.contains(key) {
+                        end.finish()
+                        underway[key] = nil
+                    }
                     for collected in loop.takeCollected() {
-                        deliveries.addTask { await targets.deliver(collected, outcomes.add) }
+                        let (isOff, end) = AsyncStream.makeStream(of: Void.self)
+                        underway[collected.work.key] = end
+                        deliveries.addTask { await targets.deliver(collected, until: isOff, outcomes.add) }
                     }
                 }
             }
@@ -49,15 +56,6 @@ struct ExporterService: Service {
             }
         }
         return targets
-    }
-
-    private func clearLeftovers(_ targets: ExportTargets) {
-        do throws(DurableFolder.Problem) {
-            try targets.folder?.clear()
-        } catch {
-            context.logger.warning(
-                "what an earlier process left half-written stays", metadata: [LogKey.error: "\(error)"])
-        }
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

@@ -98,6 +98,20 @@ import Workouts
         await #expect(throws: DeliveryFailure.noConnection) { try await unreachable.run(session.key, "--again") }
     }
 
+    @Test func `what goes on without news for five minutes is left to the exporter`() throws {
+        let now = FetchSession.start
+        let client = Client("exporter-0123456789abcdef")!
+        var watch = DeliveryWatch(session.key, target: .upload, client: client, id: CommandID(UUID()), now: now)
+        watch.connected(now)
+        let request = try #require(try watch.takeRequest(now))
+        _ = try watch.receive(session.reply(request), now)
+        let news = try watch.receive(session.status(.upload, .pending, revision: 2), now + 50)
+        let status = try #require(news)
+        #expect(try watch.takeRequest(now + 349) == nil)
+        let error = #expect(throws: DeliveryFailure.open([status])) { try watch.takeRequest(now + 350) }
+        #expect(error?.description == "upload: pending; the exporter goes on by itself")
+    }
+
     @Test func `Ctrl-C says that the exporter goes on`() async throws {
         let system = try FetchSystem { [session] request, _ in
             [session.reply(request), session.status(.upload, .pending, revision: 2)]

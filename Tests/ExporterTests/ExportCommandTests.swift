@@ -74,6 +74,42 @@ import Workouts
         #expect(try system.files == ["run.fit"])
     }
 
+    private func mode(_ path: String) throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    @Test func `a new file is readable as others of its user, and one that is overwritten as it was`() throws {
+        let folder = try TemporaryFolder()
+        let usual = folder.file("usual")
+        close(open(usual, O_CREAT | O_WRONLY, 0o666))
+        let output = ExportOutput(place: .file(folder.file("run.fit")), overwrites: true)
+        _ = try output.write([1], of: session.record, .fit)
+        #expect(try mode(folder.file("run.fit")) == mode(usual))
+        #expect(chmod(folder.file("run.fit"), 0o600) == 0)
+        _ = try output.write([2], of: session.record, .fit)
+        #expect(try mode(folder.file("run.fit")) == 0o600)
+    }
+
+    @Test func `through a symbolic link the file that it leads to is written`() throws {
+        let folder = try TemporaryFolder()
+        let (link, file) = (folder.file("latest.fit"), try folder.write("old", to: "run.fit"))
+        #expect(symlink("run.fit", link) == 0)
+        let output = ExportOutput(place: .file(link), overwrites: true)
+        #expect(try output.write([1, 2], of: session.record, .fit) == link)
+        #expect(try Data(contentsOf: URL(filePath: file)) == Data([1, 2]))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+        try FileManager.default.removeItem(atPath: file)
+        #expect(throws: ExportOutput.Failure.notAFile(link)) { try output.write([3], of: session.record, .fit) }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "run.fit")
+    }
+
+    @Test func `a file that cannot be written whole leaves nothing behind`() throws {
+        let folder = try TemporaryFolder()
+        let output = ExportOutput(place: .file(folder.file(String(repeating: "x", count: 256))))
+        #expect(throws: DurableFolder.Problem.self) { try output.write([1], of: session.record, .fit) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
     @Test func `what is no file is not overwritten`() async throws {
         let system = try await retained()
         for path in [system.folder.path, "/dev/null", system.folder.file("new/")] {

@@ -5,7 +5,7 @@ import Workouts
 
 @testable import Exporter
 
-@Suite(.timeLimit(.minutes(1))) struct FolderTests {
+@Suite(.timeLimit(.minutes(5))) struct FolderTests {
     private let folder: TemporaryFolder
     private let workout = ExportedWorkout.named("Morning Run")
 
@@ -120,17 +120,21 @@ import Workouts
 
     @Test func `what a killed process was writing is never seen and goes at the next start`() throws {
         guard case .delivered(let files) = target().deliver(workout) else { throw NotDelivered() }
+        let shard = workout.workout.session.shard
         // It came as far as this.
         let place = DurableFolder(path: "\(exports)/anna")
-        let hidden = try place.writeHidden([1, 2, 3])
+        let hidden = try place.writeHidden([1, 2, 3], "\(workout.workout.session)")
         #expect(hidden.hasPrefix("."))
+        // Another process, for shards of its own, is writing this.
+        let session = try #require((0..<1_000).lazy.map { _ in SessionID(UUID()) }.first { $0.shard != shard })
+        let others = try place.writeHidden([1, 2, 3], "\(session)")
         try Data().write(to: URL(filePath: "\(exports)/anna/.theirs.part"))
         #expect(try text(files[0]) == "fit of Morning Run, revision 1")
-        #expect(try names().count == 4)
-        try target().clear()
-        #expect(try names() == [".theirs.part"] + files.map { String($0.dropFirst(5)) }.sorted())
+        #expect(try names().count == 5)
+        try target().clear([shard])
+        #expect(try names() == [others, ".theirs.part"].sorted() + files.map { String($0.dropFirst(5)) }.sorted())
         #expect(target().deliver(workout.revised()) == .delivered(files: files))
-        try target(in: folder.file("nowhere")).clear()
+        try target(in: folder.file("nowhere")).clear([shard])
     }
 
     @Test func `whoever reads meanwhile finds one revision or another, and all of it`() async throws {

@@ -15,7 +15,7 @@ struct LoopRun {
     let clock: ManualClock
     let log = LogRecorder()
     let folder: TemporaryFolder
-    private(set) var loop: ExporterLoop
+    var loop: ExporterLoop
 
     /// Starts on the store in a folder, as a process does.
     init(_ folder: TemporaryFolder, clock: ManualClock = ManualClock()) async throws {

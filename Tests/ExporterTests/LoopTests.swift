@@ -3,6 +3,7 @@ import Foundation
 import MQTT
 import ServiceKit
 import Storage
+import Synchronization
 import TestSupport
 import Testing
 import Workouts
@@ -10,7 +11,7 @@ import Workouts
 @testable import Exporter
 
 /// The loop between the bus, its store and its folder, event by event.
-@Suite(.timeLimit(.minutes(1))) struct LoopTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopTests {
     private let folder: TemporaryFolder
 
     init() throws {
@@ -94,7 +95,6 @@ import Workouts
         run.store.refuse(false)
         sent = try await run.pass(2)
         #expect(try statuses(sent, workout).last == .exporting)
-        #expect(sent.contains { $0.topic == Topic.user(workout.key.user, .replies(Client("tests")!)).name })
         #expect(told(run).last == "notice the store takes writes again")
         let outcomes = await run.work()
         run.store.refuse(true)
@@ -103,6 +103,46 @@ import Workouts
         #expect(try statuses(try await run.pass(2), workout) == [.done])
         #expect(try run.files == workout.files.sorted())
         #expect(told(run).count == 4)
+    }
+
+    @Test func `while the disk refuses a request is not answered, and its repetition once it takes writes is`()
+        async throws
+    {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        try await run.deliver(workout.messages)
+        try await run.pass(1, await run.work())
+        run.store.refuse(true)
+        let request = workout.request(.folder, id: CommandID(UUID()))
+        for _ in 0..<100 { #expect(try await run.deliver([request]).isEmpty) }
+        try await run.pass(2)
+        #expect(run.loop.actions.count < 10)
+        run.store.refuse(false)
+        let replies = Topic.user(workout.key.user, .replies(Client("tests")!)).name
+        #expect(try await run.pass(2).allSatisfy { $0.topic != replies })
+        #expect(try await run.deliver([request]).count { $0.topic == replies } == 1)
+    }
+
+    @Test func `when much waits for a disk that refuses, nothing more is read until it takes writes`() async throws {
+        var run = try await LoopRun(folder)
+        run.loop.waitingLimit = 100_000
+        run.store.refuse(true)
+        let isRead = Mutex(true)
+        var workouts: [ServiceWorkout] = []
+        // As a client does, which delivers nothing before the batch is acknowledged.
+        while isRead.withLock(\.self), workouts.count < 1_000 {
+            let workout = ServiceWorkout()
+            workouts.append(workout)
+            isRead.withLock { $0 = false }
+            try await run.handle(.batch(MQTTBatch(messages: workout.messages) { isRead.withLock { $0 = true } }))
+        }
+        #expect((2..<100).contains(workouts.count))
+        for _ in 0..<3 { try await run.pass(2) }
+        #expect(!isRead.withLock { $0 })
+        run.store.refuse(false)
+        try await run.pass(2)
+        #expect(isRead.withLock { $0 })
+        #expect(Set(try await run.stored(ExportRecord.workouts)) == Set(workouts.map { "\($0.key)" }))
     }
 
     @Test func `a deletion while the disk refuses happens when it takes writes again`() async throws {
@@ -141,6 +181,21 @@ import Workouts
         sent = try await run.pass(1, await run.work())
         #expect(try statuses(sent, workout) == [.done])
         #expect(try run.files == workout.files.sorted())
+    }
+
+    @Test func `what a killed process was writing goes when its shards are taken over, and no others' does`()
+        async throws
+    {
+        let workout = ServiceWorkout()
+        let place = DurableFolder(path: folder.file("exports/anna"))
+        try place.make()
+        let hidden = try place.writeHidden([1], "\(workout.key.session)")
+        var run = try await LoopRun(folder)
+        #expect(try place.names().allSatisfy { $0 != hidden })
+        let others = try place.writeHidden([1], "\(workout.key.session)")
+        let shard = workout.key.session.shard
+        try await run.handle(.ownership(.gained(Set(Shard.all).subtracting([shard]), run.loop.epochs[shard]!)))
+        #expect(try place.names().contains(others))
     }
 
     @Test func `records that cannot be read are told of, and the others are exported`() async throws {

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Whatever comes, in whatever order, how often, and whoever dies meanwhile.
-@Suite(.timeLimit(.minutes(2))) struct MachinePropertyTests {
+@Suite(.timeLimit(.minutes(5))) struct MachinePropertyTests {
     @Test func `every workout ends in each target, an upload once, and nothing remains of what was deleted`() {
         var random = SeededRandom()
         for _ in 0..<60 {

@@ -9,7 +9,7 @@ import Workouts
 @testable import Exporter
 
 /// The service as it runs, and a broker that forgets or brings back the past.
-@Suite(.timeLimit(.minutes(1))) struct ServiceBrokerTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceBrokerTests {
     private let folder: TemporaryFolder
 
     init() throws {

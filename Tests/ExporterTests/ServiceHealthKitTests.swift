@@ -8,7 +8,7 @@ import Workouts
 @testable import Exporter
 
 /// The service as it runs, with a device that writes to HealthKit.
-@Suite(.timeLimit(.minutes(1))) struct ServiceHealthKitTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceHealthKitTests {
     private let folder: TemporaryFolder
 
     init() throws {

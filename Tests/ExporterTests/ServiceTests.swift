@@ -9,7 +9,7 @@ import Workouts
 @testable import Exporter
 
 /// The service as it runs, its files in a folder.
-@Suite(.timeLimit(.minutes(2))) struct ServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts
@@ -8,7 +9,7 @@ import Workouts
 @testable import Exporter
 
 /// The service as it runs, with a place for uploads that behaves as badly as a test asks.
-@Suite(.timeLimit(.minutes(3))) struct ServiceUploadTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceUploadTests {
     private let folder: TemporaryFolder
     private let credentials: TemporaryFolder
 
@@ -164,11 +165,29 @@ import Workouts
             try await exporter.send(workout.request(.upload, id: id))
             #expect(try await exporter.reply(to: id, of: workout.key.user).ok)
             try await exporter.status(of: workout.key, .upload)
-            let again = "\(workout.key)/upload/2"
+            let again = try #require(try server.uploads.last?.key)
+            #expect(again != "\(workout.key)/upload")
             #expect(try server.uploads.map(\.key) == ["\(workout.key)/upload", again])
             #expect(
                 try server.requests.compactMap { $0.headers["idempotency-key"] }.dropFirst(2).allSatisfy { $0 == again }
             )
+        }
+    }
+
+    @Test func `a deletion cuts an upload that is under way`() async throws {
+        let server = try await UploadServer(#"{"kind":"hang"}"#)
+        let workout = ServiceWorkout()
+        try await RunningExporter.run(in: folder, upload: upload(server)) { exporter in
+            try await exporter.send(workout.messages)
+            try await exporter.expectEventually { try server.requests.count == 1 }
+            try await exporter.send(workout.deletion)
+            let deleted = ContinuousClock.now
+            try await exporter.expectEventually {
+                exporter.metrics.render().contains(#"deliveries_total{outcome="failed",target="upload"} 1"#)
+            }
+            // Neither the server's patience nor the client's was over.
+            #expect(ContinuousClock.now - deleted < .seconds(20))
+            #expect(exporter.log.lines.allSatisfy { !$0.contains("not exported") })
         }
     }
 

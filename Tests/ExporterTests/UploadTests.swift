@@ -7,7 +7,7 @@ import Workouts
 @testable import Exporter
 
 /// What becomes of uploads, against a server that behaves as badly as a test asks.
-@Suite(.timeLimit(.minutes(2))) struct UploadTests {
+@Suite(.timeLimit(.minutes(5))) struct UploadTests {
     private let folder: TemporaryFolder
     private let workout = ExportedWorkout.named("Runde um den Grunewaldsee – \"schnell\" 🏃")
     private static let bytes: [UInt8] = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -23,14 +23,16 @@ import Workouts
     }
 
     private func withTarget<Result>(
-        _ url: String, patience: Duration = UploadTarget.patience, file: [UInt8] = Self.bytes,
+        _ url: String, patience: Duration = UploadTarget.patience, slowestLine: Int = UploadTarget.slowestLine,
+        file: [UInt8] = Self.bytes,
         _ body: (UploadTarget) async throws -> Result
     ) async throws -> Result {
         try await HTTPClient.withHTTPClient(configuration: UploadTarget.http) { client in
             let configuration = ExportConfiguration.Upload(url: url, format: .gpx, credentials: folder.path)
-            let target = UploadTarget(configuration, clock: ManualClock(), client: client, patience: patience) { _, _ in
+            var target = UploadTarget(configuration, clock: ManualClock(), client: client, patience: patience) { _, _ in
                 file
             }
+            target.slowestLine = slowestLine
             return try await body(target)
         }
     }
@@ -145,10 +147,20 @@ import Workouts
     @Test func `a server that does not read on is given up in time`() async throws {
         let server = try await UploadServer(#"{"kind":"hang"}"#)
         let delivery = try await withTarget(
-            server.url, patience: .milliseconds(300), file: [UInt8](repeating: 7, count: 16 << 20)
+            server.url, patience: .milliseconds(200), slowestLine: 160 << 20,
+            file: [UInt8](repeating: 7, count: 16 << 20)
         ) { await $0.deliver(workout, key: "k") }
         let reason = try failure(delivery)
         #expect(reason == "127.0.0.1: no answer in time")
+    }
+
+    @Test func `a large file has the time that a slow line takes for it`() async throws {
+        let server = try await UploadServer("{}")
+        let file = [UInt8](repeating: 7, count: 8 << 20)
+        let delivery = try await withTarget(server.url, patience: .milliseconds(1), file: file) {
+            await $0.deliver(workout, key: "k")
+        }
+        #expect(delivery == .delivered())
     }
 
     @Test func `a server that is away is tried again, and knows after a restart what it has`() async throws {

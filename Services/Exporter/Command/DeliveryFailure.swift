@@ -11,6 +11,8 @@ enum DeliveryFailure: Error, Equatable, CustomStringConvertible {
     case noStatus
     /// It was tried, and will not be tried again by itself.
     case failed([ExportStatus])
+    /// It goes on, but nothing new came of it for long.
+    case open([ExportStatus])
     case unreadable(topic: String, PayloadError)
     /// Nobody waits any longer for what goes on.
     case left
@@ -24,6 +26,7 @@ enum DeliveryFailure: Error, Equatable, CustomStringConvertible {
         case .refused(_, let refusal): refusal.message
         case .noStatus: "the exporter took the request, but has said nothing of it for \(patience) s"
         case .failed(let statuses): statuses.map(\.told).joined(separator: "; ")
+        case .open(let statuses): statuses.map(\.told).joined(separator: "; ") + "; the exporter goes on by itself"
         case .unreadable(let topic, let error): "\(topic) cannot be read: \(error)"
         case .left: "interrupted; the exporter goes on by itself"
         }

@@ -6,6 +6,8 @@ import Workouts
 struct DeliveryWatch {
     /// Seconds until nobody can be expected to answer any more.
     static let patience = 60.0
+    /// Seconds without news of what has been begun until it is left to the exporter.
+    static let openPatience = 300.0
     /// Seconds after the reply in which the status of what has been begun comes.
     static let grace = 2.0
 
@@ -14,7 +16,8 @@ struct DeliveryWatch {
     let target: Target?
     private let request: SessionRequest
     private var timer = RequestTimer()
-    private var waitsSince: Timestamp
+    /// A connect, the reply, or a new status.
+    private var newsAt: Timestamp
     private var acceptedAt: Timestamp?
     /// Whether what is retained is from before the request.
     private var isNew = true
@@ -25,7 +28,7 @@ struct DeliveryWatch {
         self.key = key
         self.target = target
         request = SessionRequest(id: id, client: client, action: .export(target))
-        waitsSince = now
+        newsAt = now
     }
 
     var subscriptions: [MQTTSubscription] {
@@ -41,7 +44,7 @@ struct DeliveryWatch {
 
     mutating func connected(_ now: Timestamp) {
         timer.connected(now)
-        waitsSince = now
+        newsAt = now
     }
 
     mutating func disconnected() {
@@ -60,9 +63,12 @@ struct DeliveryWatch {
             guard reply.id == request.id, acceptedAt == nil else { return nil }
             if let refusal = reply.error { throw .refused(key, refusal) }
             acceptedAt = now
+            newsAt = now
             return nil
         case .session(_, .export(let target)):
-            return take(try Self.read(ExportStatus.self, message), target, isRetained: message.retain)
+            let status = take(try Self.read(ExportStatus.self, message), target, isRetained: message.retain)
+            if status != nil { newsAt = now }
+            return status
         default: return nil
         }
     }
@@ -91,13 +97,13 @@ struct DeliveryWatch {
     ///
     /// - Throws: when nothing can be expected any more.
     mutating func takeRequest(_ now: Timestamp) throws(DeliveryFailure) -> SessionRequest? {
-        if let acceptedAt {
-            guard !watched.isEmpty || now.seconds(since: acceptedAt) < Self.patience else { throw .noStatus }
+        let silence = now.seconds(since: newsAt)
+        if isAccepted {
+            guard !watched.isEmpty || silence < Self.patience else { throw .noStatus }
+            guard silence < Self.openPatience else { throw .open(watched.filter(\.isOpen)) }
             return nil
         }
-        guard now.seconds(since: waitsSince) < Self.patience else {
-            throw timer.isConnected ? .noAnswer : .noConnection
-        }
+        guard silence < Self.patience else { throw timer.isConnected ? .noAnswer : .noConnection }
         return timer.take(now) ? request : nil
     }
 

@@ -1,7 +1,8 @@
 import Foundation
 import Workouts
 
-/// Where an exported workout is written: whole or not at all.
+/// Where an exported workout is written: whole or not at all. A file is like any other that its user makes; one that is
+/// overwritten keeps its permissions, and a symbolic link to it stays.
 struct ExportOutput: Sendable {
     enum Place: Equatable, Sendable {
         case standardOutput
@@ -32,7 +33,7 @@ struct ExportOutput: Sendable {
 
     /// Says early what would be said when it is written.
     func check() throws(Failure) {
-        if case .file(let path) = place { try check(path) }
+        if case .file(let path) = place { _ = try check(path) }
     }
 
     /// - Returns: the file's path; `nil` for standard output.
@@ -57,10 +58,10 @@ struct ExportOutput: Sendable {
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws {
-        try check(path)
-        let url = URL(filePath: path)
+        let mode = try check(path) ?? 0o666
+        let url = URL(filePath: path).resolvingSymlinksInPath()
         let folder = DurableFolder(path: url.deletingLastPathComponent().path)
-        let hidden = try folder.writeHidden(bytes)
+        let hidden = try folder.writeHidden(bytes, "export", mode: mode)
         do {
             try folder.rename(hidden, to: url.lastPathComponent)
         } catch {
@@ -70,11 +71,14 @@ struct ExportOutput: Sendable {
         try folder.sync()
     }
 
-    private func check(_ path: String) throws(Failure) {
+    /// - Returns: who may read and write the file that is there.
+    private func check(_ path: String) throws(Failure) -> mode_t? {
         guard !path.hasSuffix("/") else { throw .notAFile(path) }
         var status = stat()
-        guard stat(path, &status) == 0 else { return }
+        // A link that leads nowhere is none either.
+        guard stat(path, &status) == 0 || lstat(path, &status) == 0 else { return nil }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path) }
         guard overwrites else { throw .exists(path) }
+        return status.st_mode & 0o777
     }
 }

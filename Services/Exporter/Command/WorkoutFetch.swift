@@ -9,6 +9,8 @@ struct WorkoutFetch {
     static let grace = 2.0
     /// Seconds without anything new until nothing can be expected any more.
     static let patience = 60.0
+    /// Seconds after a connect until a session of which nothing was heard counts as unknown, by then asked for three times.
+    static let firstPatience = 15.0
 
     let key: SessionKey
     private let request: SessionRequest
@@ -52,7 +54,8 @@ struct WorkoutFetch {
     ///
     /// - Throws: when there is nothing to wait for, or nothing new has come for too long.
     mutating func takeRequest(_ now: Timestamp) throws(FetchFailure) -> SessionRequest? {
-        guard now.seconds(since: newsAt) < Self.patience else { throw failure }
+        let patience = timer.isConnected && isUnheard ? Self.firstPatience : Self.patience
+        guard now.seconds(since: newsAt) < patience else { throw failure }
         guard timer.take(now) else { return nil }
         // By now all that is retained has come.
         if workout == nil, let state { try Self.checkThatOver(state) }
@@ -129,13 +132,14 @@ extension WorkoutFetch {
         }
     }
 
+    private var isUnheard: Bool {
+        state == nil && workout == nil && ChunkKind.allCases.allSatisfy { progress($0) == ChunkProgress() }
+    }
+
     /// What it means that nothing new comes.
     private var failure: FetchFailure {
         guard timer.isConnected else { return .noConnection }
-        guard let workout else {
-            return state == nil && ChunkKind.allCases.allSatisfy { progress($0) == ChunkProgress() }
-                ? .noWorkout(key) : .notSaved(key)
-        }
+        guard let workout else { return isUnheard ? .noWorkout(key) : .notSaved(key) }
         let kind = ChunkKind.allCases.first { kind in
             workout.chunkRevisions[kind].map { !progress(kind).isComplete(for: $0) } ?? false
         }

@@ -29,7 +29,7 @@ extension ExportJob {
 
     /// A person wants it once more, or now.
     mutating func ask(_ known: ExportRecord.Workout, now: Timestamp) {
-        if target != .folder, target != .healthKit, delivered != nil { again = again ?? known.revision }
+        if target != .folder, target != .healthKit, delivered != nil { again = again ?? revision }
         status = .pending
         workout = known.revision
         attempts = 0
@@ -43,6 +43,8 @@ extension ExportJob {
     }
 
     mutating func begin(_ known: ExportRecord.Workout) {
+        // What was asked for is the first.
+        if delivered == nil { again = nil }
         status = .exporting
         workout = known.revision
         nextAttemptAt = nil
@@ -64,8 +66,8 @@ extension ExportJob {
             nextAttemptAt = nil
             oldFiles = Set(oldFiles + files).subtracting(written).sorted()
             files = written
+            if delivered != nil { again = nil }
             delivered = revision
-            if let wanted = again, wanted <= revision { again = nil }
             if takesUp(known.revision) { wait(for: known) }
         case .refused(let why):
             status = .failed

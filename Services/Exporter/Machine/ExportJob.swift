@@ -17,7 +17,7 @@ struct ExportJob: Codable, Equatable, Sendable {
     var reason: String?
     /// The revision of the workout that the target has.
     var delivered: Int64?
-    /// The revision of the workout whose upload was asked for once more after the first.
+    /// The upload was asked for once more after the first: the status's revision at that time, for a key of its own.
     var again: Int64?
     /// What holds it, below the folder of exports.
     var files: [String] = []

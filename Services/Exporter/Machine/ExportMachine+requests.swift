@@ -80,7 +80,7 @@ extension ExportMachine.Entry {
         } else {
             // It is on its way; of an upload that may be an older revision.
             guard target != .folder, underway[target] != known.revision, job.again == nil else { return false }
-            job.again = known.revision
+            job.again = job.revision
         }
         job.revise(now)
         record[target] = job

@@ -29,10 +29,13 @@ struct DurableFolder: Sendable {
 
     /// Writes a file under a hidden name and brings it to the disk.
     ///
+    /// - Parameters:
+    ///   - label: letters, digits and dashes that `removeHidden` finds it by.
+    ///   - mode: who may read and write it, as far as the process lets others at all.
     /// - Returns: the hidden name, for `rename` or `remove`.
-    func writeHidden(_ bytes: [UInt8]) throws(Problem) -> String {
-        let name = ".\(UUID()).part"
-        let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    func writeHidden(_ bytes: [UInt8], _ label: String, mode: mode_t = 0o600) throws(Problem) -> String {
+        let name = ".\(label).\(UUID()).part"
+        let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw problem }
         let failure = fill(descriptor, bytes)
         close(descriptor)
@@ -78,10 +81,14 @@ struct DurableFolder: Sendable {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw problem }
     }
 
-    /// Removes what `writeHidden` wrote for a process that was killed. Nobody may be writing.
-    func removeHidden() throws(Problem) {
-        for name in try names() where name.hasPrefix(".") && name.hasSuffix(".part") {
-            if UUID(uuidString: String(name.dropFirst().dropLast(5))) != nil { try remove(name) }
+    /// Removes what `writeHidden` wrote under some labels for a process that was killed. Nobody may be writing under them.
+    func removeHidden(where isWanted: (_ label: String) -> Bool) throws(Problem) {
+        for name in try names() {
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 4, parts[0].isEmpty, UUID(uuidString: parts[2]) != nil, parts[3] == "part" else {
+                continue
+            }
+            if isWanted(parts[1]) { try remove(name) }
         }
     }
 

@@ -33,7 +33,9 @@ struct FolderTarget: Sendable {
     ) throws(DurableFolder.Problem) {
         var hidden: [(name: String, file: ExportFile)] = []
         do throws(DurableFolder.Problem) {
-            for file in files { hidden.append((try place.writeHidden(encode(file.format, workout)), file)) }
+            for file in files {
+                hidden.append((try place.writeHidden(encode(file.format, workout), "\(file.key.session)"), file))
+            }
             for (name, file) in hidden { try place.rename(name, to: file.name) }
         } catch {
             for (name, _) in hidden { try place.remove(name) }
@@ -61,10 +63,11 @@ struct FolderTarget: Sendable {
         }
     }
 
-    /// Removes what a process that was killed was writing. To be called before the first delivery.
-    func clear() throws(DurableFolder.Problem) {
+    /// Removes what a process that was killed was writing of some shards' sessions: others write theirs to this folder too. To
+    /// be called before the first delivery.
+    func clear(_ shards: Set<Shard>) throws(DurableFolder.Problem) {
         for user in try DurableFolder(path: folder).names().compactMap(User.init) {
-            try place(of: user).removeHidden()
+            try place(of: user).removeHidden { SessionID($0).map { shards.contains($0.shard) } ?? false }
         }
     }
 

@@ -10,8 +10,10 @@ import Workouts
 ///
 /// The form has the fields `file`, `name` (of the workout) and `external_id` (user/session).
 struct UploadTarget: Sendable {
-    /// By then an answer has begun, or it is given up.
+    /// By then an answer has begun, or it is given up; the file has its own time besides.
     static let patience = Duration.seconds(60)
+    /// Of a line that gets a file through, in bytes a second.
+    static let slowestLine = 16_384
     /// Longer files are not sent, in bytes: forty hours with an item a second have half of it as JSON.
     static let sizeLimit = 64 << 20
     /// What a server asks for beyond this, in seconds, is not waited for.
@@ -23,6 +25,7 @@ struct UploadTarget: Sendable {
     let clock: any WallClock
     let client: HTTPClient
     let patience: Duration
+    var slowestLine = Self.slowestLine
     let encode: @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
 
     /// How a client has to be set up.
@@ -57,9 +60,9 @@ struct UploadTarget: Sendable {
     func deliver(_ workout: ExportedWorkout, key: String) async -> Delivery {
         let user = workout.workout.user
         do {
-            let message = try request(workout, key, try credentials.authorization(of: user))
-            let response = try await answer(to: message)
-            return outcome(response, user)
+            let (message, size) = try request(workout, key, try credentials.authorization(of: user))
+            let time = patience + .seconds(Double(size) / Double(slowestLine))
+            return outcome(try await answer(to: message, within: time), user)
         } catch UploadCredentials.Problem.unusable(let reason) {
             return .refused(reason)
         } catch let error as TooLarge {
@@ -84,9 +87,10 @@ struct UploadTarget: Sendable {
         var description: String { "the file has \(count) bytes, and more than \(sizeLimit) are not uploaded" }
     }
 
+    /// The request, and the size of its file.
     private func request(
         _ workout: ExportedWorkout, _ key: String, _ authorization: Secret
-    ) throws -> HTTPClientRequest {
+    ) throws -> (HTTPClientRequest, Int) {
         let file = encode(format, workout)
         guard file.count <= Self.sizeLimit else { throw TooLarge(count: file.count) }
         let record = workout.workout
@@ -103,12 +107,12 @@ struct UploadTarget: Sendable {
         message.headers.add(name: "Idempotency-Key", value: key)
         message.headers.add(name: "User-Agent", value: "pacebus/\(pacebusVersion)")
         message.body = .bytes(form.bytes)
-        return message
+        return (message, file.count)
     }
 
     /// What came within the time, without its body: the status has said it all.
-    private func answer(to message: HTTPClientRequest) async throws -> Answer {
-        let response = try await client.execute(message, timeout: TimeAmount(patience))
+    private func answer(to message: HTTPClientRequest, within time: Duration) async throws -> Answer {
+        let response = try await client.execute(message, timeout: TimeAmount(time))
         return Answer(status: Int(response.status.code), retryAfter: response.headers.first(name: "Retry-After"))
     }
 
