@@ -11,7 +11,7 @@ extension LiveActivityLoop {
     mutating func perform(_ now: Timestamp, acknowledge: () -> Void) async {
         report()
         let isSaved = await commit(now)
-        // Who gets no reply registers again; states and snapshots are retained.
+        // Whoever gets no reply registers again; states and snapshots are retained.
         acknowledge()
         var messages = rejected
         rejected = []
@@ -20,8 +20,12 @@ extension LiveActivityLoop {
                 if let message = message(for: action) { messages.append(message) }
             }
             actions = []
-            ready += unsaved
+            ready += unsaved.compactMap { machine.remake($0, now: now) }
             unsaved = []
+        } else {
+            // Each is to be done only once when the disk takes it, and replies would be too many.
+            dropReplies()
+            actions = actions.uniqued()
         }
         guard !messages.isEmpty else { return }
         do throws(MQTTError) {
@@ -40,15 +44,17 @@ extension LiveActivityLoop {
         case .committed(let report):
             if !report.lostShards.isEmpty {
                 drop(report.lostShards)
-                // What is answered now may not be on disk. Whoever gets no reply asks again, and asks the new owner.
-                actions.removeAll { if case .reply = $0 { true } else { false } }
+                // What is answered now may not be on disk, and the new owner is asked again.
+                dropReplies()
             }
             return true
-        case .refused:
-            // Each is to be done only once when the disk takes it.
-            actions = actions.uniqued()
-            return false
+        case .refused: return false
         }
+    }
+
+    /// Whoever gets no reply registers again.
+    private mutating func dropReplies() {
+        actions.removeAll { if case .reply = $0 { true } else { false } }
     }
 
     private func write(_ action: ActivityAction) -> StoreWrite? {

@@ -17,7 +17,8 @@ package struct ActivityRegistration: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// A token, instead of the one of the same kind that the device registered before.
         case register(token: String, kind: TokenKind, environment: Environment)
-        /// Live Activities are not allowed on the device, or not wanted any more: its tokens are forgotten.
+        /// Live Activities are not allowed on the device, or not wanted any more: what is shown is
+        /// ended, and its tokens are forgotten.
         case withdraw
     }
 

@@ -37,8 +37,7 @@ extension ActivityMachine.Entry {
         case .update: device.endUpdate(outcome, for: push, underway.content, &pace, now)
         case .end:
             let dismissesAt = dismissal(pace.pushedAt ?? now)
-            let isDeleted = session?.course == .deleted
-            device.endEnd(outcome, for: push, underway.content, &pace, dismissesAt, isDeleted: isDeleted, now)
+            device.endEnd(outcome, for: push, &pace, dismissesAt, now)
         }
         record?[push.device] = device
         paces[push.device] = pace
@@ -83,19 +82,16 @@ extension DeviceActivity {
     }
 
     fileprivate mutating func endEnd(
-        _ outcome: PushOutcome, for push: Push, _ content: ContentState, _ pace: inout DevicePace,
-        _ dismissesAt: Timestamp, isDeleted: Bool, _ now: Timestamp
+        _ outcome: PushOutcome, for push: Push, _ pace: inout DevicePace, _ dismissesAt: Timestamp, _ now: Timestamp
     ) {
         guard case .ending(let token, let end) = phase, end.id == push.id else { return }
         switch outcome {
         case .delivered: self.end(token, dismissesAt: dismissesAt, now)
         case .tokenGone: self.end(token, dismissesAt: nil, now)
-        // There will be nothing else to tell.
-        case .refused where end.isRenewal || isDeleted: self.end(token, dismissesAt: nil, now)
-        case .refused: pace.shown = content
+        // Tried again after as long as it has been due: a dozen times until iOS ends the activity.
+        case .refused: return pace.refuse(pause: now.seconds(since: end.since), now)
         case .failed: return
         }
-        guard updateToken == nil else { return }
         pace.renew(freshUntil: nil)
     }
 }

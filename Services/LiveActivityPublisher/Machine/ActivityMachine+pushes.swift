@@ -23,6 +23,18 @@ extension ActivityMachine {
         return (pushes, actions)
     }
 
+    /// A push that was kept back, as it is to be sent now; `nil` when there is nothing to tell any more.
+    mutating func remake(_ push: Push, now: Timestamp) -> Push? {
+        guard var entry = entries[push.key], let pace = entry.paces[push.device], pace.underway?.id == push.id else {
+            return nil
+        }
+        if pace.pushedAt == now { return push }
+        entry.paces[push.device]?.underway = nil
+        defer { store(entry, push.key, now) }
+        guard let device = entry.record?[push.device], let due = entry.due(device) else { return nil }
+        return entry.push(due.event, device, of: push.key, now)
+    }
+
     private mutating func send(
         _ key: SessionKey, isUrgent: Bool, _ room: Int, _ pushes: inout [Push], _ now: Timestamp
     ) -> [ActivityAction] {
@@ -76,10 +88,7 @@ extension ActivityMachine.Entry {
             let renewalAt = since + DeviceActivity.renewalAge
             if device.startToken != nil, renewalAt <= time { return (.end, max(opensAt, renewalAt)) }
             return time < heardAt + Self.silence ? (.update, time) : nil
-        case .ending:
-            // One that was refused is sent again only when there is something else to tell.
-            if let shown = pace.shown, shown.isFinished, content.showsSame(as: shown) { return nil }
-            return (.end, opensAt)
+        case .ending: return (.end, opensAt)
         case .none(nil), .ended, .dismissed: return nil
         }
     }
@@ -109,12 +118,12 @@ extension ActivityMachine.Entry {
             token = device.updateToken
             id = UUID()
             kind = .update
-            priority = pace.priority(of: content, now)
+            priority = pace.priority(of: content, revision: session.revision, now)
         case .end:
             device.renew(now)
             token = device.updateToken
             id = device.id ?? UUID()
-            kind = .end(dismissalDate: device.isRenewed ? now : dismissal(now))
+            kind = .end(dismissalDate: device.isRenewed || device.isWithdrawn ? now : dismissal(now))
             expiration = now + Self.endExpiry
         }
         guard let token else { preconditionFailure("nothing is due without a token") }

@@ -23,7 +23,7 @@ extension ActivityMachine {
         }
         if entry.record?.hasAnswered(registration.id) == true { return [answer(registration, key, now)] }
         if case .register = registration.action, let record = entry.record, record[registration.device] == nil,
-            record.devices.count == ActivityRecord.deviceLimit
+            record.devices.count(where: { !$0.isWithdrawn }) == ActivityRecord.deviceLimit
         {
             let refusal = Refusal.invalidState("a session has at most \(ActivityRecord.deviceLimit) devices")
             return [answer(registration, key, now, refusal)]
@@ -49,7 +49,7 @@ extension ActivityMachine.Entry {
         defer { self.record = record }
         switch registration.action {
         case .withdraw:
-            record[name] = nil
+            record[name]?.withdraw(now)
             // Of a device that comes and goes it is still known when it was pushed to; of too many it is not.
             guard paces.count > 2 * ActivityRecord.deviceLimit else { return }
             paces = paces.filter { record[$0.key] != nil || $0.value.underway != nil }

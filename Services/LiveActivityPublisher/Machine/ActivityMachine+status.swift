@@ -9,9 +9,11 @@ extension ActivityMachine.Entry {
             let isEnding = paces[device.device]?.underway?.event == .end
             device.follow(isOver: session.isOver, isEnding: isEnding, now)
             self.record?[device.device] = device
-            // Of a deleted session only those are kept who are to be told yet.
-            guard session.course == .deleted, device.updateToken == nil || !canPush else { continue }
-            self.record?[device.device] = nil
+            // Of a deleted session only those are kept who are to be told yet. Who has withdrawn is kept until then too, and
+            // while a start may have begun what nobody has told the token of.
+            let isDeleted = session.course == .deleted
+            let isLeft = canPush && (isDeleted ? device.updateToken != nil : device.id != nil)
+            if isDeleted || device.isWithdrawn, !isLeft { self.record?[device.device] = nil }
         }
     }
 
@@ -28,7 +30,7 @@ extension ActivityMachine.Entry {
             defer { record.status = nil }
             return record.status != nil
         }
-        let devices = record.devices.map { device in
+        let devices = record.devices.filter { !$0.isWithdrawn }.map { device in
             ActivityStatus.DeviceStatus(
                 device: device.device, status: canPush ? status(of: device, now) : .pending)
         }

@@ -26,19 +26,13 @@ extension ActivityMachine {
         return change(key, now) { $0.advance(to: now) }
     }
 
-    /// When the clock was set back, what waits for a time waits no longer than it would have.
+    /// Looks whether the clock was set back.
     mutating func notice(_ now: Timestamp) {
         defer { clock = now }
         guard let clock, now < clock - 1 else { return }
         for (key, entry) in entries {
             var entry = entry
-            entry.heardAt = min(entry.heardAt, now)
-            entry.snapshotAwaitedUntil = nil
-            for device in entry.paces.keys { entry.paces[device]?.rewind(to: now) }
-            for var device in entry.record?.devices ?? [] {
-                device.rewind(to: now)
-                entry.record?[device.device] = device
-            }
+            entry.rewind(to: now)
             store(entry, key, now)
         }
     }
@@ -53,6 +47,20 @@ extension ActivityMachine.Entry {
             record?[device.device] = device
             paces[device.device]?.renew(freshUntil: nil)
         }
+    }
+
+    /// The clock was set back: what waits for a time waits no longer than it would have.
+    mutating func rewind(to now: Timestamp) {
+        heardAt = min(heardAt, now)
+        snapshotAwaitedUntil = nil
+        for device in paces.keys { paces[device]?.rewind(to: now) }
+        guard var record else { return }
+        record.changedAt = min(record.changedAt, now)
+        for var device in record.devices {
+            device.rewind(to: now)
+            record[device.device] = device
+        }
+        self.record = record
     }
 
     /// When time alone changes something.

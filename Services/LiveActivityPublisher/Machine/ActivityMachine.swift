@@ -62,12 +62,16 @@ struct ActivityMachine {
     mutating func load(_ record: ActivityRecord, of key: SessionKey, now: Timestamp) {
         guard entries[key] == nil else { return }
         var entry = Entry(record: record, heardAt: now)
+        entry.rewind(to: now)
         for device in record.devices {
             var pace = DevicePace()
             pace.pushedAt = now - Self.restartTime
             // What it has missed meanwhile is not known: it counts as up to date for as long as it can be.
             let told = record.status?.devices.first { $0.device == device.device }
-            if told?.status == .active { pace.freshUntil = now + DevicePace.freshness }
+            if told?.status == .active {
+                pace.freshUntil = now + DevicePace.freshness
+                pace.toldRevision = record.stateRevision
+            }
             entry.paces[device.device] = pace
         }
         entry.snapshotAwaitedUntil = now + Self.snapshotPatience

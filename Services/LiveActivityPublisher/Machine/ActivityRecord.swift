@@ -42,7 +42,12 @@ struct ActivityRecord: Codable, Equatable, Sendable {
             switch (index, newValue) {
             case (let index?, let newValue?): devices[index] = newValue
             case (let index?, nil): devices.remove(at: index)
-            case (nil, let newValue?): devices.insert(newValue, at: devices.count { $0.device < device })
+            case (nil, let newValue?):
+                // Whoever has withdrawn gives way.
+                if devices.count == Self.deviceLimit, let withdrawn = devices.firstIndex(where: \.isWithdrawn) {
+                    devices.remove(at: withdrawn)
+                }
+                devices.insert(newValue, at: devices.count { $0.device < device })
             case (nil, nil): break
             }
         }

@@ -14,6 +14,7 @@ extension DeviceActivity {
     ///
     /// - Returns: whether that changed anything.
     mutating func take(updateToken token: PushToken, _ now: Timestamp) -> Bool {
+        withdrawnAt = nil
         guard token.token != endedToken else { return false }
         switch phase {
         case .none, .ended, .dismissed: phase = .active(token, since: now)
@@ -31,15 +32,23 @@ extension DeviceActivity {
     }
 
     mutating func take(startToken token: PushToken, _ now: Timestamp) {
+        withdrawnAt = nil
         startToken = token
         guard case .none(nil) = phase else { return }
         phase = .none(startsAt: startedAt.map { max(now, $0 + Self.startInterval) } ?? now)
     }
 
-    /// Goes along with the session.
+    /// Live Activities are not wanted any more: what is shown ends.
+    mutating func withdraw(_ now: Timestamp) {
+        withdrawnAt = now
+        startToken = nil
+    }
+
+    /// Goes along with the session, and with what the device wants.
     ///
     /// - Parameter isEnding: whether an end is on its way.
     mutating func follow(isOver: Bool, isEnding: Bool, _ now: Timestamp) {
+        let isOver = isOver || isWithdrawn
         switch phase {
         case .active(let token, let since) where isOver:
             phase = .ending(token, End(id: UUID(), since: now, began: since))
@@ -96,7 +105,8 @@ extension DeviceActivity {
         case .ended(let dismissesAt) where dismissesAt <= now: phase = .dismissed
         case .ending(let token, let end) where Self.givesUp(end) <= now:
             self.end(token, dismissesAt: nil, now)
-        case .starting(let start) where isOver && start.sentAt + Self.limit <= now: phase = .dismissed
+        case .starting(let start) where (isOver || isWithdrawn) && start.sentAt + Self.limit <= now:
+            phase = .dismissed
         case .none, .starting, .active, .ending, .ended, .dismissed: break
         }
     }
@@ -106,7 +116,7 @@ extension DeviceActivity {
         switch phase {
         case .ended(let dismissesAt): dismissesAt
         case .ending(_, let end): Self.givesUp(end)
-        case .starting(let start): isOver ? start.sentAt + Self.limit : nil
+        case .starting(let start): isOver || isWithdrawn ? start.sentAt + Self.limit : nil
         case .none, .active, .dismissed: nil
         }
     }
@@ -124,9 +134,13 @@ extension DeviceActivity {
             start.sentAt = min(start.sentAt, now)
             phase = .starting(start)
         case .active(let token, let since): phase = .active(token, since: min(since, now))
+        case .ending(let token, var end):
+            end.since = min(end.since, now)
+            end.began = min(end.began, now)
+            phase = .ending(token, end)
         case .ended(let dismissesAt):
             phase = .ended(dismissesAt: min(dismissesAt, now + ActivityMachine.Entry.dismissal))
-        case .ending, .dismissed: break
+        case .dismissed: break
         }
         startedAt = startedAt.map { min($0, now) }
     }

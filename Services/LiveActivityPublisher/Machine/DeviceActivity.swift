@@ -24,9 +24,9 @@ struct DeviceActivity: Codable, Equatable, Sendable {
         /// The `apns-id`, the same each time.
         let id: UUID
         /// When it was due.
-        let since: Timestamp
+        var since: Timestamp
         /// When the activity began.
-        let began: Timestamp
+        var began: Timestamp
         /// Another activity follows: this one comes near iOS's limit.
         var isRenewal = false
     }
@@ -37,9 +37,9 @@ struct DeviceActivity: Codable, Equatable, Sendable {
         case none(startsAt: Timestamp?)
         /// A push is to start it. To `active` with the token that the app registers then; to `none` when it was not taken.
         case starting(Start)
-        /// To `ending` when the session is over, or the activity too old; to `none` when its token is gone.
+        /// To `ending` when the session is over, the activity too old or not wanted any more; to `none` when its token is gone.
         case active(PushToken, since: Timestamp)
-        /// The end is to be sent. To `ended`; to `none` when it is renewed; to `active` when the session goes on after all.
+        /// The end is to be sent. To `ended`; to `none` when it is renewed; to `active` when it is to go on after all.
         case ending(PushToken, End)
         /// It shows the end. To `dismissed`; to `none` when the session goes on after all.
         case ended(dismissesAt: Timestamp)
@@ -48,6 +48,8 @@ struct DeviceActivity: Codable, Equatable, Sendable {
     }
 
     let device: Device
+    /// When the device withdrew. It is kept until its activity has ended: another one would appear beside that.
+    var withdrawnAt: Timestamp?
     var phase = Phase.none(startsAt: nil)
     /// Begins an activity.
     var startToken: PushToken?
@@ -76,6 +78,8 @@ struct DeviceActivity: Codable, Equatable, Sendable {
         case .none, .active, .ended, .dismissed: nil
         }
     }
+
+    var isWithdrawn: Bool { withdrawnAt != nil }
 
     /// Whether another activity is to follow the one that ends.
     var isRenewed: Bool {

@@ -38,6 +38,8 @@ struct DevicePace {
     var timestamp: Int64 = 0
     /// What the phone shows, as far as is known; of what was refused too, for that is not sent again.
     var shown: ContentState?
+    /// The revision of the state that the phone was told before a restart; `nil` when that is not known.
+    var toldRevision: Int64?
     /// Until when what is shown is up to date.
     var freshUntil: Timestamp?
     /// Failures in a row.
@@ -54,8 +56,10 @@ struct DevicePace {
     }
 
     /// 10 for what is not to wait until the phone is awake anyway, else 5, which has no budget.
-    func priority(of content: ContentState, _ now: Timestamp) -> Int {
-        guard let shown, !content.isNews(after: shown) else { return 10 }
+    func priority(of content: ContentState, revision: Int64, _ now: Timestamp) -> Int {
+        // After a restart all are told again, and nothing has changed for most.
+        guard let shown else { return revision == toldRevision ? 5 : 10 }
+        guard !content.isNews(after: shown) else { return 10 }
         let hasBudget = hurriedAt.map { now.seconds(since: $0) >= Self.cueInterval } ?? true
         return content.isCue(after: shown) && hasBudget ? 10 : 5
     }
@@ -85,14 +89,15 @@ struct DevicePace {
         retryAt = now + max(pause, min(retryAfter ?? 0, Self.patience))
     }
 
-    mutating func refuse(_ now: Timestamp) {
+    mutating func refuse(pause: Double = 0, _ now: Timestamp) {
         failures = 0
-        retryAt = now + Self.refusalPause
+        retryAt = now + max(pause, Self.refusalPause)
     }
 
     /// There is another activity: nothing is known of what it shows.
     mutating func renew(freshUntil: Timestamp?) {
         shown = nil
+        toldRevision = nil
         failures = 0
         retryAt = nil
         self.freshUntil = freshUntil

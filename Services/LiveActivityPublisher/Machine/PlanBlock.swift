@@ -4,7 +4,7 @@ import Workouts
 struct PlanBlock: Equatable, Sendable {
     /// What somebody is to do now: while it stays the same, nothing has to be looked up.
     struct Cue: Equatable, Sendable {
-        /// The name of the exercise that is on.
+        /// The name of the exercise that is on, in a rest of the one that comes next.
         var exercise: String
         var phase: PlanTimer.Phase
         /// From 1.
@@ -30,10 +30,11 @@ struct PlanBlock: Equatable, Sendable {
 extension PlanBlock {
     /// `nil` when the progress is of another plan.
     init?(_ state: PlanState) {
-        guard let item = state.plan.item(state.progress.item) else { return nil }
+        guard let on = state.plan.item(state.progress.item) else { return nil }
+        let item = state.next ?? on
         cue = Cue(
             exercise: item.exercise.name, phase: state.timer.phase, round: state.timer.round,
-            set: state.progress.set.map { $0 + 1 })
+            set: state.next == nil ? state.progress.set.map { $0 + 1 } : 1)
         phaseEndsAt = state.timer.endsAt?.seconds
         phaseRemaining = state.timer.remaining
         rounds = state.timer.rounds

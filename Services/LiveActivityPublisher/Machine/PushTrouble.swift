@@ -3,6 +3,8 @@ import Workouts
 /// What was told of trouble with APNs: its beginning and its end, and each kind of refusal, seldom more than once a minute.
 struct PushTrouble {
     private static let interval = 60.0
+    /// Kinds that are remembered: a proxy may answer with anything.
+    private static let limit = 32
 
     private var isFailing = false
     private var toldAt: [String: Timestamp] = [:]
@@ -26,6 +28,7 @@ struct PushTrouble {
     private mutating func isNew(_ report: String, _ now: Timestamp) -> Bool {
         if let told = toldAt[report], (0..<Self.interval).contains(now.seconds(since: told)) { return false }
         toldAt = toldAt.filter { (0..<Self.interval).contains(now.seconds(since: $0.value)) }
+        guard toldAt.count < Self.limit else { return false }
         toldAt[report] = now
         return true
     }
