@@ -11,6 +11,11 @@ extension Written {
         state.isLive == true ? now : [plan?.timer.asOf, metrics?.newest].compactMap(\.self).max() ?? now
     }
 
+    /// How long ago a revision was made: `2:13`.
+    static func age(_ revision: Int64, _ now: Timestamp) -> String {
+        duration(Double(now.milliseconds - revision) / 1_000)
+    }
+
     /// One line: `12:34 · Main Lifts, rest, 0:41 left · Bench Press, set 2 of 5, 8 × 62.5 kg · 1/6 exercises · 142 bpm`.
     ///
     /// - Parameter moment: what it ticks on to; `nil` leaves out all that ticks.

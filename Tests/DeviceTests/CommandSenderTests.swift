@@ -100,6 +100,9 @@ import Workouts
         #expect(sender.take(now + 0.05)?.at == nil)
         _ = sender.receive(reply(start, at: now + 600.25), now + 0.4)
         #expect(sender.clockOffset == 600.25)
+        // By the clock that counted, should it begin again.
+        sender.append(start)
+        #expect(sender.take(now + 20)?.at == now + 600.25)
     }
 
     @Test(arguments: [600.25, 0]) func `a start that is repeated has its time, and the reply tells which try counted`(

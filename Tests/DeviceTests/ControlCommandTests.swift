@@ -97,6 +97,14 @@ import Workouts
         #expect(DeviceCommand.message(for: try #require(error)).contains(name))
     }
 
+    @Test func `the help of an action is about the action`() {
+        let help = DeviceCommand.helpMessage(for: Control.Pause.self)
+        #expect(help.contains("--session"))
+        #expect(!help.contains("--mqtt-url"))
+        #expect(DeviceCommand.helpMessage(for: Control.Pause.self, includeHidden: true).contains("--mqtt-url"))
+        #expect(DeviceCommand.helpMessage(for: Control.self).contains("--help-hidden"))
+    }
+
     @Test func `a start without a plan is a run and one with a plan what the plan suggests`() throws {
         func start(_ arguments: String...) throws -> ControlService.Start {
             let request = try ControlFixture.command(["start", "--user", "ann"] + arguments).request()

@@ -67,6 +67,32 @@ import Workouts
         #expect(!text.contains("pace"))
     }
 
+    @Test func `status tells that the engine is gone, and how old is what it said`() async throws {
+        let gone = SessionKey(User("bob")!, key.session)
+        let told = fixture.clock.now - 131
+        let state = Session(
+            key: gone, start: SessionStart(activity: .running, countdown: 0), at: told, now: told
+        )
+        .state(revision: told.milliseconds)
+        try await publish(.session(gone, .state), JSONCoding.encode(state))
+        try await publish(.session(gone, .metrics), MetricsSnapshot(user: gone.user, revision: 3).payload)
+        let text = try await run("status", "--user", "bob", "--session", "\(gone.session)")
+        #expect(text.contains("2:13 active\n  session-engine does not answer; it told this 2:13 ago\n  items: 0\n"))
+    }
+
+    @Test func `the clock of a session is the engine's`() async throws {
+        let fixture = ControlFixture(faults: .init(clockAhead: 600))
+        let arguments = ["--user", "ann", "--session", "\(key.session)"]
+        let began = fixture.clock.now + 600
+        let state = Session(
+            key: key, start: SessionStart(activity: .running, countdown: 0), at: began - 60, now: began
+        )
+        .state(revision: 7)
+        try await fixture.bus.publish(Topic.session(key, .state).message(JSONCoding.encode(state)))
+        let text = try await fixture.run(["status"] + arguments)
+        #expect(text.contains("is active, 1:02 active\n"))
+    }
+
     @Test func `the status of a session that nobody knows fails`() async throws {
         await #expect(throws: ControlService.Failure.noSuchSession(key)) {
             try await run("status", "--user", "ann", "--session", "\(key.session)")

@@ -17,6 +17,8 @@ final class FakeServices: Sendable {
         var workoutsLost = 0
         /// Refuses this many starts because of another session.
         var startsPostponed = 0
+        /// Seconds that the engine's clock is ahead.
+        var clockAhead = 0.0
     }
 
     private struct State {
@@ -70,7 +72,7 @@ final class FakeServices: Sendable {
         state.replies = [:]
         state.revision += 1
         guard let session = state.session else { preconditionFailure("there is no session to delete") }
-        return told(session, state.revision)
+        return told(session, state.revision, now(state))
     }
 
     /// Another device has begun this session.
@@ -83,8 +85,10 @@ final class FakeServices: Sendable {
         state.withLock { $0 = State(faults: $0.faults) }
     }
 
-    private func told(_ session: Session, _ revision: Int64) -> MQTTMessage {
-        let published = PublishedState(session.state(revision: revision), session.planState(clock.now))
+    private func now(_ state: State) -> Timestamp { clock.now + state.faults.clockAhead }
+
+    private func told(_ session: Session, _ revision: Int64, _ now: Timestamp) -> MQTTMessage {
+        let published = PublishedState(session.state(revision: revision), session.planState(now))
         return Topic.session(key, .state).message(JSONCoding.encode(published))
     }
 
@@ -136,10 +140,13 @@ final class FakeServices: Sendable {
         case .deletePlan(let plan):
             if !state.plans.contains(where: { $0.plan == plan }) { refusal = .invalidCommand("no such plan") }
             state.plans.removeAll { $0.plan == plan }
+        case .workouts:
+            let reply = Reply(id: request.id, revision: nil, now: now(state))
+            return [Topic.user(key.user, .replies(request.client)).message(JSONCoding.encode(reply))]
         default: return []
         }
         state.revision += 1
-        let reply = Reply(id: request.id, revision: nil, now: clock.now, error: refusal)
+        let reply = Reply(id: request.id, revision: nil, now: now(state), error: refusal)
         return [
             Topic.user(key.user, .plans).message(
                 JSONCoding.encode(SavedPlans(revision: state.revision, plans: state.plans))),
@@ -150,7 +157,7 @@ final class FakeServices: Sendable {
     private func execute(_ command: Command, _ state: inout State) -> [MQTTMessage] {
         state.commands.append(command)
         let topic = Topic.user(key.user, .replies(command.client))
-        let now = clock.now
+        let now = now(state)
         if let reply = state.replies[command.id] {
             return [topic.message(JSONCoding.encode(reply))] + workout(&state)
         }
@@ -176,7 +183,7 @@ final class FakeServices: Sendable {
         var reply = Reply(id: command.id, revision: state.revision, now: now)
         reply.at = command.at ?? now
         state.replies[command.id] = reply
-        let published = state.session.map { told($0, state.revision) }
+        let published = state.session.map { told($0, state.revision, now) }
         let isLost = state.faults.loseReply > 0 && state.replies.count % state.faults.loseReply == 0
         return [published].compactMap(\.self) + (isLost ? [] : [topic.message(JSONCoding.encode(reply))])
             + workout(&state)

@@ -75,6 +75,33 @@ import Workouts
         #expect(text.split(separator: "\n").count == 3)
     }
 
+    @Test func `what a newer service announces is shown, or skipped`() throws {
+        var view = LiveView(isInteractive: false)
+        func said(_ payload: String) throws -> String? {
+            try view.receive(Topic.session(fixture.key, .announcements).message(Array(payload.utf8)))
+        }
+        #expect(try said("{\"type\":\"lead\",\"text\":\"bob leads\"}") == "> bob leads\n")
+        #expect(try said("{\"type\":7}") == nil)
+        #expect(try said("[1]") == nil)
+    }
+
+    @Test func `time goes by the engine's clock, not by one that is off`() async throws {
+        let fixture = ControlFixture(faults: .init(clockAhead: 600))
+        // As from a device whose clock is right.
+        var start = SessionStart(activity: .running, countdown: 0)
+        start.definition = try ExamplePlan.strength.definition()
+        let began = Command(
+            id: CommandID(UUID()), client: Client("phone-1")!, at: fixture.clock.now + 600, action: .start(start))
+        try await fixture.bus.publish(Topic.session(fixture.key, .command).message(JSONCoding.encode(began)))
+        let text = try await fixture.run(
+            ["follow", "--user", "ann", "--session", "\(fixture.key.session)"], isInteractive: true
+        ) {
+            try await fixture.pass(2)
+            fixture.bus.stopReading()
+        }
+        #expect(text.contains("0:01 · Warm-up, 4:59 left · Easy Skipping · 0/6 exercises"))
+    }
+
     @Test func `a lost connection is shown and what happened meanwhile follows`() async throws {
         try await start()
         let text = try await fixture.run(arguments) {

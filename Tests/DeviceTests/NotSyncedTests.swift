@@ -155,6 +155,42 @@ import Workouts
         #expect(playback.outcome == .discarded)
     }
 
+    // MARK: When it asks
+
+    /// Of ten samples the first four, a start that was replied to, and when.
+    private func begun() throws -> (playback: Playback, start: Command) {
+        var playback = playback(speed: 1)
+        _ = playback.takeDue(now + 3)
+        playback.connected()
+        let start = try #require(try command(playback.takeOutgoing(now)))
+        #expect(playback.receive(reply(start, revision: 1), now) == .note([.replied(start.id)]))
+        return (playback, start)
+    }
+
+    @Test func `it repeats its newest command when nobody acknowledges, and nothing is noted again`() throws {
+        var (playback, start) = try begun()
+        for round in 1...2 {
+            let asked = try (0..<20).compactMap { try command(playback.takeOutgoing(now + Double(20 * round + $0))) }
+            #expect(asked == [start])
+            #expect(playback.awaited == "metrics-aggregator")
+            #expect(playback.receive(reply(start, revision: 1), now + Double(20 * round + 19)) == .nothing)
+        }
+        let ack = Topic.session(header.key, .samplesAck(header.device)).message(Ack.next(4).payload)
+        _ = playback.receive(ack, now + 60)
+        #expect(playback.awaited == nil)
+        for second in 60..<100 { #expect(playback.takeOutgoing(now + Double(second)).isEmpty) }
+    }
+
+    @Test func `as long as something is acknowledged it asks for nothing`() throws {
+        var playback = try begun().playback
+        for second in 0..<40 {
+            let time = now + Double(second)
+            let ack = Topic.session(header.key, .samplesAck(header.device)).message(Ack.next(second / 10).payload)
+            if second % 10 == 0 { _ = playback.receive(ack, time) }
+            #expect(try command(playback.takeOutgoing(time)) == nil)
+        }
+    }
+
     // MARK: What is logged again
 
     @Test func `everything is queued again with its time, and the start names the session it stands in for`() throws {
@@ -264,25 +300,5 @@ import Workouts
         let again = try contents(entries)
         #expect(again.samples.items == many)
         #expect(again.locations.items == locations)
-    }
-
-    // MARK: The new session's name
-
-    @Test func `it is always the same, written down here so that no later version finds another`() {
-        #expect(header.session.successor == SessionID("fd8c1603-d935-8c09-a56b-0e62167dc736"))
-    }
-
-    @Test func `no two sessions have the same, nor does one come back`() {
-        var seen: Set<SessionID> = []
-        for first in UInt8.min...UInt8.max {
-            var session = SessionID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, first)))
-            for _ in 0..<20 {
-                #expect(seen.insert(session).inserted)
-                session = session.successor
-                let bytes = session.uuid.uuid
-                #expect(bytes.6 >> 4 == 8)
-                #expect(bytes.8 >> 6 == 0b10)
-            }
-        }
     }
 }

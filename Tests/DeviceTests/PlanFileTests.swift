@@ -41,7 +41,10 @@ import Workouts
                 "{\"sections\":[{\"items\":[{\"name\":\"Row\",\"sets\":[{\"weight\":-1}]}]}]}")
                 == "FILE: sections[0].items[0].sets[0].weight: 0 to 1000 kg")
         #expect(try problem("{\"sections\":[]}") == "FILE: sections: 1 to 20")
-        #expect(try problem("no plan").hasPrefix("FILE: "))
+        #expect(try problem("{\n \"ä\": 1 2}") == "FILE: line 2, column 9: not JSON: Invalid value")
+        #expect(try problem("no plan") == "FILE: line 1, column 2: not JSON: Invalid value")
+        #expect(try problem("{").hasPrefix("FILE: not JSON: Unexpected end of file"))
+        #expect(try problem("7") == "FILE: not an object")
         #expect(
             try problem("{\"sections\":[{\"items\":[{\"name\":\"Row\",\"sets\":[{\"reps\":8}]}]}]}")
                 == "FILE: sections[0].items[0].sets[0].reps: unknown field")

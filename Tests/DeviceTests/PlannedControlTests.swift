@@ -133,6 +133,15 @@ import Workouts
                 """)
     }
 
+    @Test func `what is not possible is told by its name in the shell`() async throws {
+        _ = try await start()
+        try await fixture.command(.discard)
+        for name in ["complete-set", "easier"] {
+            let error = await #expect(throws: ControlService.Failure.self) { try await fixture.run(name) }
+            #expect(error?.description == "\(name) is not possible while the session is canceled")
+        }
+    }
+
     @Test func `what the plan does not hold is refused with the engine's message`() async throws {
         _ = try await start()
         let error = await #expect(throws: ControlService.Failure.self) {

@@ -78,7 +78,7 @@ import Workouts
         let session = session(
             TimerConfiguration(.interval, work: 40, rest: 20, rounds: 8), [item("a", "Sprint"), item("b", "Skip")])
         #expect(line(session, 5) == "0:05 · Main, round 1 of 8, work, 0:35 left · Sprint · 0/2 exercises")
-        #expect(line(session, 45) == "0:45 · Main, round 1 of 8, rest, 0:15 left · Sprint · 0/2 exercises")
+        #expect(line(session, 45) == "0:45 · Main, round 1 of 8, rest, 0:15 left · next Skip · 0/2 exercises")
         #expect(line(session, 60) == "1:00 · Main, round 2 of 8, work, 0:40 left · Skip · 0/2 exercises")
     }
 

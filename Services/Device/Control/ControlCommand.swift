@@ -44,7 +44,7 @@ struct SessionOptions: ParsableArguments {
     @Option(help: "The session, a UUID; the user's current one, for start a new one, when it is not given.")
     var session: SessionID?
 
-    @OptionGroup var base: BaseOptions
+    @OptionGroup(visibility: .hidden) var base: BaseOptions
 }
 
 /// An action on a user's saved plans.
@@ -62,5 +62,5 @@ struct SavedPlansOptions: ParsableArguments {
     @Option(help: "Whose plans they are.")
     var user: User
 
-    @OptionGroup var base: BaseOptions
+    @OptionGroup(visibility: .hidden) var base: BaseOptions
 }

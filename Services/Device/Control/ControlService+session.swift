@@ -29,6 +29,7 @@ extension ControlService {
         let command = Command(id: CommandID(UUID()), client: client, at: context.clock.now, action: action)
         var sender = CommandSender(client: client, waiting: [command])
         var accepted: (revision: Int64, at: Timestamp)?
+        var clockOffset = 0.0
         var shown: Shown?
         let topics: [Topic] = [.user(key.user, .replies(client)), .session(key, .state)]
         let result = try await follow(topics, missing: nil) { event, _ -> Shown?? in
@@ -43,8 +44,11 @@ extension ControlService {
                     let reply = try JSONCoding.decode(Reply.self, from: message.payload)
                     switch sender.receive(reply, now) {
                     case .nothing: break
-                    case .accepted: accepted = (reply.revision ?? 0, now)
-                    case .postponed(let refusal), .refused(_, let refusal): throw Failure(refusal)
+                    case .accepted:
+                        accepted = (reply.revision ?? 0, now)
+                        clockOffset = reply.now.seconds(since: now)
+                    case .postponed(let refusal), .refused(_, let refusal):
+                        throw Failure(action.inShell(refusal))
                     }
                 }
             case .tick, .stop: break
@@ -56,7 +60,7 @@ extension ControlService {
             if let shown, shown.state.revision >= accepted.revision { return .some(shown) }
             return now.seconds(since: accepted.at) >= Self.retainedPatience ? .some(nil) : nil
         }
-        let now = context.clock.now
+        let now = context.clock.now + clockOffset
         let done = "\(action.shellName): done, session \(key.session)"
         let text = result.map { "\(done) is \(Written.status($0.state, now))\n\($0.planRows(now))" }
         terminal.output(text ?? "\(done)\n")
@@ -66,19 +70,26 @@ extension ControlService {
     func status(_ key: SessionKey) async throws {
         var shown: Shown?
         var metrics: MetricsSnapshot?
-        let topics: [Topic] = [.session(key, .state), .session(key, .metrics)]
+        var engine = EngineClock(user: key.user, client: context.client)
+        let topics: [Topic] = [.session(key, .state), .session(key, .metrics), engine.topic]
         let text = try await follow(topics, missing: .noSuchSession(key)) { event, isComplete -> String? in
-            if case .message(let message) = event {
-                if case .session(_, .state) = Topic(message.topic) {
-                    shown = try Shown(message)
-                } else {
-                    metrics = try MetricsSnapshot(message.payload)
+            switch event {
+            case .connected: try? await context.bus.send([engine.question])
+            case .message(let message):
+                switch Topic(message.topic) {
+                case .session(_, .state): shown = try Shown(message)
+                case .session: metrics = try MetricsSnapshot(message.payload)
+                default: try engine.receive(message, context.clock.now)
                 }
+            case .disconnected, .tick, .stop: break
             }
-            guard let shown, metrics != nil || isComplete else { return nil }
-            let (state, now) = (shown.state, context.clock.now)
+            guard let shown, metrics != nil && engine.offset != nil || isComplete else { return nil }
+            let (state, now) = (shown.state, context.clock.now + (engine.offset ?? 0))
             let moment = Written.moment(of: state, shown.plan, metrics, now: now)
-            return "\(state.name), session \(key.session), is \(Written.status(state, moment))\n"
+            let silence =
+                engine.offset == nil
+                ? "  session-engine does not answer; it told this \(Written.age(state.revision, now)) ago\n" : ""
+            return "\(state.name), session \(key.session), is \(Written.status(state, moment))\n" + silence
                 + shown.planRows(now) + (metrics.map(Written.metrics) ?? "")
                 + (shown.plan.map(Written.exercises) ?? "")
         }
@@ -88,21 +99,30 @@ extension ControlService {
     /// Shows the session until it is over or somebody has seen enough.
     func watch(_ key: SessionKey) async throws {
         var view = LiveView(isInteractive: terminal.isInteractive)
+        var engine = EngineClock(user: key.user, client: context.client)
+        let topics = LiveView.topics(key) + [engine.topic]
         let write = view.isInteractive ? terminal.status : terminal.output
         let began = context.clock.now
         var connectedAt: Timestamp?
         do {
-            let end: String = try await context.follow(LiveView.topics(key).map(TopicFilter.topic)) { event in
+            let end: String = try await context.follow(topics.map(TopicFilter.topic)) { event in
                 let now = context.clock.now
                 switch event {
                 case .connected:
                     connectedAt = now
                     view.connected()
+                    try? await context.bus.send([engine.question])
                 case .disconnected:
                     connectedAt = nil
                     view.disconnected()
                 case .message(let message):
-                    if !message.payload.isEmpty, let remark = try view.receive(message) { write(remark) }
+                    guard !message.payload.isEmpty else { break }
+                    if case .user = Topic(message.topic) {
+                        try engine.receive(message, now)
+                        view.clockOffset = engine.offset ?? 0
+                    } else if let remark = try view.receive(message) {
+                        write(remark)
+                    }
                 case .tick: if let text = view.take(now) { write(text) }
                 case .stop: return ""
                 }
@@ -137,5 +157,11 @@ extension SessionAction {
         case .plan(.setPresentationMode): "present"
         case .start, .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .recover: name
         }
+    }
+
+    /// What the engine says of it, which begins with its name on the bus.
+    fileprivate func inShell(_ refusal: Refusal) -> Refusal {
+        guard refusal.message.hasPrefix("\(name) ") else { return refusal }
+        return Refusal(code: refusal.code, message: shellName + refusal.message.dropFirst(name.count))
     }
 }

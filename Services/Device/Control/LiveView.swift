@@ -11,6 +11,8 @@ struct LiveView {
     private static let (unwrapped, wrapped) = ("\u{1B}[?7l", "\u{1B}[?7h")
 
     let isInteractive: Bool
+    /// Seconds that the engine's clock, by which sessions go, is ahead of this machine's.
+    var clockOffset = 0.0
     private var line: ProgressLine
     private var state: SessionState?
     private var plan: PlanState?
@@ -24,6 +26,12 @@ struct LiveView {
     init(isInteractive: Bool) {
         self.isInteractive = isInteractive
         line = ProgressLine(isInteractive: isInteractive)
+    }
+
+    /// What an announcement of any kind has.
+    private struct Said: Decodable {
+        let type: String
+        let text: String
     }
 
     static func topics(_ key: SessionKey) -> [Topic] {
@@ -53,10 +61,12 @@ struct LiveView {
         case .metrics: metrics = try MetricsSnapshot(message.payload)
         case .workout: workout = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
         case .announcements:
-            let announcement = try JSONCoding.decode(Announcement.self, from: message.payload)
+            // What a newer service announces in other words is not worth an end.
+            guard let said = try? JSONCoding.decode(Said.self, from: message.payload) else { return nil }
             // The line comes again below it.
             if isInteractive { written = nil }
-            return line.remark("> \(announcement.type == .warning ? "warning: " : "")\(announcement.text)")
+            let isWarning = said.type == Announcement.Kind.warning.rawValue
+            return line.remark("> \(isWarning ? "warning: " : "")\(said.text)")
         default: break
         }
         return nil
@@ -99,7 +109,8 @@ struct LiveView {
     private func text(_ moment: Timestamp?) -> String? {
         guard let state else { return nil }
         let text = Written.live(
-            state, plan, metrics, at: moment.map { Written.moment(of: state, plan, metrics, now: $0) })
+            state, plan, metrics,
+            at: moment.map { Written.moment(of: state, plan, metrics, now: $0 + clockOffset) })
         return isConnected ? text : "\(text) · no connection"
     }
 }

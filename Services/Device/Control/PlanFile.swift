@@ -17,15 +17,14 @@ struct PlanFile {
     ///   likely a slip.
     init(path: String) throws(Problem) {
         let data = try Self.bytes(path)
+        let written = try Self.json(data, path)
         do {
             definition = try WorkoutDefinition(file: data)
         } catch {
             throw Problem(description: "\(path): \(error.text)")
         }
-        let known = JSONCoding.encode(definition)
-        if let field = Self.unknown(
-            try? JSONSerialization.jsonObject(with: data), try? JSONSerialization.jsonObject(with: Data(known)))
-        {
+        let known = try Self.json(Data(JSONCoding.encode(definition)), path)
+        if let field = Self.unknown(written, known) {
             throw Problem(description: "\(path): \(field): unknown field")
         }
     }
@@ -42,6 +41,21 @@ struct PlanFile {
         }
         guard count <= limit else { throw Problem(description: "\(path): more than \(limit >> 20) MiB") }
         return Data(bytes[..<count])
+    }
+
+    private static func json(_ data: Data, _ path: String) throws(Problem) -> Any {
+        do {
+            return try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
+        } catch {
+            let text = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? "\(error)"
+            guard let match = text.firstMatch(of: /(.*) around character (\d+)/), let count = Int(match.output.2) else {
+                throw Problem(description: "\(path): not JSON: \(text)")
+            }
+            // Foundation counts bytes.
+            let lines = data.prefix(count).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let column = String(decoding: lines.last ?? Data(), as: UTF8.self).count + 1
+            throw Problem(description: "\(path): line \(lines.count), column \(column): not JSON: \(match.output.1)")
+        }
     }
 
     /// The first field of a file that a definition does not have.

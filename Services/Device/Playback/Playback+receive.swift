@@ -48,18 +48,18 @@ extension Playback {
         switch commands.receive(reply, now) {
         case .nothing: return .nothing
         case .accepted(let command):
-            replied.insert(command.id)
+            let isFirst = replied.insert(command.id).inserted
             notFoundCount = 0
             switch command.action {
             case .start:
                 isStarted = true
-                if commands.clockOffset != 0 {
+                if isFirst, commands.clockOffset != 0 {
                     return .note([.replied(command.id), .clock(commands.clockOffset)])
                 }
             case .end, .discard: isClosed = true
             default: break
             }
-            return .note([.replied(command.id)])
+            return isFirst ? .note([.replied(command.id)]) : .nothing
         case .postponed(let refusal) where refusal.isNotFound:
             // Of one that was deleted it knows the revision, and `state` tells why.
             if reply.revision == nil { notFoundCount += 1 }

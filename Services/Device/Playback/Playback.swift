@@ -9,8 +9,8 @@ import Workouts
 /// A value: it reads no clock and performs nothing. Whatever ``takeDue(_:)`` returns must be on disk before
 /// ``takeOutgoing(_:)`` is called, unless nothing of it is to outlive the process.
 struct Playback {
-    /// How long to wait for the workout, or for an acknowledgement, once the session is closed, before `end` is sent again.
-    static let workoutPatience = 15.0
+    /// How long to wait for an acknowledgement, or for the workout, before the newest command is sent again.
+    static let patience = 15.0
     /// How often the engine says that there is no such session until it is believed: one that is only about to hand the
     /// user over to another may not have heard of it.
     static let notFoundLimit = 2
@@ -48,7 +48,9 @@ struct Playback {
     private(set) var closing: Command?
     /// Whether the engine has replied to it.
     var isClosed = false
-    /// Since when nothing has come of what is awaited once the session is closed.
+    /// The newest command that is in the queue.
+    private var newestCommand: Command?
+    /// Since when nothing has come of what is awaited, with no command under way.
     var settledAt: Timestamp?
     /// Whether it was awaited so long that the end was sent again.
     var isEndRepeated = false
@@ -161,6 +163,7 @@ struct Playback {
     }
 
     private mutating func note(_ command: Command, isReplied: Bool) {
+        newestCommand = command
         switch command.action {
         case .start: isStarted = isReplied
         case .end, .discard:
@@ -174,7 +177,7 @@ struct Playback {
 
     /// What to send now.
     mutating func takeOutgoing(_ now: Timestamp) -> [MQTTMessage] {
-        repeatEnd(now)
+        ask(now)
         var messages: [MQTTMessage] = []
         if let command = commands.take(now) {
             messages.append(topic(.command).message(JSONCoding.encode(command)))
@@ -186,10 +189,11 @@ struct Playback {
         return messages
     }
 
-    /// A workout that does not come was lost with the broker: the engine publishes it again on a repeated `end`. When items
-    /// are not acknowledged, it may be that the session is not there any more, which the reply tells.
-    private mutating func repeatEnd(_ now: Timestamp) {
-        guard isClosed, commands.isEmpty, let closing else {
+    /// Repeats the newest command, which changes nothing where it was carried out. A workout that does not come was lost
+    /// with the broker: the engine publishes it again on a repeated `end`. When items are not acknowledged, it may be that
+    /// the session is not there any more: the reply tells, and a `start` begins it again.
+    private mutating func ask(_ now: Timestamp) {
+        guard commands.isEmpty, let newestCommand, isClosed || itemsInFlight > 0 else {
             settledAt = nil
             return
         }
@@ -197,10 +201,10 @@ struct Playback {
             settledAt = now
             return
         }
-        guard now.seconds(since: since) >= Self.workoutPatience else { return }
+        guard now.seconds(since: since) >= Self.patience else { return }
         settledAt = nil
         isEndRepeated = isAcknowledged
-        commands.append(closing)
+        commands.append(newestCommand)
     }
 
     mutating func connected() {

@@ -89,9 +89,9 @@ struct PlaybackLoop {
     }
 
     private var progress: String {
-        if queue.header.joins, !playback.isStarted { return "waiting for the session to begin" }
         let total = max(service.script.total ?? 0, playback.itemCount)
-        return "\(playback.acknowledgedCount) of \(total) items acknowledged, \(playback.reconnects) reconnects"
+        let rest = playback.awaited.map { "waiting for \($0)" } ?? "\(playback.reconnects) reconnects"
+        return "\(playback.acknowledgedCount) of \(total) items acknowledged, \(rest)"
     }
 
     private mutating func finish(_ outcome: Playback.Outcome) throws -> Ending {

@@ -34,7 +34,7 @@ struct CommandSender {
     private var tries = 0
     /// Whether it is a start whose first try was left to the engine's clock.
     private var isTimeLeft = false
-    private var isConnected = false
+    private(set) var isConnected = false
 
     init(
         client: Client, waiting: some Sequence<Command> = [], leavesStartToEngine: Bool = false,
@@ -47,6 +47,8 @@ struct CommandSender {
     }
 
     var isEmpty: Bool { waiting.isEmpty }
+    /// Whether the first waiting command had to be sent again.
+    var isRepeating: Bool { tries > 1 }
 
     mutating func append(_ command: Command) {
         waiting.append(command)
@@ -76,7 +78,12 @@ struct CommandSender {
         if tries == 1, leavesStartToEngine, case .start = command.action, let at = command.at {
             isTimeLeft = now.seconds(since: at) <= Self.startAge
         }
-        if isTimeLeft, tries == 1 { command.at = nil }
+        if isTimeLeft, tries == 1 {
+            command.at = nil
+        } else if leavesStartToEngine, case .start = command.action {
+            // Once it has counted by the engine's clock, by that it begins again.
+            command.at = command.at.map { $0 + clockOffset }
+        }
         // Its id may come from a process that is no more; the reply must come here.
         command.client = client
         return command

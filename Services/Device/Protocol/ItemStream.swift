@@ -30,7 +30,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private var wentBackFor: Int?
     private var stall: Stall?
     /// Whether the first batch was sent again and nothing has come since that confirms `acknowledged`.
-    private var isInDoubt = false
+    private(set) var isInDoubt = false
     private var isConnected = false
 
     /// Takes up a stream whose items below `acknowledged` are acknowledged.

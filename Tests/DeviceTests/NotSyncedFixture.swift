@@ -1,0 +1,82 @@
+import ArgumentParser
+import FIT
+import Foundation
+import Logging
+import ServiceKit
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Device
+
+/// A recording, the device that plays it with its queue on disk, and the sessions that the server may lose.
+struct NotSyncedFixture {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+    let device = Device("watch-3f9a")!
+    let file: RecordingFile
+    let key = SessionKey(User("ann")!, SessionID(UUID()))
+
+    init(duration: Int = 600, pauses: [ClosedRange<Int>] = [150...200, 400...405]) throws {
+        folder = try TemporaryFolder()
+        let bytes = FITFixture.workout(start: 1_600_000_000, duration: duration, pauses: pauses)
+        try Data(bytes).write(to: URL(fileURLWithPath: folder.file("run.fit")))
+        file = try RecordingFile(path: folder.file("run.fit"))
+    }
+
+    /// The session, the one that stands in for it, the one that stands in for that.
+    func generations(_ faults: FakeServices.Faults = .init()) -> [FakeServices] {
+        sequence(first: key) { SessionKey($0.user, $0.session.successor) }.prefix(4)
+            .map { FakeServices(key: $0, device: device, clock: clock, faults: faults) }
+    }
+
+    func service(
+        _ bus: FakeBus, script: PlaybackScript? = nil, speed: Double = 60, _ written: WrittenOutput = WrittenOutput(),
+        arguments: [String] = ["--device", "watch-3f9a"]
+    ) throws -> PlaybackService {
+        let options = try PlaybackOptions.parse(
+            [
+                "--user", "\(key.user)", "--session", "\(key.session)", "--queue-folder", queues.path, "--speed-up",
+                "\(speed)",
+            ] + arguments)
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: bus, clock: clock
+        )
+        return options.build(context, script ?? .recording(file), terminal: written.terminal)
+    }
+
+    func play(_ service: PlaybackService, _ bus: FakeBus, ticks: Int = .max) async throws -> Bool {
+        var isOver: Bool?
+        // What another test is about to start has this process' files open for a moment, and their locks with them.
+        _ = try await eventually {
+            do {
+                isOver = try await bus.play(clock, ticks: ticks) { try await service.run() }
+                return true
+            } catch QueueError.inUse {
+                return false
+            }
+        }
+        return try #require(isOver as Bool?)
+    }
+
+    var queues: QueueFolder { QueueFolder(path: folder.file("queues")) }
+
+    var files: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: queues.path).sorted() }
+    }
+
+    func name(_ services: FakeServices) -> String {
+        "\(services.key.user).\(services.key.session).\(device).jsonl"
+    }
+
+    /// Whether the services hold the whole recording under their session, which says what it stands in for.
+    func expectWhole(_ services: FakeServices, inPlaceOf lost: FakeServices) {
+        #expect(services.samples == file.recording.samples)
+        #expect(services.locations == file.recording.locations)
+        #expect(
+            services.session?.segments.map { [$0.start, $0.end] }
+                == file.recording.segments.map { [$0.lowerBound, $0.upperBound] })
+        #expect(services.session?.notSynced == lost.key.session)
+        #expect(services.session?.statusName == .saving)
+    }
+}
