@@ -123,14 +123,14 @@ let package = Package(
             "WeatherFetcher",
             [
                 "WeatherFetcher", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, asyncHTTPClient,
-                jwtKit, lifecycle, logging,
+                jwtKit, logging,
             ],
             exclude: ["weatherkit_key.py"]),
         tests(
             "LiveActivityPublisher",
             [
                 "LiveActivityPublisher", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
-                asyncHTTPClient, jwtKit, lifecycle, logging, nioHTTP1, nioSSL,
+                asyncHTTPClient, jwtKit, nioHTTP1, nioSSL,
             ]),
         tests(
             "Exporter",

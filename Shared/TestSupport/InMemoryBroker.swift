@@ -44,7 +44,7 @@ package final class InMemoryBroker: Sendable {
 
     /// Waits for a published message that satisfies the condition, also one published before.
     package func firstPublished(
-        within limit: Duration = .seconds(10), _ condition: (MQTTMessage) -> Bool
+        within limit: Duration = .seconds(60), _ condition: (MQTTMessage) -> Bool
     ) async -> MQTTMessage? {
         _ = await eventually(within: limit) { published.contains(where: condition) }
         return published.first(where: condition)

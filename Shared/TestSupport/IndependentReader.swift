@@ -51,40 +51,25 @@ package struct IndependentReader {
         }
     }
 
-    static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
     /// Whether the interpreter lacks fitdecode.
-    package static let isMissing = (try? run(["-c", "import fitdecode"])) == nil
+    package static let isMissing = Python.lacks("fitdecode")
 
     /// Whether the interpreter lacks any of the three.
-    package static let isAnyMissing = (try? run(["-c", "import fitdecode, fitparse, garmin_fit_sdk"])) == nil
+    package static let isAnyMissing = Python.lacks("fitdecode, fitparse, garmin_fit_sdk")
 
     /// What fitdecode reads.
     package static func summary(of file: URL) async throws -> Summary {
-        let output = try await ChildProcess.output(of: [interpreter, script, file.path(percentEncoded: false)])
+        let output = try await ChildProcess.output(of: [Python.interpreter, script, file.path(percentEncoded: false)])
         return try JSONDecoder().decode([Summary].self, from: output)[0]
     }
 
     /// What each of the three reads, by its name; throws when one of them finds a wrong checksum or an error.
     package static func summaries(of file: URL) async throws -> [String: Summary] {
-        let output = try await ChildProcess.output(of: [interpreter, script, "--all", file.path(percentEncoded: false)])
+        let output = try await ChildProcess.output(of: [
+            Python.interpreter, script, "--all", file.path(percentEncoded: false),
+        ])
         return try JSONDecoder().decode([String: Summary].self, from: output)
     }
 
-    private static let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "fit_summary.py")
-        .path(percentEncoded: false)
-
-    private struct Failure: Error {
-        let status: Int32
-    }
-
-    /// Runs the interpreter for a moment; throws when it fails.
-    private static func run(_ arguments: [String]) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [interpreter] + arguments
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
-    }
+    private static let script = Python.program("fit_summary.py")
 }

@@ -29,9 +29,8 @@ package enum IndependentTrack {
 
     /// The points of each part: of each `trkseg` or `Track`.
     package static func parts(of path: String) async throws -> [[Point]] {
-        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "track_summary.py")
         let output = try await ChildProcess.output(
-            of: [IndependentReader.interpreter, script.path(percentEncoded: false), path])
+            of: [Python.interpreter, Python.program("track_summary.py"), path])
         return try JSONDecoder().decode([[Point]].self, from: output)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// `upload_server.py`: a place that takes uploads, on a free port of the loopback, as a test scripts it.
 package final class UploadServer: Sendable {
@@ -23,74 +22,43 @@ package final class UploadServer: Sendable {
         }
     }
 
-    private struct NotInTime: Error {}
+    private let server: ScriptedServer
 
-    package let port: UInt16
-    private let folder: TemporaryFolder
-    private let process: Mutex<ChildProcess>
-
-    package var url: String { "http://127.0.0.1:\(port)/uploads" }
+    package var port: UInt16 { server.port }
+    package var url: String { "http://127.0.0.1:\(server.port)/uploads" }
 
     /// - Parameter steps: how it answers one request after the other, each a JSON object.
     package init(_ steps: String...) async throws {
-        folder = try TemporaryFolder()
-        try Self.write(steps, to: folder)
-        let process = try Self.start(folder)
-        self.process = Mutex(process)
-        let portFile = folder.file("port")
-        guard await eventually({ FileManager.default.fileExists(atPath: portFile) }),
-            let port = UInt16(try String(contentsOfFile: portFile, encoding: .utf8))
-        else { throw NotInTime() }
-        self.port = port
-    }
-
-    private static func start(_ folder: TemporaryFolder) throws -> ChildProcess {
-        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "upload_server.py")
-        let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
-        return try ChildProcess(
-            [interpreter, script.path(percentEncoded: false), folder.path], log: folder.file("log"))
+        server = try await ScriptedServer("upload_server.py", steps)
     }
 
     /// From now on requests are answered like this.
     package func script(_ steps: String...) throws {
-        try Self.write(steps, to: folder)
-    }
-
-    private static func write(_ steps: [String], to folder: TemporaryFolder) throws {
-        let text = "{\"id\":\"\(UUID())\",\"steps\":[\(steps.joined(separator: ","))]}"
-        try Data(text.utf8).write(to: URL(filePath: folder.file("script.json")), options: .atomic)
+        try server.script(steps)
     }
 
     /// Everything it was asked so far.
     package var requests: [Request] {
-        get throws { try lines("requests") }
+        get throws { try server.lines("requests") }
     }
 
     /// Everything it took so far.
     package var uploads: [Upload] {
-        get throws { try lines("stored") }
+        get throws { try server.lines("stored") }
     }
 
     /// The file of one of the uploads.
     package func file(_ number: Int) throws -> [UInt8] {
-        [UInt8](try Data(contentsOf: URL(filePath: folder.file("stored-\(number)"))))
-    }
-
-    private func lines<Line: Decodable>(_ name: String) throws -> [Line] {
-        guard FileManager.default.fileExists(atPath: folder.file(name)) else { return [] }
-        return try String(contentsOfFile: folder.file(name), encoding: .utf8)
-            .split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
+        [UInt8](try Data(contentsOf: URL(filePath: server.folder.file("stored-\(number)"))))
     }
 
     /// Nobody listens on its port any more.
     package func stop() {
-        process.withLock { $0.end(SIGKILL) }
+        server.stop()
     }
 
-    /// Listens on its port again after `stop`, and knows what it took.
+    /// Listens on its port again after ``stop()``, and knows what it took.
     package func start() async throws {
-        let process = try Self.start(folder)
-        self.process.withLock { $0 = process }
-        guard await eventually({ LoopbackSocket.accepts(port: port) }) else { throw NotInTime() }
+        try await server.start()
     }
 }

@@ -79,6 +79,10 @@ import Workouts
             time = time + 0.123457
             try session.apply(.plan(.completeSet(set)), at: time)
         }
+        for number in 0..<(PlanLimits.changes - PlanLimits.items) {
+            let paced = id(number % (PlanLimits.items - 2))
+            try session.apply(.plan(.swapExercise(item: paced, alternative: nil)), at: time)
+        }
         for number in 1..<PlanLimits.visits {
             time = time + 0.123457
             try session.apply(.plan(.goTo(item: number % 2 == 0 ? over : last)), at: time)

@@ -38,7 +38,7 @@ struct BadInput {
         let name = Self.refusals(service)
         let before = observer.count(name)
         await send(payload, to: topic)
-        let told = try await observer.wait(for: name, within: .seconds(10)) { _ in observer.count(name) > before }
+        let told = try await observer.wait(for: name, within: .seconds(60)) { _ in observer.count(name) > before }
         return try JSONCoding.decode(Refused.self, from: told)
     }
 
@@ -53,7 +53,7 @@ struct BadInput {
         let text = #"{"id":"\#(id)","client":"\#(client)",\#(fields)}"#
         await send(Array(text.utf8), to: topic.name)
         let replies = Topic.user(user, .replies(try #require(Client(client)))).name
-        let payload = try await observer.wait(for: replies, within: .seconds(10)) { payload in
+        let payload = try await observer.wait(for: replies, within: .seconds(60)) { payload in
             (try? JSONCoding.decode(Reply.self, from: payload))?.id == id
         }
         return try JSONCoding.decode(Reply.self, from: payload)

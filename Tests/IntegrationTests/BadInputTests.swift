@@ -99,7 +99,7 @@ struct BadInputTests {
             #"{"s":0,"x":[{"c":1.7e9,"h":1e999},{"c":946684799,"h":80},{"c":\#(Self.now + 90_000)},[7],{"c":1.7e9}]}"#
         _ = try await bad.observer.wait(for: Topic.session(key, .metrics).name)
         #expect(try await bad.refusal(of: Array(flawed.utf8), to: topic, by: .aggregator).reason == "flawed_items")
-        let ack = try await bad.observer.wait(for: "\(topic)/ack", within: .seconds(10))
+        let ack = try await bad.observer.wait(for: "\(topic)/ack", within: .seconds(60))
         #expect(try Ack(ack) == .next(5))
         #expect(try await bad.reply(to: #""type":"discard""#, of: key.session).ok)
     }

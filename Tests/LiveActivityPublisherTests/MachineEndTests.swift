@@ -100,20 +100,34 @@ struct MachineEndTests {
         #expect(run.run(60).isEmpty)
     }
 
-    @Test func `a refused end is tried again when there is something else to tell`() {
+    @Test func `a refused end is tried again less and less often, for eight hours`() {
+        var (run, key) = Self.shown()
+        run.state(.saving, of: key)
+        var times: [Double] = []
+        let began = run.now
+        for _ in 0..<9 * 240 {
+            for _ in run.exchange(.refused(reason: "BadTopic")) { times.append(run.now.seconds(since: began)) }
+            run.pass(15)
+        }
+        #expect(times == [0, 15, 30, 60, 120, 240, 480, 960, 1_920, 3_840, 7_680, 15_360])
+        #expect(run.status(key) == .dismissed)
+    }
+
+    @Test func `a refused end is told to another token at once`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
         run.exchange(.refused(reason: "BadTopic"))
-        #expect(run.run(60).isEmpty)
-        run.snapshot(of: key, distance: 5_100)
-        #expect(run.exchange().events == ["end"])
+        run.register(.activity, 2, of: key)
+        #expect(run.run(2).map(\.push.token) == [MachineRun.token(2)])
         #expect(run.status(key) == .ended)
     }
 
-    @Test func `a refused end of a deleted session is the last of it`() {
+    @Test func `a refused end of a deleted session is tried again, and then nothing is left`() {
         var (run, key) = Self.shown()
         run.state(.deleted, of: key)
         run.exchange(.refused(reason: "BadTopic"))
+        run.pass(15)
+        #expect(run.exchange().events == ["end"])
         #expect(run.disk.isEmpty && run.machine.entries.isEmpty)
     }
 

@@ -118,4 +118,32 @@ struct MachineOutcomeTests {
         let later = run.run(30)
         #expect(later.count == 3)
     }
+
+    @Test func `a clock that is set back lengthens neither the tries of an end nor how long a status stands`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        run.exchange()
+        run.pass(2)
+        run.state(.saving, of: key)
+        run.exchange(.refused(reason: "BadTopic"))
+        run.pass(-86_400)
+        run.exchange(.refused(reason: "BadTopic"))
+        run.pass(DeviceActivity.limit)
+        #expect(run.status(key) == .dismissed)
+        run.pass(-86_400)
+        run.pass(ActivityMachine.retention)
+        #expect(run.retained.isEmpty && run.disk.isEmpty && run.machine.entries.isEmpty)
+    }
+
+    @Test func `kinds of refusals are told of up to a bound`() {
+        var run = MachineRun()
+        let key = run.begin()
+        for number in 0..<48 {
+            run.register(.activity, number, of: key, device: Device("phone-\(number % 8)")!)
+            run.exchange(.refused(reason: "Reason\(number)"))
+            run.pass(0.5)
+        }
+        #expect(run.reports.count == 32)
+    }
 }

@@ -67,6 +67,16 @@ struct MachinePlanTests {
         #expect(resumed.phaseEndsAt == (run.now + 15).seconds && resumed.phaseRemaining == nil)
     }
 
+    @Test func `a rest shows the exercise whose turn comes next`() {
+        var run = MachineRun()
+        let session = Self.session(run, Self.intervals(work: 20, rest: 10))
+        run.receive(session)
+        run.register(.activity, of: session.key)
+        let told = run.run(30) { $0.receive(session) }.map(\.push.read.content)
+        #expect(told.first { $0.phase == "rest" }?.exercise == told.first { $0.round == 2 }?.exercise)
+        #expect(told.first?.exercise != told.last?.exercise)
+    }
+
     @Test func `time that passes within a phase is no change`() {
         var run = MachineRun()
         let session = Self.session(run, Self.intervals(work: 300, rest: 60))

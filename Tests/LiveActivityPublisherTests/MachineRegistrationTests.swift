@@ -68,17 +68,66 @@ struct MachineRegistrationTests {
         #expect(run.retained[key]?.devices.count == 8)
     }
 
-    @Test func `a device that withdraws is told nothing more`() {
+    @Test func `what a device that withdraws shows is ended at once, and nothing more is told`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
         #expect(run.exchange().count == 1)
         #expect(run.register(nil, of: key)?.ok == true)
+        #expect(run.retained[key]?.devices.isEmpty == true)
+        run.crash(after: 2)
+        let ends = run.run(2)
+        #expect(ends.map(\.push).events == ["end"])
+        #expect(ends.first?.push.read.dismissal == ends.first.map { Int64($0.time.seconds) })
         #expect(run.disk[key]?.devices.isEmpty == true)
         run.snapshot(of: key, distance: 200)
         #expect(run.run(30).isEmpty)
         run.state(.saving, of: key)
         #expect(run.run(30).isEmpty)
+    }
+
+    @Test func `a device that withdraws before its activity is known begins no second one`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange()
+        run.register(nil, of: key)
+        #expect(run.retained[key]?.devices.isEmpty == true)
+        run.crash()
+        #expect(run.run(60).isEmpty)
+        run.register(.start, 2, of: key)
+        #expect(run.run(120).isEmpty)
+        run.register(.activity, 3, of: key)
+        #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
+    }
+
+    @Test func `a device that withdraws and registers again goes on, or begins anew when the end is on its way`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        run.exchange()
+        run.register(nil, of: key)
+        run.register(.start, 2, of: key)
+        #expect(run.run(30).allSatisfy { $0.push.read.event == "update" && $0.push.token == MachineRun.token(1) })
+        run.register(nil, of: key)
+        run.pass(2)
+        let end = run.send()
+        run.register(.start, 3, of: key)
+        #expect(run.send().isEmpty)
+        for push in end { run.end(push) }
+        #expect(run.run(2).map(\.push.token) == [MachineRun.token(3)])
+        #expect(end.events == ["end"])
+    }
+
+    @Test func `of a session that is over nothing is kept of who has withdrawn`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange()
+        run.register(nil, of: key)
+        run.state(.saving, of: key)
+        run.pass(8 * 3_600)
+        #expect(run.disk[key]?.devices.isEmpty == true)
     }
 
     @Test func `withdrawing what was never registered is answered and leaves nothing`() {

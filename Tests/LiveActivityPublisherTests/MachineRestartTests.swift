@@ -58,6 +58,39 @@ struct MachineRestartTests {
         #expect(run.retained[key]?.revision == revision)
     }
 
+    @Test func `the first update after a restart has priority when the state has changed meanwhile, and else has not`()
+    {
+        var (run, key) = Self.shown()
+        run.crash()
+        run.snapshot(of: key, distance: 300)
+        #expect(run.run(2).map(\.push.priority) == [5])
+        run.crash(isHeard: false)
+        run.state(.paused, of: key)
+        #expect(run.run(2).map(\.push.priority) == [10])
+        run.crash()
+        run.register(.activity, 2, of: key)
+        #expect(run.run(2).map(\.push.priority) == [10], "another activity")
+    }
+
+    @Test func `a clock that is set back while the service is down keeps nothing waiting`() {
+        var (run, key) = Self.shown()
+        run.state(.saving, of: key)
+        _ = run.run(5)
+        run.crash(after: -86_400)
+        #expect(run.status(key) == .ended)
+        run.pass(60)
+        #expect(run.status(key) == .dismissed)
+        run.crash(after: -86_400)
+        run.pass(ActivityMachine.retention)
+        #expect(run.retained.isEmpty && run.disk.isEmpty && run.machine.entries.isEmpty)
+
+        let other = run.begin(2)
+        run.register(.start, of: other)
+        run.exchange(.failed(reason: "503", retryAfter: nil))
+        run.crash(after: -86_400)
+        #expect(run.run(31).map(\.push).events == ["start"])
+    }
+
     @Test func `it is stale when nothing is delivered after a restart`() {
         var (run, key) = Self.shown()
         run.crash()

@@ -152,6 +152,25 @@ struct MachineStartTests {
         #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
     }
 
+    @Test func `nothing is begun beside an old activity while its end is refused, until iOS has ended it`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        run.exchange()
+        run.register(.start, 2, of: key)
+        run.pass(DeviceActivity.renewalAge - 2)
+        run.state(.active, of: key)
+        run.exchange()
+        run.pass(2)
+        var events: [String] = []
+        for _ in 0..<900 {
+            events += run.exchange(.refused(reason: "BadTopic")).events
+            run.pass(1)
+        }
+        #expect(events == Array(repeating: "end", count: 7))
+        #expect(run.run(2).map(\.push).events == ["start"])
+    }
+
     @Test func `a new token of an app at the limit is another activity and not renewed`() {
         var run = MachineRun()
         let key = run.begin()

@@ -22,8 +22,6 @@ struct PropertyWorld {
         /// The token of an activity that the service is to end one day.
         var token: String?
         var endedToken: String?
-        /// Whether the phone has withdrawn since the last push.
-        var isWithdrawn = false
         /// When a start was confirmed that nothing has undone.
         var startConfirmedAt: Timestamp?
     }
@@ -125,6 +123,7 @@ struct PropertyWorld {
             if read.event == "start" {
                 #expect(!confirmedStarts.contains(push.id), "a confirmed start again")
                 #expect(known.startConfirmedAt == nil, "another start after a confirmed one")
+                #expect(known.token == nil, "another activity beside one that is shown")
                 #expect(run.disk[push.key]?[push.device]?.id == push.id, "a start that is not on disk")
             }
             if read.event == "end" {
@@ -132,7 +131,6 @@ struct PropertyWorld {
             }
             known.pushedAt = run.now
             known.timestamp = read.timestamp
-            known.isWithdrawn = false
             seen[phone] = known
         }
     }
@@ -152,19 +150,18 @@ struct PropertyWorld {
         let phone = Phone(key: push.key, device: push.device)
         let event = push.read.event
         run.end(push, outcome)
-        let isDeleted = run.states[push.key]?.status == .deleted
         switch (event, outcome) {
         case ("start", .delivered):
             confirmedStarts.insert(push.id)
-            guard let known = seen[phone], known.token == nil, !known.isWithdrawn else { break }
+            guard let known = seen[phone], known.token == nil else { break }
             seen[phone]?.startConfirmedAt = run.now
         case ("end", .delivered), ("end", .tokenGone):
             ended.insert(push.token)
             guard seen[phone]?.token == push.token else { break }
-            seen[phone]?.endedToken = push.token
+            // Of who has withdrawn nothing is known any more.
+            seen[phone]?.endedToken = run.disk[push.key]?[push.device] == nil ? nil : push.token
             seen[phone]?.token = nil
-        case ("update", .tokenGone),
-            ("end", .refused) where event == "update" || isDeleted:
+        case ("update", .tokenGone):
             guard seen[phone]?.token == push.token else { break }
             seen[phone]?.token = nil
         default: break
@@ -206,11 +203,8 @@ struct PropertyWorld {
             case .activity?:
                 seen[phone, default: Seen()].token = MachineRun.token(number)
                 seen[phone]?.startConfirmedAt = nil
-            case nil:
-                seen[phone]?.isWithdrawn = true
-                seen[phone]?.token = nil
-                seen[phone]?.endedToken = nil
-                seen[phone]?.startConfirmedAt = nil
+            // What is shown is to be ended.
+            case nil: seen[phone]?.endedToken = nil
             case .start?: break
             }
         }
@@ -245,16 +239,18 @@ struct PropertyWorld {
         deliver(100)
         for (phone, known) in seen where known.token != nil {
             let status = run.states[phone.key]?.status
-            guard status == .active || status == .paused else { continue }
+            guard status == .active || status == .paused,
+                run.disk[phone.key]?[phone.device]?.isWithdrawn == false
+            else { continue }
             #expect(known.pushedAt.map { run.now.seconds(since: $0) <= 11 } == true, "\(phone) is not told anything")
         }
         for key in keys {
             if let status = run.states[key]?.status, status == .active || status == .paused {
                 run.state(.saving, of: key, reason: "ended")
             }
-            // What was refused is tried again with something else to tell.
-            measure(key)
         }
+        // What was refused is tried again.
+        run.pass(DeviceActivity.limit / 2)
         deliver(100)
         for (phone, known) in seen where known.token != nil {
             guard run.states[phone.key] != nil, run.disk[phone.key] != nil else { continue }

@@ -37,8 +37,9 @@ struct ServiceRecoveryTests {
     /// Puts something into the store that is no record.
     private func corrupt(_ key: SessionKey) async throws {
         let shards = Set([key.session.shard])
-        let store = try SQLiteStore(
-            path: folder.file("activities.sqlite"), schema: ActivityRecord.schema, shards: shards)
+        let store = try await RunningService.opened { () throws(StoreError) in
+            try SQLiteStore(path: folder.file("activities.sqlite"), schema: ActivityRecord.schema, shards: shards)
+        }
         var changes = store.ownership.makeAsyncIterator()
         guard case .gained(_, let epoch)? = await changes.next() else { throw RunningPublisher.NotInTime() }
         let change = StoreWrite.Change.put(key: "\(key)", value: Array("{".utf8))

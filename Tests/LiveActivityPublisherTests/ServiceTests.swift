@@ -256,12 +256,13 @@ struct ServiceTests {
         try await RunningPublisher.run(in: folder, server) { publisher in
             let clock = publisher.clock
             var shown = ServiceSession(at: clock.now)
-            let new = ServiceSession("bert", at: clock.now)
-            try await publisher.send(shown.message, shown.register(.activity, 1), new.message)
+            var new = ServiceSession("bert", at: clock.now)
+            var short = ServiceSession("carl", at: clock.now)
+            try await publisher.send(shown.message, shown.register(.activity, 1), new.message, short.message)
             try await publisher.rest()
             publisher.store.refuse(true)
-            let id = CommandID(UUID())
-            try await publisher.send(new.register(.start, 2, id: id))
+            let registration = new.register(.start, 2)
+            try await publisher.send(registration, short.register(.start, 3))
             for second in 1...8 {
                 try await clock.waitForSleepers()
                 clock.advance(by: .seconds(0.5))
@@ -278,11 +279,27 @@ struct ServiceTests {
             #expect(publisher.count(logged: "error activities not saved, trying again") == 1)
             let replies = Topic.user(new.key.user, .replies(ServiceSession.client)).name
             #expect(!publisher.broker.published.contains { $0.topic == replies })
+            // When the phone is told of the last of these, all have been taken.
+            try await publisher.send(
+                new.metrics(distance: 70, now: clock.now), short.become(.completed, now: clock.now),
+                shown.metrics(distance: 99, now: clock.now))
+            let isTaken = try await eventually {
+                clock.advance(by: .seconds(0.1))
+                return try server.requests.last?.payload?.aps.contentState.distance == 99
+            }
+            #expect(isTaken)
             publisher.store.refuse(false)
             clock.advance(by: .seconds(1))
-            #expect(try await publisher.reply(to: id, of: new.key.user).ok)
             try await publisher.rest()
-            #expect(try server.events.count { $0 == "start" } == 1)
+            // As it is now, and none of a session that is over.
+            let starts = try server.requests.filter { $0.payload?.aps.event == "start" }
+            #expect(starts.map(\.device) == [ServiceSession.token(2)])
+            #expect(starts.first?.payload?.aps.contentState.distance == 70)
+            #expect(starts.first?.payload?.aps.timestamp == Int(clock.now.seconds))
+            // Nobody was answered while the disk refused.
+            #expect(!publisher.broker.published.contains { $0.topic == replies })
+            try await publisher.send(registration)
+            try await publisher.expectEventually { publisher.broker.published.contains { $0.topic == replies } }
             #expect(publisher.count(logged: "notice the store takes writes again") == 1)
         }
     }
@@ -295,8 +312,11 @@ struct ServiceTests {
             try await publisher.rest()
             try await publisher.send(session.register(.activity, 2), Topic.session(session.key, .state).message([1]))
             try await publisher.pass(6)
+            // They are counted every five seconds.
+            try await publisher.expectEventually {
+                publisher.metrics.render().contains(#"pacebus_live_activity_activities{status="active"} 1"#)
+            }
             let shown = publisher.metrics.render()
-            #expect(shown.contains(#"pacebus_live_activity_activities{status="active"} 1"#))
             #expect(shown.contains(#"pacebus_live_activity_activities{status="pending"} 0"#))
             #expect(shown.contains(#"pacebus_live_activity_rejected_total{reason="#))
             #expect(shown.contains(#"pacebus_live_activity_pushes_total{event="start",outcome="delivered"} 1"#))
@@ -306,8 +326,10 @@ struct ServiceTests {
             #expect(publisher.value("messages_total") > 3)
             try await publisher.send(session.become(.completed, now: publisher.clock.now))
             try await publisher.pass(6)
+            try await publisher.expectEventually {
+                publisher.metrics.render().contains(#"pacebus_live_activity_activities{status="ended"} 1"#)
+            }
             let ended = publisher.metrics.render()
-            #expect(ended.contains(#"pacebus_live_activity_activities{status="ended"} 1"#))
             #expect(ended.contains(#"pacebus_live_activity_pushes_total{event="end",outcome="delivered"} 1"#))
             if let said = try Promtool.check(ended) { #expect(said == "exit 0\n") }
         }

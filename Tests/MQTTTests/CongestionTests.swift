@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Clients that send more than a window holds while they are sent as much, against a real mosquitto.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct CongestionTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CongestionTests {
     /// When the subscriber sends, between taking batches.
     enum Occasion: CaseIterable, Sendable {
         case connected

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What every message bus does. It runs against the in-memory bus and against mosquitto with both protocol versions.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct MessageBusTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct MessageBusTests {
     enum Kind: CaseIterable, Sendable {
         case inMemory
         case mosquitto5

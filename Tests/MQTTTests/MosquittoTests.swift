@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The client against a real mosquitto: kills, access rules, TLS.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct MosquittoTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct MosquittoTests {
     @Test(arguments: [MQTTConfiguration.Version.v5, .v311])
     func `a broker killed again and again loses nothing that the test's own acknowledgements cover`(
         version: MQTTConfiguration.Version

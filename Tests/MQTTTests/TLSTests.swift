@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The client and mosquitto over TLS, with authorities that the tests make themselves.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct TLSTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct TLSTests {
     /// An authority with certificates for the broker (127.0.0.1, localhost) and for a client.
     private struct Authority {
         let folder: TemporaryFolder

@@ -9,7 +9,7 @@ import Workouts
 
 @testable import ServiceKit
 
-@Suite(.timeLimit(.minutes(1))) struct ServeTests {
+@Suite(.timeLimit(.minutes(5))) struct ServeTests {
     /// What a service under test has seen.
     private final class Record: Sendable {
         private let seen = Mutex<[String]>([])

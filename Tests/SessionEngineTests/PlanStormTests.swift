@@ -217,6 +217,13 @@ private struct PlanModel {
             return "a set counts twice"
         }
         if zip(progress.visits, progress.visits.dropFirst()).contains(where: { $0.at > $1.at }) { return "visits" }
+        if zip(progress.changes, progress.changes.dropFirst()).contains(where: { $0.at > $1.at }) { return "changes" }
+        for block in plan.plan.blocks where block.timer.isPaced {
+            for item in block.items {
+                let last = progress.changes.last { $0.item == item.id }.map(\.exercise) ?? 0
+                if last != (progress.skipped.contains(item.id) ? nil : item.chosen) { return "changed \(item.id)" }
+            }
+        }
         guard (0...plan.progress.total).contains(plan.progress.done) else { return "done \(plan.progress.done)" }
         if progress.skipped.contains(where: { plan.plan.item($0) == nil }) { return "skipped" }
         return nil

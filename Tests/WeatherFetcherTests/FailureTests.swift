@@ -6,7 +6,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// What becomes of a provider that fails.
-@Suite(.timeLimit(.minutes(1))) struct FailureTests {
+@Suite(.timeLimit(.minutes(5))) struct FailureTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
     private var machine = WeatherMachine(provider: "open-meteo")

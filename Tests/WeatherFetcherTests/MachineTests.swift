@@ -5,7 +5,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-@Suite(.timeLimit(.minutes(1))) struct MachineTests {
+@Suite(.timeLimit(.minutes(5))) struct MachineTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
 

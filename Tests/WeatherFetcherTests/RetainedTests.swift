@@ -10,7 +10,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// What stands retained, whatever becomes of the broker, the disk and this process.
-@Suite(.timeLimit(.minutes(1))) struct RetainedTests {
+@Suite(.timeLimit(.minutes(5))) struct RetainedTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()
     private var fetcher: Fetcher

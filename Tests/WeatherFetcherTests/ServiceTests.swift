@@ -9,7 +9,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// The service as it runs, with a provider on the loopback.
-@Suite(.timeLimit(.minutes(1))) struct ServiceTests {
+@Suite(.timeLimit(.minutes(5))) struct ServiceTests {
     private let folder: TemporaryFolder
 
     init() throws {

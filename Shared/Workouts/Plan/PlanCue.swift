@@ -22,7 +22,7 @@ package struct PlanCue: Equatable, Sendable {
     package var phase: Phase
     /// When it began.
     package var at: Timestamp
-    /// What to say: `Round 3 of 8: Sprint`, `Rest, 1:30`.
+    /// What to say: `Round 3 of 8: Sprint`, `Rest, 1:30`; where exercises take turns `Rest, 0:10, then Row`.
     package var text: String
 }
 
@@ -34,11 +34,14 @@ extension PlannedWorkout {
 
     private func text(_ timer: PlanTimer) -> String {
         let item = plan.item(timer.item)
-        let name = item?.exercise.name ?? timer.item
+        let isSkipped = progress.skipped.contains(timer.item)
+        let name = (item?.exercise.name ?? timer.item) + (isSkipped ? ", skipped" : "")
         switch timer.phase {
         case .rest:
             let seconds = timer.phaseEnd.map { Int((Double(max(0, $0 - timer.phaseStart)) / 1e6).rounded()) }
-            return seconds.map { "Rest, \($0 / 60):\($0 % 60 < 10 ? "0" : "")\($0 % 60)" } ?? "Rest"
+            let rest = seconds.map { "Rest, \($0 / 60):\($0 % 60 < 10 ? "0" : "")\($0 % 60)" } ?? "Rest"
+            return plan.blocks[timer.block].next(after: timer.round, .rest).map { "\(rest), then \($0.exercise.name)" }
+                ?? rest
         case .over: return openRound(timer.block) == nil ? "Done" : "Time is up"
         case .work:
             let of = timer.rounds.map { " of \($0)" } ?? ""

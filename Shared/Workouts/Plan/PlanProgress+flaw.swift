@@ -3,6 +3,11 @@ extension PlanProgress {
     func flaw(of plan: SessionPlan) -> String? {
         guard (1...PlanLimits.visits).contains(visits.count) else { return "visits: 1 to \(PlanLimits.visits)" }
         if !visits.allSatisfy({ plan.blocks.indices.contains($0.block) }) { return "visits: of no block of the plan" }
+        guard changes.count <= PlanLimits.changes else { return "changes: more than \(PlanLimits.changes)" }
+        let isOfPlan = changes.allSatisfy { change in
+            plan.item(change.item).map { $0.exercises.indices.contains(change.exercise ?? 0) } ?? false
+        }
+        if !isOfPlan { return "changes: of no exercise of the plan" }
         guard completedCount <= PlanLimits.sets else { return "completed: more than \(PlanLimits.sets) sets" }
         for (id, sets) in completed {
             guard let item = plan.item(id) else { return "completed: of no item of the plan" }

@@ -12,6 +12,14 @@ package struct PlanProgress: Codable, Hashable, Sendable {
         package var at: Timestamp
     }
 
+    /// Another exercise is in an item's place, or none, for it is skipped: kept of blocks whose clock makes the sets.
+    package struct Change: Codable, Hashable, Sendable {
+        package var item: String
+        package var at: Timestamp
+        /// Which of the item's exercises; absent of none.
+        package var exercise: Int?
+    }
+
     package enum PresentationMode: String, Codable, CaseIterable, Sendable {
         /// One exercise at a time.
         case workout
@@ -22,6 +30,8 @@ package struct PlanProgress: Codable, Hashable, Sendable {
     /// In the order of time; the first with the session's start.
     package internal(set) var visits: [Visit]
     package internal(set) var focus: Focus?
+    /// In the order of time.
+    package internal(set) var changes: [Change] = []
     /// By item, in the order of round and set.
     package internal(set) var completed: [String: [CompletedSet]] = [:]
     package internal(set) var skipped: Set<String> = []
@@ -48,13 +58,14 @@ package struct PlanProgress: Codable, Hashable, Sendable {
 
 extension PlanProgress {
     private enum Key: String, CodingKey {
-        case visits, focus, completed, skipped, painFlagged, presentationMode
+        case visits, focus, changes, completed, skipped, painFlagged, presentationMode
     }
 
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(visits, forKey: .visits)
         try container.encodeIfPresent(focus, forKey: .focus)
+        try container.encode(changes, forKey: .changes)
         try container.encode(completed, forKey: .completed)
         // Sorted, for the same progress is to give the same bytes.
         try container.encode(skipped.sorted(), forKey: .skipped)

@@ -15,6 +15,9 @@ package struct PlanState: Codable, Equatable, Sendable {
         PlannedWorkout(plan: plan, progress: progress.progress) != nil
             && plan.blocks.indices.contains(timer.block) && plan.item(progress.item) != nil
     }
+
+    /// Whose turn comes after the rest that is on, where a clock makes exercises take turns; `nil` elsewhere.
+    package var next: SessionPlan.Item? { plan.blocks[timer.block].next(after: timer.round, timer.phase) }
 }
 
 /// What the clock of a plan showed, so that a reader can tick on.

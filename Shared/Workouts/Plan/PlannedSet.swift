@@ -61,6 +61,8 @@ package enum PlanLimits {
     package static let bytes = 32 * 1_024
     /// How often somebody may go from block to block.
     package static let visits = 100
+    /// How often exercises of interval and emom blocks may be swapped or skipped.
+    package static let changes = 100
 
     static let repetitions = 1...1_000
     static let weight = 0.0...1_000

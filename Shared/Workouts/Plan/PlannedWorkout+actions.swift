@@ -3,6 +3,7 @@ extension PlannedWorkout {
     mutating func apply(_ action: PlanAction, at: Timestamp, _ segments: [Segment]) throws(Refusal) {
         var next = self
         try next.perform(action, at, ActiveClock(segments))
+        try next.note(changesSince: self, at)
         self = next
     }
 

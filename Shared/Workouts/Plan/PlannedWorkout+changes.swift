@@ -62,15 +62,16 @@ extension PlannedWorkout {
     /// Takes a coach's exercises in place of those that are on. What is done stays as it was done.
     mutating func take(_ advice: CoachAdvice, _ at: Timestamp, _ clock: ActiveClock) throws(Refusal) {
         let now = timer(at: at, clock)
+        let known = self
         let before = plan.place(of: now.item).map { plan[$0] }
         var next = plan
         for (id, exercise) in advice.exercises.sorted(by: { $0.key < $1.key }) {
             guard let place = next.place(of: id) else { throw .noSuchItem(id) }
             let isPaced = next.blocks[place.block].timer.isPaced
             if let flaw = exercise.flaw ?? exercise.flaw(isPaced: isPaced) { throw .coachFailed("\(id): \(flaw)") }
-            if let known = next[place].exercises.firstIndex(where: { $0.name == exercise.name }) {
-                next[place].exercises[known].sets = exercise.sets ?? next[place].exercises[known].sets
-                next[place].chosen = known
+            if let index = next[place].exercises.firstIndex(where: { $0.name == exercise.name }) {
+                next[place].exercises[index].sets = exercise.sets ?? next[place].exercises[index].sets
+                next[place].chosen = index
             } else {
                 guard next[place].exercises.count < SessionPlan.Item.exerciseLimit else {
                     throw .invalidState("\(id) was replaced too often")
@@ -81,6 +82,7 @@ extension PlannedWorkout {
         }
         if let flaw = next.sizeFlaw { throw .coachFailed(flaw) }
         plan = next
+        try note(changesSince: known, at)
         if let before, let place = plan.place(of: before.id), plan[place] != before { replaced(before, place, now, at) }
     }
 }

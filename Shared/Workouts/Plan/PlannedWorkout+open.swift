@@ -79,6 +79,12 @@ extension SessionPlan.Block {
     /// Which exercise is on in a round of a block that its clock paces: they take turns.
     func turn(of round: Int) -> Int { (round - 1) % items.count }
 
+    /// Whose turn comes after the rest of a round, where exercises take turns; `nil` elsewhere.
+    func next(after round: Int, _ phase: PlanTimer.Phase) -> SessionPlan.Item? {
+        guard timer.isPaced, phase == .rest, items.count > 1, round < timer.plannedRounds ?? 0 else { return nil }
+        return items[turn(of: round + 1)]
+    }
+
     /// The rounds in which an exercise is on; without an end of as many as possible.
     func rounds(of index: Int) -> [Int] {
         let all = timer.plannedRounds ?? PlanLimits.rounds

@@ -19,7 +19,8 @@ extension PlannedWorkout {
 
     /// The sets as they were done, and rests, in the order of time. No two of them lie in the same time.
     ///
-    /// In interval and emom blocks they are those of the clock, with the repetitions of rounds that somebody completed.
+    /// In interval and emom blocks they are those of the clock, with the repetitions of rounds that somebody completed and
+    /// otherwise the exercise that was on at half of the time; of one that was skipped then it is a rest.
     /// Elsewhere a set ends when it is completed. It began as long before as it took; when nobody said so, when the rest
     /// after the set before it was over, or, when it was completed sooner than that, with that set's end. A countdown of
     /// which no set was completed is one set. What is completed while another block's clock makes sets was done before.
@@ -40,7 +41,11 @@ extension PlannedWorkout {
         }
         let item = item(of: piece)
         let done = progress.completed[item.id]?.first { $0.round == piece.round }
-        set.exercise = item.exercises[done.map { $0.exercise ?? 0 } ?? item.chosen]
+        guard let exercise = exercise(of: piece, clock) else {
+            set.kind = .rest
+            return set
+        }
+        set.exercise = item.exercises[exercise]
         // A round that somebody left and came back to is done with its last piece.
         guard !later.contains(where: { ($0.block, $0.kind, $0.round) == (piece.block, piece.kind, piece.round) }) else {
             return set
@@ -50,7 +55,7 @@ extension PlannedWorkout {
         return set
     }
 
-    private func item(of piece: ClockedPiece) -> SessionPlan.Item {
+    func item(of piece: ClockedPiece) -> SessionPlan.Item {
         let block = plan.blocks[piece.block]
         if block.timer.isPaced { return block.items[block.turn(of: piece.round)] }
         return block.items.first { !progress.skipped.contains($0.id) } ?? block.items[0]

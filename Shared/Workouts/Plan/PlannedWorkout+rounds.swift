@@ -9,7 +9,7 @@ extension PlannedWorkout {
     }
 
     /// The rounds that were done to their end, where there are more than one of a block: of interval and emom blocks those
-    /// whose work is over, of the others those of which every set is done.
+    /// whose work is over and was not skipped, of the others those of which every set is done.
     package func rounds(_ segments: [Segment], endedAt: Timestamp) -> [Round] {
         let clock = ActiveClock(segments)
         let spans = spans(clock)
@@ -26,7 +26,9 @@ extension PlannedWorkout {
     private func paced(_ pieces: [ClockedPiece], _ work: Int64, _ clock: ActiveClock) -> [Round] {
         // One of several pieces is a round that somebody left for another block, and came back to.
         Dictionary(grouping: pieces, by: \.round).sorted { $0.key < $1.key }.compactMap { number, pieces in
-            guard pieces.reduce(0, { $0 + $1.to - $1.from }) >= work else { return nil }
+            guard pieces.reduce(0, { $0 + $1.to - $1.from }) >= work,
+                pieces.contains(where: { exercise(of: $0, clock) != nil })
+            else { return nil }
             return round(pieces[0].block, number, pieces[0].from, pieces[pieces.count - 1].to, clock)
         }
     }

@@ -1,0 +1,97 @@
+import Testing
+
+@testable import Workouts
+
+/// What was swapped and skipped while a clock made the sets.
+@Suite struct PlanChoiceTests {
+    private static let sprint = WorkoutDefinition.Item(
+        id: "a", name: "Sprint", alternatives: [.init(name: "Bike"), .init(name: "Row")])
+    private static let plank = WorkoutDefinition.Item(id: "b", name: "Plank")
+
+    /// 20 s of work and 10 s of rest.
+    private static func run(_ rounds: Int, _ items: [WorkoutDefinition.Item] = [sprint]) -> PlannedRun {
+        let timer = TimerConfiguration(.interval, work: 20, rest: 10, rounds: rounds)
+        return PlannedRun(
+            WorkoutDefinition(sections: [.init(timer: timer, items: items)]), pauses: [.init(at: 25, length: 100)])
+    }
+
+    /// What each piece of work was, `-` where there was none.
+    private static func work(_ run: PlannedRun) -> String {
+        run.performedSets(endedAt: 1_000).filter { $0.duration == 20 }.map { $0.exercise?.name ?? "-" }
+            .joined(separator: " ")
+    }
+
+    @Test func `rounds before a swap stay what they were`() throws {
+        var run = Self.run(5)
+        try run.apply(.swapExercise(item: nil, alternative: "Row"), at: 55)
+        #expect(Self.work(run) == "Sprint Sprint Row Row Row")
+        try run.apply(.swapExercise(item: nil, alternative: "Bike"), at: 95)
+        #expect(Self.work(run) == "Sprint Sprint Row Bike Bike")
+    }
+
+    @Test func `a round is what was on for the better part of it`() throws {
+        var run = Self.run(3)
+        try run.apply(.swapExercise(item: nil, alternative: "Row"), at: 39)
+        try run.apply(.swapExercise(item: nil, alternative: "Bike"), at: 69)
+        #expect(Self.work(run) == "Sprint Row Bike")
+    }
+
+    @Test func `a round that was completed is what was done of it, whatever was on later`() throws {
+        var run = Self.run(2)
+        try run.complete(at: 15)
+        try run.apply(.swapExercise(item: nil, alternative: "Row"), at: 16)
+        try run.complete(set: 0, round: 1, at: 17)
+        #expect(Self.work(run) == "Sprint Row")
+        try run.apply(.swapExercise(item: nil, alternative: "Bike"), at: 5)
+        try run.apply(.uncompleteSet(SetReference(item: "a", set: 0, round: 1)), at: 20)
+        #expect(Self.work(run) == "Sprint Bike")
+    }
+
+    @Test func `the turns of a skipped exercise are rest and no rounds, until it is taken up again`() throws {
+        var run = Self.run(6, [Self.sprint, Self.plank])
+        try run.apply(.skipExercise(item: "b"), at: 25)
+        #expect(Self.work(run) == "Sprint - Sprint - Sprint -")
+        #expect(run.rounds(endedAt: 1_000).map(\.number) == [1, 3, 5])
+        try run.apply(.goTo(item: "b"), at: 85)
+        #expect(Self.work(run) == "Sprint - Sprint Plank Sprint Plank")
+        #expect(run.rounds(endedAt: 1_000).map(\.number) == [1, 3, 4, 5, 6])
+        // It was done after all.
+        try run.complete("b", round: 2, at: 100)
+        #expect(Self.work(run) == "Sprint Plank Sprint Plank Sprint Plank")
+    }
+
+    @Test func `what a coach changes counts from when it was asked`() throws {
+        var run = Self.run(3)
+        try run.take(CoachAdvice(["a": .init(name: "Swim")]), at: 28)
+        #expect(Self.work(run) == "Sprint Swim Swim")
+        #expect(run.planned.progress.changes.map(\.exercise) == [3])
+    }
+
+    @Test func `what only blocks without a clock do is not noted`() throws {
+        var run = PlannedRun(WorkoutDefinition(sections: [.init(items: [Self.sprint, Self.plank])]))
+        try run.apply(.swapExercise(item: "a", alternative: nil), at: 1)
+        try run.apply(.skipExercise(item: "a"), at: 2)
+        #expect(run.planned.progress.changes == [])
+    }
+
+    @Test func `changes have a bound, and what goes beyond changes nothing`() throws {
+        var run = Self.run(5)
+        for number in 0..<PlanLimits.changes {
+            try run.apply(.swapExercise(item: nil, alternative: nil), at: Double(number) / 10)
+        }
+        let before = run.planned
+        #expect(throws: Refusal.self) { try run.apply(.swapExercise(item: nil, alternative: nil), at: 20) }
+        #expect(run.planned == before)
+    }
+
+    @Test func `what comes next is said of a rest where exercises take turns`() throws {
+        let run = Self.run(4, [Self.sprint, Self.plank])
+        func text(_ active: Double) -> String {
+            let time = run.time(active)
+            let clock = ActiveClock(run.segments)
+            return run.planned.cue(run.planned.timer(at: time, clock), at: time, clock).text
+        }
+        #expect(text(24) == "Rest, 0:10, then Plank")
+        #expect(text(50) == "Rest, 0:10, then Sprint")
+    }
+}
