@@ -1,6 +1,6 @@
 /// Waits until `condition` holds, looking every two milliseconds, and tells whether it did within the time.
 package func eventually(
-    within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(120), _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let deadline = ContinuousClock.now + limit
     repeat {

@@ -66,7 +66,7 @@ package final class ManualClock: WallClock {
 
     /// Returns once at least `count` tasks sleep.
     /// - Throws: `NoSleeper` when that is not so within `bound` of real time.
-    package func waitForSleepers(_ count: Int = 1, bound: Duration = .seconds(60)) async throws {
+    package func waitForSleepers(_ count: Int = 1, bound: Duration = .seconds(120)) async throws {
         let number = nextNumber()
         let alarm = Task {
             try await Task.sleep(for: bound)

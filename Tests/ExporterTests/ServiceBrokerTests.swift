@@ -22,7 +22,9 @@ import Workouts
             try await exporter.send(workouts.flatMap(\.messages))
             for workout in workouts { try await exporter.status(of: workout.key, .folder) }
             try await exporter.pass(1)
-            try await exporter.settle()
+            for workout in workouts {
+                try await exporter.status(of: workout.key, .healthKit) { $0.status == .exporting }
+            }
             func statuses() throws -> [ExportStatus?] {
                 try workouts.flatMap { workout in
                     try [Target.folder, .healthKit].map { try exporter.standing(of: workout.key, $0) }

@@ -72,7 +72,7 @@ struct NotInTime: Error {}
 
 /// Fails the test when the condition does not come to hold.
 func expectEventually(
-    within limit: Duration = .seconds(20), _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async throws {
     guard try await eventually(within: limit, condition) else { throw NotInTime() }
 }
