@@ -20,6 +20,10 @@ extension Written {
     /// What is on: `Bench Press, set 2 of 5, 8 × 62.5 kg`; `next Row` in a rest after which another exercise has its turn.
     static func exercise(_ state: PlanState) -> String {
         if let next = state.next { return "next \(next.exercise.name)" }
+        return onItem(state)
+    }
+
+    private static func onItem(_ state: PlanState) -> String {
         guard let item = state.plan.item(state.progress.item) else { return state.progress.item }
         let open = state.progress.set.flatMap { item.sets.indices.contains($0) ? $0 : nil }
         var parts = [item.exercise.name]
@@ -71,7 +75,8 @@ extension Written {
         let rows: [(String, String?)] = [
             ("block", block(state)),
             ("clock", clock(state, isRunning: isRunning, at: moment)),
-            ("on", "\(exercise(state)) (\(state.next?.id ?? state.progress.item))"),
+            ("on", "\(onItem(state)) (\(state.progress.item))"),
+            ("next", state.next.map { "\($0.exercise.name) (\($0.id))" }),
             ("done", "\(progress(state.progress)), \(sets) set\(sets == 1 ? "" : "s")"),
         ]
         return rows.map { name, value in value.map { "  \(name): \($0)\n" } ?? "" }.joined()

@@ -51,8 +51,9 @@ extension Session {
             return
         case (.discard, .unfinished(let unfinished)):
             cancel(.discarded, unfinished)
-        case (.recover, .canceled(_, let unfinished)):
-            save(unfinished, newest: newest)
+        case (.recover, .canceled(let reason, let unfinished)):
+            // Without any item only the discard tells until when it went on.
+            save(unfinished, newest: reason == .discarded && !hasItems ? lastTransition : newest)
         case (.plan(let action), .unfinished(let unfinished)):
             if case .preparing = unfinished { throw .impossible(action.name, statusName) }
             guard var planned else { throw .noPlan }

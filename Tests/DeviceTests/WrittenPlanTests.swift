@@ -89,7 +89,7 @@ import Workouts
             line(session, 130)
                 == "2:10 · Main, round 3 of 10, work, 0:50 left · Swing, 15 × 20 kg · 0/1 exercises")
         try session.apply(.plan(.completeSet(SetCompletion())), at: start + 131)
-        #expect(line(session, 132) == "2:12 · Main, round 3 of 10, work, 0:48 left · Swing, done · 0/1 exercises")
+        #expect(line(session, 132) == "2:12 · Main, round 3 of 10, rest, 0:48 left · Swing, done · 0/1 exercises")
     }
 
     @Test func `rounds without an end are only counted`() throws {

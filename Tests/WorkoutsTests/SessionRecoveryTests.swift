@@ -37,8 +37,17 @@ import Workouts
         #expect(session == discarded)
     }
 
+    @Test func `what was discarded without any item goes on until the discard when it is recovered`() throws {
+        var session = begin()
+        try session.apply(.discard, at: year2026 + 10)
+        try session.apply(.recover, at: year2026 + 99)
+        #expect(session.segments == [segment(0, 10)])
+        #expect(session.endedAt == year2026 + 10)
+    }
+
     @Test func `recovering saves what was discarded, the clock stopping at the last item`() throws {
         var session = begin()
+        session.receiveFirstItem()
         try session.apply(.discard, at: year2026 + 10)
         try session.apply(.recover, at: year2026 + 99, newest: year2026 + 8)
         #expect(session.statusName == .saving)

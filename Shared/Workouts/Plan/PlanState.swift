@@ -16,8 +16,11 @@ package struct PlanState: Codable, Equatable, Sendable {
             && plan.blocks.indices.contains(timer.block) && plan.item(progress.item) != nil
     }
 
-    /// Whose turn comes after the rest that is on, where a clock makes exercises take turns; `nil` elsewhere.
-    package var next: SessionPlan.Item? { plan.blocks[timer.block].next(after: timer.round, timer.phase) }
+    /// Whose turn comes after the rest that is on, where a clock makes exercises take turns; `nil` elsewhere,
+    /// and of one that is skipped.
+    package var next: SessionPlan.Item? {
+        plan.blocks[timer.block].next(after: timer.round, timer.phase, skipped: progress.progress.skipped)
+    }
 }
 
 /// What the clock of a plan showed, so that a reader can tick on.

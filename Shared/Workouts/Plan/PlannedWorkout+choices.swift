@@ -2,8 +2,6 @@
 extension PlannedWorkout {
     /// Takes note of exercises that were swapped, skipped or taken up again at a moment in blocks that their clocks pace.
     mutating func note(changesSince before: PlannedWorkout, _ at: Timestamp) throws(Refusal) {
-        // Told late, it counts from the change before.
-        let at = max(at, progress.changes.last?.at ?? at)
         for block in plan.blocks where block.timer.isPaced {
             for item in block.items {
                 guard let known = before.plan.item(item.id), choice(of: item) != before.choice(of: known) else {
@@ -12,7 +10,12 @@ extension PlannedWorkout {
                 guard progress.changes.count < PlanLimits.changes else {
                     throw .invalidState("exercises were swapped and skipped \(PlanLimits.changes) times")
                 }
-                progress.changes.append(.init(item: item.id, at: at, exercise: choice(of: item)))
+                // Told after a later one of the same item, it counts from that.
+                let last = progress.changes.last { $0.item == item.id }
+                let change = PlanProgress.Change(
+                    item: item.id, at: max(at, last?.at ?? at), exercise: choice(of: item))
+                let place = progress.changes.lastIndex { $0.at <= change.at }.map { $0 + 1 } ?? 0
+                progress.changes.insert(change, at: place)
             }
         }
     }

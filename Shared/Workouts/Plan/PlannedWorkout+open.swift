@@ -7,6 +7,11 @@ extension PlannedWorkout {
         return open < item.sets.count ? open : nil
     }
 
+    /// The set of an item that was done in a round of a block that its clock paces.
+    func completed(_ item: String, round: Int) -> CompletedSet? {
+        progress.completed[item]?.first { $0.round == round }
+    }
+
     func isOpen(_ item: SessionPlan.Item, round: Int) -> Bool {
         !progress.skipped.contains(item.id) && openSet(item, round: round) != nil
     }
@@ -79,10 +84,11 @@ extension SessionPlan.Block {
     /// Which exercise is on in a round of a block that its clock paces: they take turns.
     func turn(of round: Int) -> Int { (round - 1) % items.count }
 
-    /// Whose turn comes after the rest of a round, where exercises take turns; `nil` elsewhere.
-    func next(after round: Int, _ phase: PlanTimer.Phase) -> SessionPlan.Item? {
+    /// Whose turn comes after the rest of a round, where exercises take turns; `nil` elsewhere, and of one that is skipped.
+    func next(after round: Int, _ phase: PlanTimer.Phase, skipped: Set<String>) -> SessionPlan.Item? {
         guard timer.isPaced, phase == .rest, items.count > 1, round < timer.plannedRounds ?? 0 else { return nil }
-        return items[turn(of: round + 1)]
+        let item = items[turn(of: round + 1)]
+        return skipped.contains(item.id) ? nil : item
     }
 
     /// The rounds in which an exercise is on; without an end of as many as possible.

@@ -20,7 +20,8 @@ extension PlannedWorkout {
     /// The sets as they were done, and rests, in the order of time. No two of them lie in the same time.
     ///
     /// In interval and emom blocks they are those of the clock, with the repetitions of rounds that somebody completed and
-    /// otherwise the exercise that was on at half of the time; of one that was skipped then it is a rest.
+    /// otherwise the exercise that was on at half of the time; of one that was skipped then it is a rest, and so is what an
+    /// emom block leaves of a minute after its set.
     /// Elsewhere a set ends when it is completed. It began as long before as it took; when nobody said so, when the rest
     /// after the set before it was over, or, when it was completed sooner than that, with that set's end. A countdown of
     /// which no set was completed is one set. What is completed while another block's clock makes sets was done before.
@@ -28,31 +29,30 @@ extension PlannedWorkout {
         let clock = ActiveClock(segments)
         let spans = spans(clock)
         let pieces = pieces(spans, until: clock.active(at: endedAt))
-        let clocked = pieces.indices.compactMap { performed(pieces[$0], pieces[($0 + 1)...], clock) }
+        let clocked = pieces.indices.flatMap { performed(pieces[$0], pieces[($0 + 1)...], clock) }
         return (clocked + told(pieces, spans, clock)).sorted { ($0.start, $0.end) < ($1.start, $1.end) }
     }
 
-    /// What a clock made a set or a rest.
+    /// What a clock made a set or a rest; in an emom block what is left of a minute after its set is rest.
     private func performed(
         _ piece: ClockedPiece, _ later: ArraySlice<ClockedPiece>, _ clock: ActiveClock
-    ) -> PerformedSet? {
-        guard var set = performed(piece.kind, piece.from, piece.to, clock), piece.kind == .active else {
-            return performed(piece.kind, piece.from, piece.to, clock)
-        }
+    ) -> [PerformedSet] {
+        let exercise = piece.kind == .active ? exercise(of: piece, clock) : nil
+        guard let exercise else { return [performed(.rest, piece.from, piece.to, clock)].compactMap(\.self) }
         let item = item(of: piece)
-        let done = progress.completed[item.id]?.first { $0.round == piece.round }
-        guard let exercise = exercise(of: piece, clock) else {
-            set.kind = .rest
-            return set
-        }
-        set.exercise = item.exercises[exercise]
+        let done = completed(item.id, round: piece.round)
         // A round that somebody left and came back to is done with its last piece.
-        guard !later.contains(where: { ($0.block, $0.kind, $0.round) == (piece.block, piece.kind, piece.round) }) else {
-            return set
+        let isLast = !later.contains { ($0.block, $0.kind, $0.round) == (piece.block, piece.kind, piece.round) }
+        var end = piece.to
+        if isLast, plan.blocks[piece.block].timer.type == .emom, let done {
+            let at = clock.active(at: done.at)
+            if piece.from < at, at < piece.to { end = at }
         }
-        set.repetitions = done?.repetitions
-        set.weight = done?.weight
-        return set
+        guard var set = performed(.active, piece.from, end, clock) else { return [] }
+        set.exercise = item.exercises[exercise]
+        set.repetitions = isLast ? done?.repetitions : nil
+        set.weight = isLast ? done?.weight : nil
+        return [set, end < piece.to ? performed(.rest, end, piece.to, clock) : nil].compactMap(\.self)
     }
 
     func item(of piece: ClockedPiece) -> SessionPlan.Item {

@@ -44,6 +44,9 @@ extension PlannedWorkout {
             guard rounds.contains(round) else {
                 throw .invalidCommand("round: \(item.id) has no turn in round \(round)")
             }
+            if block.timer.isPaced, now.block == place.block, round > now.round {
+                throw .invalidState("round \(now.round) is on, round \(round) has not begun")
+            }
             return round
         }
         if block.timer.isPaced, now.block == place.block {
@@ -59,6 +62,8 @@ extension PlannedWorkout {
     private func number(_ reference: SetReference, _ item: SessionPlan.Item, _ round: Int) throws(Refusal) -> Int {
         guard let given = reference.set else {
             if let open = openSet(item, round: round) { return open }
+            // What is said of a round with one set corrects it.
+            if reference.round != nil, item.sets.count == 1 { return 0 }
             throw .invalidState("every set of \(item.exercise.name) is done")
         }
         guard item.sets.indices.contains(given) else {

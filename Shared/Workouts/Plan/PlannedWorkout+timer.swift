@@ -14,7 +14,7 @@ extension PlannedWorkout {
             block: span.block, type: block.timer.type, phase: .work, round: 1, rounds: block.timer.plannedRounds,
             item: block.items[0].id, elapsed: span.clock + active - span.from, active: active, phaseStart: span.from)
         if block.timer.isPaced {
-            pace(&timer)
+            pace(&timer, clock)
         } else {
             follow(&timer, clock, spans)
         }
@@ -27,7 +27,7 @@ extension PlannedWorkout {
     }
 
     /// The clock says which round it is, and which exercise is on.
-    private func pace(_ timer: inout PlanTimer) {
+    private func pace(_ timer: inout PlanTimer, _ clock: ActiveClock) {
         let block = plan.blocks[timer.block]
         let configuration = block.timer
         /// The active time at which the clock showed, or will show, nothing.
@@ -44,6 +44,11 @@ extension PlannedWorkout {
             timer.phaseEnd = zero + begin + (isWork ? configuration.workLength : configuration.cycle)
         }
         timer.item = block.items[block.turn(of: timer.round)].id
+        // What is left of the minute is rest.
+        if configuration.type == .emom, timer.phase == .work, let done = completed(timer.item, round: timer.round) {
+            timer.phase = .rest
+            timer.phaseStart = max(timer.phaseStart, clock.active(at: done.at))
+        }
     }
 
     /// Its sets say how far it has come, and time only when it is over.

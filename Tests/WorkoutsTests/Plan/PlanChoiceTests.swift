@@ -47,6 +47,20 @@ import Testing
         #expect(Self.work(run) == "Sprint Bike")
     }
 
+    @Test func `a round that has not begun cannot be completed`() throws {
+        var run = Self.run(3)
+        let refusal = #expect(throws: Refusal.self) { try run.complete("a", round: 2, at: 25) }
+        #expect(refusal == .invalidState("round 1 is on, round 2 has not begun"))
+        try run.complete("a", round: 2, at: 35)
+    }
+
+    @Test func `what is said of a round with one set corrects it`() throws {
+        var run = Self.run(3)
+        try run.complete(at: 15)
+        try run.apply(.completeSet(SetCompletion(SetReference(item: "a", round: 1), repetitions: 7)), at: 35)
+        #expect(run.planned.progress.completed["a"]?.map(\.repetitions) == [7])
+    }
+
     @Test func `the turns of a skipped exercise are rest and no rounds, until it is taken up again`() throws {
         var run = Self.run(6, [Self.sprint, Self.plank])
         try run.apply(.skipExercise(item: "b"), at: 25)
@@ -58,6 +72,24 @@ import Testing
         // It was done after all.
         try run.complete("b", round: 2, at: 100)
         #expect(Self.work(run) == "Sprint Plank Sprint Plank Sprint Plank")
+    }
+
+    @Test func `the order in which changes of different exercises are told decides nothing`() throws {
+        let actions: [(PlanAction, Double)] = [
+            (.skipExercise(item: "b"), 25), (.swapExercise(item: "a", alternative: "Row"), 115),
+        ]
+        for actions in [actions, actions.reversed()] {
+            var run = Self.run(6, [Self.sprint, Self.plank])
+            for (action, moment) in actions { try run.apply(action, at: moment) }
+            #expect(Self.work(run) == "Sprint - Sprint - Row -")
+        }
+    }
+
+    @Test func `a change that is told after a later one of its exercise counts from that`() throws {
+        var run = Self.run(4)
+        try run.apply(.swapExercise(item: nil, alternative: "Row"), at: 55)
+        try run.apply(.swapExercise(item: nil, alternative: "Bike"), at: 25)
+        #expect(Self.work(run) == "Sprint Sprint Bike Bike")
     }
 
     @Test func `what a coach changes counts from when it was asked`() throws {
@@ -85,7 +117,7 @@ import Testing
     }
 
     @Test func `what comes next is said of a rest where exercises take turns`() throws {
-        let run = Self.run(4, [Self.sprint, Self.plank])
+        var run = Self.run(4, [Self.sprint, Self.plank])
         func text(_ active: Double) -> String {
             let time = run.time(active)
             let clock = ActiveClock(run.segments)
@@ -93,5 +125,8 @@ import Testing
         }
         #expect(text(24) == "Rest, 0:10, then Plank")
         #expect(text(50) == "Rest, 0:10, then Sprint")
+        try run.apply(.skipExercise(item: "b"), at: 1)
+        #expect(text(24) == "Rest, 0:10")
+        #expect(text(35) == "Round 2 of 4: Plank, skipped")
     }
 }

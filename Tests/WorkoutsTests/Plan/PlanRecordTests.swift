@@ -84,7 +84,7 @@ import Testing
         try run.apply(.completeSet(SetCompletion(SetReference(item: "a", round: 3), repetitions: 8)), at: 170)
         #expect(
             Self.lines(run.performedSets(endedAt: 200))
-                == ["0–60 60 s A × 10", "60–120 60 s B", "120–180 60 s A × 8"])
+                == ["0–30 30 s A × 10", "30–60 30 s rest", "60–120 60 s B", "120–170 50 s A × 8", "170–180 10 s rest"])
         #expect(Self.seconds(run.rounds(endedAt: 179)) == [[1, 0, 60], [2, 60, 120]])
     }
 

@@ -54,6 +54,17 @@ import Testing
         #expect(longer.timer(90).name == "0 a work 2")
     }
 
+    @Test func `what is left of an emom's minute after its set is rest, until that is taken back`() throws {
+        var run = Self.run(TimerConfiguration(.emom, rounds: 3), Self.a, Self.b)
+        try run.complete(at: 25)
+        #expect(run.timer(30).name == "0 a rest 1")
+        #expect(run.timer(30).phaseStart == 25_000_000)
+        #expect(run.timer(30).endsAt == 60)
+        #expect(run.timer(60).name == "0 b work 2")
+        try run.apply(.uncompleteSet(SetReference()), at: 40)
+        #expect(run.timer(40).name == "0 a work 1")
+    }
+
     @Test func `a block whose time is over leads to the next whatever that is`() {
         for timer in [
             TimerConfiguration(.countdown, work: 60), TimerConfiguration(.interval, work: 25, rest: 10, rounds: 2),
