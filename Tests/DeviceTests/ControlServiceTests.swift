@@ -67,7 +67,7 @@ import Workouts
         #expect(!text.contains("pace"))
     }
 
-    @Test func `status tells that the engine is gone, and how old is what it said`() async throws {
+    @Test func `status tells that the engine does not answer, and how old is what it said`() async throws {
         let gone = SessionKey(User("bob")!, key.session)
         let told = fixture.clock.now - 131
         let state = Session(
@@ -77,7 +77,8 @@ import Workouts
         try await publish(.session(gone, .state), JSONCoding.encode(state))
         try await publish(.session(gone, .metrics), MetricsSnapshot(user: gone.user, revision: 3).payload)
         let text = try await run("status", "--user", "bob", "--session", "\(gone.session)")
-        #expect(text.contains("2:13 active\n  session-engine does not answer; it told this 2:13 ago\n  items: 0\n"))
+        let silence = "no answer from session-engine, or this account may not ask; it told this 2:13 ago"
+        #expect(text.contains("2:13 active\n  \(silence)\n  items: 0\n"))
     }
 
     @Test func `the clock of a session is the engine's`() async throws {
@@ -91,6 +92,21 @@ import Workouts
         try await fixture.bus.publish(Topic.session(key, .state).message(JSONCoding.encode(state)))
         let text = try await fixture.run(["status"] + arguments)
         #expect(text.contains("is active, 1:02 active\n"))
+    }
+
+    @Test(arguments: [0, 1_000])
+    func `a command goes by the engine's clock, and by the shell's as long as the engine does not tell`(
+        requestsLost: Int
+    ) async throws {
+        let fixture = ControlFixture(faults: .init(requestsLost: requestsLost, clockAhead: 3_600))
+        let ahead = requestsLost == 0 ? 3_600.0 : 0
+        let typed = fixture.clock.now
+        let text = try await fixture.run("start", "--countdown", "0")
+        #expect(fixture.services.commands.map(\.at) == [typed + ahead])
+        #expect(text.hasSuffix(requestsLost == 0 ? "active, 0:00 active\n" : "active, 1:00:02 active\n"))
+        let paused = fixture.clock.now
+        _ = try await fixture.run("pause")
+        #expect(fixture.services.commands.last?.at == paused + ahead)
     }
 
     @Test func `the status of a session that nobody knows fails`() async throws {

@@ -7,6 +7,9 @@ import Synchronization
 /// It knows when its subscriber has taken everything there is and waits for more. As events come from nowhere else, a test
 /// that advances its clock then, and only then, is repeatable: no time passes while a message is under way.
 final class FakeBus: MessageBus {
+    /// The subscriber did not come to wait in time.
+    struct NoReader: Error {}
+
     fileprivate struct State {
         var isOnline = true
         var retained: [String: MQTTMessage] = [:]
@@ -55,7 +58,14 @@ final class FakeBus: MessageBus {
     }
 
     /// Returns once the subscriber waits for an event and there is none.
-    func waitForReader() async throws {
+    ///
+    /// - Throws: ``NoReader`` when that is not so within `bound` of real time.
+    func waitForReader(bound: Duration = .seconds(120)) async throws {
+        let alarm = Task {
+            try await Task.sleep(for: bound)
+            stopWaiting(NoReader())
+        }
+        defer { alarm.cancel() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
@@ -67,8 +77,12 @@ final class FakeBus: MessageBus {
                 if let outcome { continuation.resume(with: outcome) }
             }
         } onCancel: {
-            state.withLock { $0.observer.take() }?.resume(throwing: CancellationError())
+            stopWaiting(CancellationError())
         }
+    }
+
+    private func stopWaiting(_ error: any Error) {
+        state.withLock { $0.observer.take() }?.resume(throwing: error)
     }
 
     // MARK: MessageBus

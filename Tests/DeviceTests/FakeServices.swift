@@ -15,6 +15,8 @@ final class FakeServices: Sendable {
         var loseReply = 0
         /// How many workouts are never seen.
         var workoutsLost = 0
+        /// How many requests of the user never come to the engine.
+        var requestsLost = 0
         /// Refuses this many starts because of another session.
         var startsPostponed = 0
         /// Seconds that the engine's clock is ahead.
@@ -98,6 +100,10 @@ final class FakeServices: Sendable {
         return state.withLock { state in
             do {
                 if case .user(key.user, .request) = topic {
+                    guard state.faults.requestsLost == 0 else {
+                        state.faults.requestsLost -= 1
+                        return []
+                    }
                     return keep(try JSONCoding.decode(UserRequest.self, from: message.payload), &state)
                 }
                 guard case .session(key, let topic) = topic else { return [] }

@@ -187,6 +187,37 @@ import Workouts
         #expect(try commands(playback.takeOutgoing(now)).map(\.action.name) == ["resume"])
     }
 
+    @Test func `a repeated end that is refused though it was carried out is not noted again`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        try started(&playback)
+        try settle(&playback, now)
+        for time in [now + 15, now + 30, now + 45] {
+            let end = try #require(try commands(playback.takeOutgoing(time)).first)
+            #expect(end.action.name == "end")
+            #expect(playback.receive(reply(end, .invalidState("over")), time) == .nothing)
+            #expect(playback.takeOutgoing(time).isEmpty)
+        }
+    }
+
+    @Test func `a start that is postponed waits for another session, and for the engine once that is silent`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        playback.connected()
+        let refusal = Refusal.sessionInProgress(SessionID(UUID()))
+        for time in [now, now + 5] {
+            let start = try #require(try commands(playback.takeOutgoing(time)).first)
+            _ = playback.receive(reply(start, refusal), time)
+            #expect(playback.awaited == "another session to end")
+        }
+        _ = playback.takeOutgoing(now + 10)
+        #expect(playback.awaited == "another session to end")
+        let start = try #require(try commands(playback.takeOutgoing(now + 15)).first)
+        #expect(playback.awaited == "session-engine")
+        _ = playback.receive(reply(start), now + 15)
+        #expect(playback.awaited == nil)
+    }
+
     @Test func `any other refusal ends it with the engine's message`() throws {
         var playback = playback()
         _ = playback.takeDue(now)

@@ -23,24 +23,31 @@ private struct Shown: Sendable {
 }
 
 extension ControlService {
-    /// Sends a command until the engine replies, and prints the session as it is then.
+    /// Sends a command until the engine replies, and prints the session as it is then. It happens now, by the engine's clock
+    /// where the engine tells it in time.
     func command(_ action: SessionAction, _ key: SessionKey) async throws {
         let client = context.client
         let command = Command(id: CommandID(UUID()), client: client, at: context.clock.now, action: action)
         var sender = CommandSender(client: client, waiting: [command])
+        var engine = EngineClock(user: key.user, client: client)
         var accepted: (revision: Int64, at: Timestamp)?
         var clockOffset = 0.0
         var shown: Shown?
         let topics: [Topic] = [.user(key.user, .replies(client)), .session(key, .state)]
-        let result = try await follow(topics, missing: nil) { event, _ -> Shown?? in
+        let result = try await follow(topics, missing: nil) { event, isComplete -> Shown?? in
             let now = context.clock.now
             switch event {
-            case .connected: sender.connected()
-            case .disconnected: sender.disconnected()
+            case .connected:
+                sender.connected()
+                engine.connected(now)
+            case .disconnected:
+                sender.disconnected()
+                engine.disconnected()
             case .message(let message):
                 if case .session(_, .state) = Topic(message.topic) {
                     shown = try Shown(message)
                 } else {
+                    try engine.receive(message, now)
                     let reply = try JSONCoding.decode(Reply.self, from: message.payload)
                     switch sender.receive(reply, now) {
                     case .nothing: break
@@ -53,7 +60,9 @@ extension ControlService {
                 }
             case .tick, .stop: break
             }
-            if let due = sender.take(now) {
+            if let question = engine.take(now) { try? await context.bus.send([question]) }
+            if engine.offset != nil || isComplete, var due = sender.take(now) {
+                due.at = due.at.map { $0 + (engine.offset ?? 0) }
                 try? await context.bus.send([Topic.session(key, .command).message(JSONCoding.encode(due))])
             }
             guard let accepted else { return nil }
@@ -73,22 +82,26 @@ extension ControlService {
         var engine = EngineClock(user: key.user, client: context.client)
         let topics: [Topic] = [.session(key, .state), .session(key, .metrics), engine.topic]
         let text = try await follow(topics, missing: .noSuchSession(key)) { event, isComplete -> String? in
+            let received = context.clock.now
             switch event {
-            case .connected: try? await context.bus.send([engine.question])
+            case .connected: engine.connected(received)
             case .message(let message):
                 switch Topic(message.topic) {
                 case .session(_, .state): shown = try Shown(message)
                 case .session: metrics = try MetricsSnapshot(message.payload)
-                default: try engine.receive(message, context.clock.now)
+                default: try engine.receive(message, received)
                 }
-            case .disconnected, .tick, .stop: break
+            case .disconnected: engine.disconnected()
+            case .tick, .stop: break
             }
+            if let question = engine.take(received) { try? await context.bus.send([question]) }
             guard let shown, metrics != nil && engine.offset != nil || isComplete else { return nil }
             let (state, now) = (shown.state, context.clock.now + (engine.offset ?? 0))
             let moment = Written.moment(of: state, shown.plan, metrics, now: now)
             let silence =
                 engine.offset == nil
-                ? "  session-engine does not answer; it told this \(Written.age(state.revision, now)) ago\n" : ""
+                ? "  no answer from session-engine, or this account may not ask; it told this "
+                    + "\(Written.age(state.revision, now)) ago\n" : ""
             return "\(state.name), session \(key.session), is \(Written.status(state, moment))\n" + silence
                 + shown.planRows(now) + (metrics.map(Written.metrics) ?? "")
                 + (shown.plan.map(Written.exercises) ?? "")
@@ -111,10 +124,11 @@ extension ControlService {
                 case .connected:
                     connectedAt = now
                     view.connected()
-                    try? await context.bus.send([engine.question])
+                    engine.connected(now)
                 case .disconnected:
                     connectedAt = nil
                     view.disconnected()
+                    engine.disconnected()
                 case .message(let message):
                     guard !message.payload.isEmpty else { break }
                     if case .user = Topic(message.topic) {
@@ -126,6 +140,7 @@ extension ControlService {
                 case .tick: if let text = view.take(now) { write(text) }
                 case .stop: return ""
                 }
+                if let question = engine.take(now) { try? await context.bus.send([question]) }
                 if let end = view.takeEnd(now) { return end + "\n" }
                 guard !view.knowsSession else { return nil }
                 if let connectedAt, now.seconds(since: connectedAt) >= Self.retainedPatience {

@@ -69,7 +69,7 @@ extension Playback {
         case .refused(let command, let refusal):
             // Another client's `end` came first, or it was carried out before and is only repeated.
             let isPast = isOver && command.action.needsRunningSession || replied.contains(command.id)
-            if isPast { return .note([.replied(command.id)]) }
+            if isPast { return replied.insert(command.id).inserted ? .note([.replied(command.id)]) : .nothing }
             return .fail(.refused(command.action, refusal))
         }
     }

@@ -32,6 +32,8 @@ struct CommandSender {
     private var sentAt: Timestamp?
     /// How often the first waiting command was sent.
     private var tries = 0
+    /// The last try of a start that was refused because another session is unfinished.
+    private var postponedTry: Int?
     /// Whether it is a start whose first try was left to the engine's clock.
     private var isTimeLeft = false
     private(set) var isConnected = false
@@ -47,6 +49,8 @@ struct CommandSender {
     }
 
     var isEmpty: Bool { waiting.isEmpty }
+    /// Whether a start waits for another session of the user to end, as the engine said of this try or the one before.
+    var awaitsOtherSession: Bool { postponedTry.map { tries - $0 <= 1 } ?? false }
     /// Whether the first waiting command had to be sent again.
     var isRepeating: Bool { tries > 1 }
 
@@ -102,6 +106,7 @@ struct CommandSender {
                 }
             if isPassing {
                 sentAt = now
+                if case .start = command.action { postponedTry = tries }
                 return .postponed(refusal)
             }
             drop()
@@ -121,6 +126,7 @@ struct CommandSender {
     private mutating func forgetTries() {
         sentAt = nil
         tries = 0
+        postponedTry = nil
         isTimeLeft = false
     }
 }
