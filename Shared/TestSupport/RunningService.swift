@@ -156,11 +156,11 @@ package struct RunningService {
         }
     }
 
-    /// What a metric shows; 0 while it shows nothing.
+    /// What a metric shows; `nil` while it shows nothing.
     ///
     /// - Parameter metric: its name, with its labels if it has any.
-    package func value(of metric: String) -> Int {
+    package func value(of metric: String) -> Int? {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix("\(metric) ") }
-        return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0
+        return line?.split(separator: " ").last.flatMap { Int($0) }
     }
 }

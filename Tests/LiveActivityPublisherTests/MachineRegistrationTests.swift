@@ -68,6 +68,35 @@ struct MachineRegistrationTests {
         #expect(run.retained[key]?.devices.count == 8)
     }
 
+    @Test func `a device that withdraws and gives way to another is told the end`() {
+        var run = MachineRun()
+        let key = run.begin()
+        for number in 1...8 { run.register(.activity, number, of: key, device: Device("phone-\(number)")!) }
+        run.exchange()
+        run.register(nil, of: key, device: Device("phone-1")!)
+        #expect(run.register(.activity, 9, of: key, device: Device("phone-9")!)?.ok == true)
+        #expect(run.register(.activity, 10, of: key, device: Device("phone-1")!)?.error?.code == "invalid_state")
+        let ends = run.run(3).map(\.push).filter { $0.read.event == "end" }
+        #expect(ends.map(\.token) == [MachineRun.token(1)])
+        #expect(run.disk[key]?.devices.count == 8)
+    }
+
+    @Test func `of devices that withdraw no more than twice the limit are kept, rather those that show something`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key, device: Device("phone-0")!)
+        run.exchange()
+        run.register(nil, of: key, device: Device("phone-0")!)
+        for number in 2...40 {
+            let device = Device("phone-\(number)")!
+            run.register(.start, number, of: key, device: device)
+            run.exchange(.failed(reason: "503", retryAfter: nil))
+            run.register(nil, of: key, device: device)
+        }
+        #expect(run.disk[key]?.devices.count == 2 * ActivityRecord.deviceLimit)
+        #expect(run.disk[key]?[Device("phone-0")!]?.updateToken != nil)
+    }
+
     @Test func `what a device that withdraws shows is ended at once, and nothing more is told`() {
         var run = MachineRun()
         let key = run.begin()

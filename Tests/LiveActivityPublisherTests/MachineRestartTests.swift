@@ -72,6 +72,25 @@ struct MachineRestartTests {
         #expect(run.run(2).map(\.push.priority) == [10], "another activity")
     }
 
+    @Test func `a pause that nobody was told of before a restart has priority, and is told once`() {
+        var (run, key) = Self.shown()
+        run.state(.paused, of: key)
+        #expect(run.exchange().isEmpty)
+        run.crash()
+        #expect(run.run(2).map(\.push.priority) == [10])
+        run.crash()
+        #expect(run.run(2).map(\.push.priority) == [5])
+    }
+
+    @Test func `a pause that APNs did not take before a restart has priority`() {
+        var (run, key) = Self.shown()
+        run.state(.paused, of: key)
+        run.pass(1)
+        #expect(run.exchange(.failed(reason: "503", retryAfter: nil)).count == 1)
+        run.crash()
+        #expect(run.run(2).map(\.push.priority) == [10])
+    }
+
     @Test func `a clock that is set back while the service is down keeps nothing waiting`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)

@@ -162,13 +162,40 @@ struct MachineStartTests {
         run.state(.active, of: key)
         run.exchange()
         run.pass(2)
-        var events: [String] = []
+        var (events, longest, updatedAt) = ([String](), 0.0, run.now)
         for _ in 0..<900 {
-            events += run.exchange(.refused(reason: "BadTopic")).events
+            run.snapshot(of: key, distance: run.now.seconds)
+            for push in run.send() {
+                let event = push.read.event
+                events.append(event)
+                run.end(push, event == "end" ? .refused(reason: "BadTopic") : .delivered)
+                if event == "update" { updatedAt = run.now }
+            }
+            longest = max(longest, run.now.seconds(since: updatedAt))
             run.pass(1)
         }
-        #expect(events == Array(repeating: "end", count: 7))
+        #expect(events.count { $0 == "end" } == 7 && !events.contains("start"))
+        #expect(longest <= 4, "what is shown goes on")
         #expect(run.run(2).map(\.push).events == ["start"])
+    }
+
+    @Test func `a session that ends while its renewal is refused is ended at once`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        run.register(.start, 2, of: key)
+        run.exchange()
+        run.pass(DeviceActivity.renewalAge)
+        for _ in 0..<60 {
+            for push in run.send() {
+                run.end(push, push.read.event == "end" ? .refused(reason: "BadTopic") : .delivered)
+            }
+            run.pass(1)
+        }
+        run.state(.saving, of: key)
+        let ends = run.run(3).map(\.push)
+        #expect(ends.events == ["end"] && ends[0].read.content.isFinished)
+        #expect(run.status(key) == .ended)
     }
 
     @Test func `a new token of an app at the limit is another activity and not renewed`() {

@@ -143,7 +143,7 @@ struct MachineUpdateTests {
         #expect(run.exchange().map(\.token) == [MachineRun.token(1)])
     }
 
-    @Test func `updates are not written to disk`() {
+    @Test func `updates are not written to disk, but that a state was told of`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -151,6 +151,9 @@ struct MachineUpdateTests {
         let saves = run.saves
         _ = run.run(60) { $0.snapshot(of: key, distance: $0.now.seconds) }
         #expect(run.saves == saves)
+        run.state(.paused, of: key)
+        _ = run.run(60)
+        #expect(run.saves == saves + 2, "the state, and that it was told of")
     }
 
     @Test func `starts and ends come before updates, and who has waited the longest before others`() {

@@ -70,7 +70,7 @@ extension RunningPublisher {
     }
 
     /// What a metric of the publisher's shows.
-    func value(_ name: String) -> Int { value(of: "pacebus_live_activity_\(name)") }
+    func value(_ name: String) -> Int? { value(of: "pacebus_live_activity_\(name)") }
 
     /// How often this was logged.
     func count(logged line: String) -> Int { log.lines.count { $0.hasPrefix(line) } }

@@ -175,7 +175,7 @@ struct ServiceTests {
             }
             var most = 0
             try await publisher.expectEventually {
-                most = max(most, publisher.value("pushes_in_flight"))
+                most = max(most, publisher.value("pushes_in_flight") ?? 0)
                 return try server.requests.count == sessions.count
             }
             #expect((1...500).contains(most))
@@ -288,6 +288,7 @@ struct ServiceTests {
                 return try server.requests.last?.payload?.aps.contentState.distance == 99
             }
             #expect(isTaken)
+            let takenAt = Int(clock.now.seconds)
             publisher.store.refuse(false)
             clock.advance(by: .seconds(1))
             try await publisher.rest()
@@ -295,7 +296,7 @@ struct ServiceTests {
             let starts = try server.requests.filter { $0.payload?.aps.event == "start" }
             #expect(starts.map(\.device) == [ServiceSession.token(2)])
             #expect(starts.first?.payload?.aps.contentState.distance == 70)
-            #expect(starts.first?.payload?.aps.timestamp == Int(clock.now.seconds))
+            #expect(starts.first?.payload?.aps.timestamp ?? 0 >= takenAt)
             // Nobody was answered while the disk refused.
             #expect(!publisher.broker.published.contains { $0.topic == replies })
             try await publisher.send(registration)
@@ -323,7 +324,7 @@ struct ServiceTests {
             #expect(shown.contains(#"pacebus_live_activity_pushes_total{event="update",outcome="delivered"} 1"#))
             #expect(shown.contains("pacebus_live_activity_push_seconds_count 2"))
             #expect(publisher.value("sessions") == 1)
-            #expect(publisher.value("messages_total") > 3)
+            #expect(publisher.value("messages_total") ?? 0 > 3)
             try await publisher.send(session.become(.completed, now: publisher.clock.now))
             try await publisher.pass(6)
             try await publisher.expectEventually {

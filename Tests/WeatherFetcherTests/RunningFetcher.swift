@@ -35,6 +35,6 @@ extension RunningFetcher {
 
     /// How many requests came to this.
     func requests(_ outcome: String) -> Int {
-        value(of: "pacebus_weather_requests_total{outcome=\"\(outcome)\"}")
+        value(of: "pacebus_weather_requests_total{outcome=\"\(outcome)\"}") ?? 0
     }
 }

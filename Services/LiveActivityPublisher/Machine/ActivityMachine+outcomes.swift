@@ -34,7 +34,7 @@ extension ActivityMachine.Entry {
         guard var device = record?[push.device], var pace = paces[push.device] else { return }
         switch underway.event {
         case .start: device.endStart(outcome, for: push, &pace, now)
-        case .update: device.endUpdate(outcome, for: push, underway.content, &pace, now)
+        case .update: device.endUpdate(outcome, for: push, underway, &pace, now)
         case .end:
             let dismissesAt = dismissal(pace.pushedAt ?? now)
             device.endEnd(outcome, for: push, &pace, dismissesAt, now)
@@ -67,16 +67,18 @@ extension DeviceActivity {
     }
 
     fileprivate mutating func endUpdate(
-        _ outcome: PushOutcome, for push: Push, _ content: ContentState, _ pace: inout DevicePace, _ now: Timestamp
+        _ outcome: PushOutcome, for push: Push, _ underway: DevicePace.Underway, _ pace: inout DevicePace,
+        _ now: Timestamp
     ) {
         // It was for another activity, or this one is ending.
         guard updateToken?.token == push.token else { return }
         switch outcome {
         case .delivered:
-            pace.shown = content
+            toldRevision = underway.revision
+            pace.shown = underway.content
             pace.freshUntil = pace.pushedAt.map { $0 + DevicePace.freshness }
         case .tokenGone: lose(now)
-        case .refused: pace.shown = content
+        case .refused: pace.shown = underway.content
         case .failed: break
         }
     }
@@ -89,6 +91,7 @@ extension DeviceActivity {
         case .delivered: self.end(token, dismissesAt: dismissesAt, now)
         case .tokenGone: self.end(token, dismissesAt: nil, now)
         // Tried again after as long as it has been due: a dozen times until iOS ends the activity.
+        case .refused where end.isRenewal: return pace.refuseRenewal(pause: now.seconds(since: end.since), now)
         case .refused: return pace.refuse(pause: now.seconds(since: end.since), now)
         case .failed: return
         }

@@ -83,14 +83,23 @@ extension ActivityMachine.Entry {
             guard device.startToken != nil, !session.isOver, !start.isConfirmed else { return nil }
             return (.start, max(opensAt, start.sentAt + Self.startPatience))
         case .active(_, let since):
-            let isChanged = pace.shown.map { !content.showsSame(as: $0) } ?? true
-            let time = isChanged ? opensAt : max(opensAt, pace.keepAliveAt ?? opensAt)
-            let renewalAt = since + DeviceActivity.renewalAge
-            if device.startToken != nil, renewalAt <= time { return (.end, max(opensAt, renewalAt)) }
-            return time < heardAt + Self.silence ? (.update, time) : nil
+            let renewsAt = device.startToken == nil ? nil : since + DeviceActivity.renewalAge
+            return update(content, pace, opensAt, renewsAt: renewsAt)
+        case .ending(_, let end) where end.isRenewal:
+            return update(content, pace, opensAt, renewsAt: pace.renewsAt ?? opensAt)
         case .ending: return (.end, opensAt)
         case .none(nil), .ended, .dismissed: return nil
         }
+    }
+
+    /// The next update, or the end of the activity when it is to be renewed before.
+    private func update(
+        _ content: ContentState, _ pace: DevicePace, _ opensAt: Timestamp, renewsAt: Timestamp?
+    ) -> (event: DevicePace.Event, time: Timestamp)? {
+        let isChanged = pace.shown.map { !content.showsSame(as: $0) } ?? true
+        let time = isChanged ? opensAt : max(opensAt, pace.keepAliveAt ?? opensAt)
+        if let renewsAt, renewsAt <= time { return (.end, max(opensAt, renewsAt)) }
+        return time < heardAt + Self.silence ? (.update, time) : nil
     }
 
     /// Makes a push of what is due and takes note of it.
@@ -118,7 +127,7 @@ extension ActivityMachine.Entry {
             token = device.updateToken
             id = UUID()
             kind = .update
-            priority = pace.priority(of: content, revision: session.revision, now)
+            priority = pace.priority(of: content, isTold: session.revision == device.toldRevision, now)
         case .end:
             device.renew(now)
             token = device.updateToken
@@ -127,9 +136,9 @@ extension ActivityMachine.Entry {
             expiration = now + Self.endExpiry
         }
         guard let token else { preconditionFailure("nothing is due without a token") }
+        let timestamp = pace.push(id, event, content, revision: session.revision, priority: priority, now)
         let payload = PushPayload(
-            event: kind, timestamp: pace.push(id, event, content, priority: priority, now), state: content,
-            staleDate: event == .end ? nil : staleDate)
+            event: kind, timestamp: timestamp, state: content, staleDate: event == .end ? nil : staleDate)
         record?[device.device] = device
         paces[device.device] = pace
         return Push(

@@ -22,7 +22,8 @@ extension ActivityMachine {
             return []
         }
         if entry.record?.hasAnswered(registration.id) == true { return [answer(registration, key, now)] }
-        if case .register = registration.action, let record = entry.record, record[registration.device] == nil,
+        if case .register = registration.action, let record = entry.record,
+            record[registration.device]?.isWithdrawn ?? true,
             record.devices.count(where: { !$0.isWithdrawn }) == ActivityRecord.deviceLimit
         {
             let refusal = Refusal.invalidState("a session has at most \(ActivityRecord.deviceLimit) devices")

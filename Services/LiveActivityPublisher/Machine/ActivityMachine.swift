@@ -68,10 +68,7 @@ struct ActivityMachine {
             pace.pushedAt = now - Self.restartTime
             // What it has missed meanwhile is not known: it counts as up to date for as long as it can be.
             let told = record.status?.devices.first { $0.device == device.device }
-            if told?.status == .active {
-                pace.freshUntil = now + DevicePace.freshness
-                pace.toldRevision = record.stateRevision
-            }
+            if told?.status == .active { pace.freshUntil = now + DevicePace.freshness }
             entry.paces[device.device] = pace
         }
         entry.snapshotAwaitedUntil = now + Self.snapshotPatience

@@ -4,11 +4,14 @@ import Workouts
 
 /// What is stored of a session's Live Activities: who is to be told, and what is about to be sent.
 ///
-/// It changes with tokens, states, starts, ends and statuses and not with updates, which would be a write every 2 s for each
-/// session: of an update it is enough to know that the activity is there, for the next one is made of the newest snapshot
-/// anyway.
+/// It changes with tokens, states, starts, ends and statuses, and with the first update that tells of a state. With each
+/// update it would be a write every 2 s for each session: it is enough to know that the activity is there, for the next one
+/// is made of the newest snapshot anyway.
 struct ActivityRecord: Codable, Equatable, Sendable {
+    /// Devices that have not withdrawn.
     static let deviceLimit = 8
+    /// With those whose activity is to be ended yet.
+    private static let limit = 2 * deviceLimit
     /// Registrations that are remembered, so that their repetition is harmless.
     static let answeredLimit = 32
 
@@ -43,14 +46,16 @@ struct ActivityRecord: Codable, Equatable, Sendable {
             case (let index?, let newValue?): devices[index] = newValue
             case (let index?, nil): devices.remove(at: index)
             case (nil, let newValue?):
-                // Whoever has withdrawn gives way.
-                if devices.count == Self.deviceLimit, let withdrawn = devices.firstIndex(where: \.isWithdrawn) {
-                    devices.remove(at: withdrawn)
-                }
+                if devices.count == Self.limit, let withdrawn { devices.remove(at: withdrawn) }
                 devices.insert(newValue, at: devices.count { $0.device < device })
             case (nil, nil): break
             }
         }
+    }
+
+    /// Who gives way: rather somebody who cannot be told the end.
+    private var withdrawn: Int? {
+        devices.firstIndex { $0.isWithdrawn && $0.updateToken == nil } ?? devices.firstIndex(where: \.isWithdrawn)
     }
 
     func hasAnswered(_ id: CommandID) -> Bool { answered.contains(id) }

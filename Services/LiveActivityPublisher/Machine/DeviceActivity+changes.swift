@@ -28,6 +28,7 @@ extension DeviceActivity {
             guard known != token else { return false }
             phase = .active(token, since: end.isRenewal ? now : end.began)
         }
+        toldRevision = nil
         return true
     }
 

@@ -39,7 +39,8 @@ struct DeviceActivity: Codable, Equatable, Sendable {
         case starting(Start)
         /// To `ending` when the session is over, the activity too old or not wanted any more; to `none` when its token is gone.
         case active(PushToken, since: Timestamp)
-        /// The end is to be sent. To `ended`; to `none` when it is renewed; to `active` when it is to go on after all.
+        /// The end is to be sent. To `ended`; to `none` when it is renewed; to `active` when it is to go on after all. While
+        /// a refused renewal waits, it is told what it shows.
         case ending(PushToken, End)
         /// It shows the end. To `dismissed`; to `none` when the session goes on after all.
         case ended(dismissesAt: Timestamp)
@@ -55,6 +56,8 @@ struct DeviceActivity: Codable, Equatable, Sendable {
     var startToken: PushToken?
     /// When a start was sent last.
     var startedAt: Timestamp?
+    /// The revision of the state that the activity was told of last; `nil` when it was told of none.
+    var toldRevision: Int64?
     /// The token of the activity that was ended last: what comes of it late begins nothing.
     var endedToken: String?
 

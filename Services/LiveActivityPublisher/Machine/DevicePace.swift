@@ -28,6 +28,8 @@ struct DevicePace {
         let id: UUID
         let event: Event
         let content: ContentState
+        /// Of the state that it tells of.
+        let revision: Int64
     }
 
     var underway: Underway?
@@ -38,13 +40,13 @@ struct DevicePace {
     var timestamp: Int64 = 0
     /// What the phone shows, as far as is known; of what was refused too, for that is not sent again.
     var shown: ContentState?
-    /// The revision of the state that the phone was told before a restart; `nil` when that is not known.
-    var toldRevision: Int64?
     /// Until when what is shown is up to date.
     var freshUntil: Timestamp?
     /// Failures in a row.
     private(set) var failures = 0
     private(set) var retryAt: Timestamp?
+    /// When a renewal whose end was refused is tried again.
+    private(set) var renewsAt: Timestamp?
 
     /// When the next push may be sent at the earliest; `nil` when nothing keeps it.
     var opensAt: Timestamp? { [pushedAt.map { $0 + Self.interval }, retryAt].compactMap(\.self).max() }
@@ -56,9 +58,11 @@ struct DevicePace {
     }
 
     /// 10 for what is not to wait until the phone is awake anyway, else 5, which has no budget.
-    func priority(of content: ContentState, revision: Int64, _ now: Timestamp) -> Int {
+    ///
+    /// - Parameter isTold: whether the phone was told of the session's state before.
+    func priority(of content: ContentState, isTold: Bool, _ now: Timestamp) -> Int {
         // After a restart all are told again, and nothing has changed for most.
-        guard let shown else { return revision == toldRevision ? 5 : 10 }
+        guard let shown else { return isTold ? 5 : 10 }
         guard !content.isNews(after: shown) else { return 10 }
         let hasBudget = hurriedAt.map { now.seconds(since: $0) >= Self.cueInterval } ?? true
         return content.isCue(after: shown) && hasBudget ? 10 : 5
@@ -68,9 +72,9 @@ struct DevicePace {
     ///
     /// - Returns: its `timestamp`, later than all before.
     mutating func push(
-        _ id: UUID, _ event: Event, _ content: ContentState, priority: Int, _ now: Timestamp
+        _ id: UUID, _ event: Event, _ content: ContentState, revision: Int64, priority: Int, _ now: Timestamp
     ) -> Timestamp {
-        underway = Underway(id: id, event: event, content: content)
+        underway = Underway(id: id, event: event, content: content, revision: revision)
         pushedAt = now
         if priority == 10 { hurriedAt = now }
         timestamp = max(timestamp + 1, Int64(now.seconds))
@@ -94,12 +98,18 @@ struct DevicePace {
         retryAt = now + max(pause, Self.refusalPause)
     }
 
+    /// The activity goes on while its renewal waits.
+    mutating func refuseRenewal(pause: Double, _ now: Timestamp) {
+        succeed()
+        renewsAt = now + max(pause, Self.refusalPause)
+    }
+
     /// There is another activity: nothing is known of what it shows.
     mutating func renew(freshUntil: Timestamp?) {
         shown = nil
-        toldRevision = nil
         failures = 0
         retryAt = nil
+        renewsAt = nil
         self.freshUntil = freshUntil
     }
 
@@ -108,6 +118,7 @@ struct DevicePace {
         pushedAt = pushedAt.map { min($0, now) }
         hurriedAt = hurriedAt.map { min($0, now) }
         retryAt = retryAt.map { min($0, now) }
+        renewsAt = renewsAt.map { min($0, now) }
         freshUntil = freshUntil.map { min($0, now + Self.freshness) }
     }
 }
