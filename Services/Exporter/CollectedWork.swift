@@ -12,16 +12,16 @@ struct CollectedWork: Sendable {
 struct DeliveryOutcome: Sendable {
     let key: SessionKey
     let target: Target
-    /// The revision of the workout.
-    let workout: Int64
+    /// As its destination says.
+    let begun: Int64
     let delivery: Delivery
     /// How long writing and bringing it took.
     let took: Duration
 
-    init(work: ExportWork, target: Target, delivery: Delivery, took: Duration = .zero) {
-        key = work.key
-        workout = work.workout
-        self.target = target
+    init(key: SessionKey, _ destination: ExportWork.Destination, delivery: Delivery, took: Duration = .zero) {
+        self.key = key
+        target = destination.target
+        begun = destination.begun
         self.delivery = delivery
         self.took = took
     }

@@ -35,8 +35,7 @@ struct ExportTargets: Sendable {
             let delivery = await deliver(exported, destination)
             tell(
                 DeliveryOutcome(
-                    work: collected.work, target: destination.target, delivery: delivery,
-                    took: ContinuousClock.now - began))
+                    key: collected.work.key, destination, delivery: delivery, took: ContinuousClock.now - began))
         }
     }
 

@@ -69,7 +69,7 @@ extension ExporterLoop {
 
     private mutating func end(_ work: ExportWork, _ delivery: Delivery, _ now: Timestamp) {
         for destination in work.destinations {
-            take(DeliveryOutcome(work: work, target: destination.target, delivery: delivery), now)
+            take(DeliveryOutcome(key: work.key, destination, delivery: delivery), now)
         }
     }
 

@@ -80,12 +80,14 @@ struct ExporterLoop {
         await goOn(now)
     }
 
-    /// Takes what came of a delivery.
+    /// Takes what came of a delivery; of one from before a hand-over nothing is said or counted.
     mutating func take(_ outcome: DeliveryOutcome, _ now: Timestamp) {
+        let isDeleted = machine.deleted.contains(outcome.key)
+        guard isDeleted || machine.awaits(outcome.begun, for: outcome.target, of: outcome.key) else { return }
         metrics.ended(outcome)
         switch outcome.delivery {
         // Cut short, most likely.
-        case _ where machine.deleted.contains(outcome.key): break
+        case _ where isDeleted: break
         case .delivered: context.logger.info("workout exported", metadata: metadata(outcome))
         case .refused(let reason):
             context.logger.error("workout not taken", metadata: metadata(outcome, reason))
@@ -93,7 +95,7 @@ struct ExporterLoop {
             context.logger.warning("workout not exported, trying again later", metadata: metadata(outcome, reason))
         }
         actions += machine.receive(
-            outcome.delivery, for: outcome.target, of: outcome.key, workout: outcome.workout, now: now)
+            outcome.delivery, for: outcome.target, of: outcome.key, begun: outcome.begun, now: now)
     }
 
     private func metadata(_ outcome: DeliveryOutcome, _ reason: String? = nil) -> Logger.Metadata {

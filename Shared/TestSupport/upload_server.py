@@ -76,7 +76,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             add_line("requests", {"path": self.path, "headers": {k.lower(): v for k, v in self.headers.items()}})
         length = int(self.headers["Content-Length"])
         if kind == "hang":
-            time.sleep(30)
+            time.sleep(600)
         if kind == "cut":
             self.rfile.read(length // 2)
         if kind in ("hang", "close", "cut"):

@@ -85,9 +85,11 @@ import Workouts
         let output = ExportOutput(place: .file(folder.file("run.fit")), overwrites: true)
         _ = try output.write([1], of: session.record, .fit)
         #expect(try mode(folder.file("run.fit")) == mode(usual))
-        #expect(chmod(folder.file("run.fit"), 0o600) == 0)
-        _ = try output.write([2], of: session.record, .fit)
-        #expect(try mode(folder.file("run.fit")) == 0o600)
+        for kept in [0o600, 0o664, 0o444] {
+            #expect(chmod(folder.file("run.fit"), mode_t(kept)) == 0)
+            _ = try output.write([2], of: session.record, .fit)
+            #expect(try mode(folder.file("run.fit")) == kept)
+        }
     }
 
     @Test func `through a symbolic link the file that it leads to is written`() throws {

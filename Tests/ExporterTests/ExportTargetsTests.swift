@@ -24,7 +24,7 @@ import Workouts
                 let workout = ServiceWorkout().record
                 let work = ExportWork(
                     key: SessionKey(workout.user, workout.session), workout: 1, summaries: [:],
-                    destinations: [.init(target: .folder, idempotencyKey: "k")])
+                    destinations: [.init(target: .folder, idempotencyKey: "k", begun: 1)])
                 let collected = CollectedWork(
                     work: work, workout: workout, series: Series(times: [], columns: []),
                     track: Track(times: [], columns: []))

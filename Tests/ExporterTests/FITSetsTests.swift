@@ -34,9 +34,9 @@ struct FITSetsTests {
         let sets = try sets(run.ended(at: 200))
         #expect(
             sets == [
-                .active(0...60, 60, "Kettlebell swing", repetitions: 13, weight: 24),
-                .active(60...130, 60, "Push-up", 22, repetitions: 12), .active(130...190, 60, "Kettlebell swing"),
-                .active(190...200, 10, "Push-up", 22),
+                .active(0...30, 30, "Kettlebell swing", repetitions: 13, weight: 24), .rest(30...60, 30),
+                .active(60...110, 40, "Push-up", 22, repetitions: 12), .rest(110...130, 20),
+                .active(130...190, 60, "Kettlebell swing"), .active(190...200, 10, "Push-up", 22),
             ])
     }
 

@@ -277,6 +277,27 @@ import Workouts
 
     // MARK: Shards
 
+    @Test func `what was cut at a hand-over is not told of, and ends nothing that was begun after it`() async throws {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        let shard = workout.key.session.shard
+        let epoch = try #require(run.loop.epochs[shard])
+        try await run.deliver(workout.messages)
+        let work = try #require(run.loop.takeCollected().first).work
+        let cut = work.destinations.map { DeliveryOutcome(key: work.key, $0, delivery: .failed("CancellationError")) }
+        try await run.handle(.ownership(.lost([shard])))
+        try await run.pass(1, cut)
+        try await run.handle(.ownership(.gained([shard], epoch)))
+        #expect(run.loop.machine.working == [workout.key])
+        #expect(try statuses(try await run.pass(1, cut), workout).isEmpty)
+        #expect(run.loop.machine.working == [workout.key])
+        #expect(run.log.lines.allSatisfy { !$0.contains("not exported") })
+        #expect(!run.loop.context.metrics.render().contains("deliveries_total{"))
+        try await run.deliver(workout.chunks)
+        #expect(try statuses(try await run.pass(1, await run.work()), workout) == [.done])
+        #expect(run.loop.context.metrics.render().contains(#"deliveries_total{outcome="delivered",target="folder"} 1"#))
+    }
+
     @Test func `what is another process's now is neither worked on nor answered`() async throws {
         var run = try await LoopRun(folder)
         let (begun, waiting) = (ServiceWorkout(), ServiceWorkout())

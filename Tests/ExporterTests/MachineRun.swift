@@ -65,7 +65,11 @@ struct MachineRun {
     }
 
     mutating func end(_ work: ExportWork, _ target: Target, _ delivery: Delivery) {
-        perform(machine.receive(delivery, for: target, of: work.key, workout: work.workout, now: now))
+        guard let destination = work.destinations.first(where: { $0.target == target }) else {
+            Issue.record("it does not go to \(target)")
+            return
+        }
+        perform(machine.receive(delivery, for: target, of: work.key, begun: destination.begun, now: now))
     }
 
     /// Ends a work for all its destinations.

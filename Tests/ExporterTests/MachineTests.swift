@@ -120,6 +120,17 @@ struct MachineTests {
         #expect(run.status(.folder)?.status == .exporting)
     }
 
+    @Test mutating func `what comes of a workout under way does not end the same one begun after a hand-over`() throws {
+        run.receive(MachineRun.workout(7))
+        let old = try #require(run.begin().first)
+        run.crash()
+        let new = try #require(run.begin().first)
+        run.end(old, .failed("CancellationError"))
+        #expect(run.machine.working.count == 1 && run.status(.upload)?.status == .exporting)
+        run.end(new, .delivered())
+        #expect(run.machine.working.isEmpty && run.status(.upload)?.attempts == 0)
+    }
+
     @Test mutating func `a refusal of an older workout does not keep the newer from being tried`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         let old = try #require(run.begin().first)
@@ -141,10 +152,12 @@ struct MachineTests {
         run.receive(MachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .failed("500"))
         run.pass(60)
-        let first = run.begin()
+        let first = try #require(run.begin().first)
         run.crash()
         #expect(run.status(.upload)?.attempts == 1)
-        #expect(run.begin() == first)
+        let again = try #require(run.begin().first)
+        #expect(again.workout == first.workout && again.summaries == first.summaries)
+        #expect(again.destinations.map(\.idempotencyKey) == first.destinations.map(\.idempotencyKey))
     }
 
     @Test mutating func `no more than there is room for, each user in turn, the longest due first`() {

@@ -87,6 +87,26 @@ struct MachineUploadTests {
         #expect(run.begin().isEmpty)
     }
 
+    @Test(arguments: [Delivery.delivered(), .failed("500"), .refused("401")])
+    mutating func `a request while an older workout goes up once more sends the newer after it, once`(
+        ending: Delivery
+    ) throws {
+        run.receive(MachineRun.workout(7), targets: [.upload])
+        var keys = [try send()]
+        run.request(.upload)
+        let older = try #require(run.begin().first)
+        keys += older.destinations.map(\.idempotencyKey)
+        run.receive(MachineRun.workout(8), targets: [.upload])
+        for _ in 0..<2 { #expect(run.request(.upload)?.ok == true) }
+        run.end(older, ending)
+        run.pass(60)
+        let newer = try #require(run.begin().first)
+        #expect(newer.workout == 8)
+        keys += newer.destinations.map(\.idempotencyKey)
+        run.end(newer, .delivered())
+        #expect(run.begin().isEmpty && run.status(.upload)?.workout == 8 && Set(keys).count == 3)
+    }
+
     @Test mutating func `a request while an older workout is tried in vain sends the newer once`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         let work = try #require(run.begin().first)

@@ -177,16 +177,14 @@ import Workouts
     @Test func `a deletion cuts an upload that is under way`() async throws {
         let server = try await UploadServer(#"{"kind":"hang"}"#)
         let workout = ServiceWorkout()
-        try await RunningExporter.run(in: folder, upload: upload(server)) { exporter in
+        // The server says nothing, and the client waits for longer than a test may take.
+        try await RunningExporter.run(in: folder, upload: upload(server), patience: .seconds(600)) { exporter in
             try await exporter.send(workout.messages)
             try await exporter.expectEventually { try server.requests.count == 1 }
             try await exporter.send(workout.deletion)
-            let deleted = ContinuousClock.now
             try await exporter.expectEventually {
                 exporter.metrics.render().contains(#"deliveries_total{outcome="failed",target="upload"} 1"#)
             }
-            // Neither the server's patience nor the client's was over.
-            #expect(ContinuousClock.now - deleted < .seconds(20))
             #expect(exporter.log.lines.allSatisfy { !$0.contains("not exported") })
         }
     }

@@ -58,10 +58,10 @@ struct ExportOutput: Sendable {
     }
 
     private func write(_ bytes: [UInt8], to path: String) throws {
-        let mode = try check(path) ?? 0o666
+        let mode = try check(path)
         let url = URL(filePath: path).resolvingSymlinksInPath()
         let folder = DurableFolder(path: url.deletingLastPathComponent().path)
-        let hidden = try folder.writeHidden(bytes, "export", mode: mode)
+        let hidden = try folder.writeHidden(bytes, "export", mode: mode ?? 0o666, isExact: mode != nil)
         do {
             try folder.rename(hidden, to: url.lastPathComponent)
         } catch {

@@ -56,8 +56,10 @@ extension ExportJob {
         nextAttemptAt = now
     }
 
-    /// What came of bringing a revision of the workout to the target.
-    mutating func end(_ delivery: Delivery, of revision: Int64, _ known: ExportRecord.Workout, now: Timestamp) {
+    /// What came of bringing its workout to the target.
+    ///
+    /// - Parameter begun: the revision of its status when that was begun.
+    mutating func end(_ delivery: Delivery, begun: Int64, _ known: ExportRecord.Workout, now: Timestamp) {
         switch delivery {
         case .delivered(let written):
             status = .done
@@ -66,15 +68,16 @@ extension ExportJob {
             nextAttemptAt = nil
             oldFiles = Set(oldFiles + files).subtracting(written).sorted()
             files = written
-            if delivered != nil { again = nil }
-            delivered = revision
+            // What was asked for since is still to be sent.
+            if again ?? -1 < begun { again = nil }
+            delivered = workout
             if takesUp(known.revision) { wait(for: known) }
         case .refused(let why):
             status = .failed
             attempts += 1
             reason = why
             nextAttemptAt = nil
-            guard known.revision > revision, takesUp(known.revision) else { return }
+            guard known.revision > workout, takesUp(known.revision) else { return }
             attempts = 0
             wait(for: known)
         case .failed(let why, let retryAfter):

@@ -75,12 +75,12 @@ extension ExportMachine.Entry {
                 guard isNamed, job.status != .done else { return false }
             }
             job.askPhone(known, now: now)
-        } else if underway[target] == nil {
-            job.ask(known, now: now)
-        } else {
-            // It is on its way; of an upload that may be an older revision.
-            guard target != .folder, underway[target] != known.revision, job.again == nil else { return false }
+        } else if let begun = underway[target] {
+            // It is on its way; of an upload that may be an older revision, and that may have been asked for too.
+            guard target != .folder, job.workout != known.revision, job.again ?? -1 < begun else { return false }
             job.again = job.revision
+        } else {
+            job.ask(known, now: now)
         }
         job.revise(now)
         record[target] = job

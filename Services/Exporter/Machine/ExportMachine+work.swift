@@ -5,7 +5,7 @@ import Workouts
 extension ExportMachine {
     /// Begins what is due: each session once for all its targets that have room, those first whose user has the least on its
     /// way, then what has been due the longest. The outcome of each destination is to be told to
-    /// ``receive(_:for:of:workout:now:)``.
+    /// ``receive(_:for:of:begun:now:)``.
     ///
     /// - Parameter room: how many workouts may go to each target besides those on their way: a slow one must not keep others
     ///   waiting.
@@ -58,11 +58,12 @@ extension ExportMachine {
         var destinations: [ExportWork.Destination] = []
         for var job in entry.record.jobs where job.isDue(now) && room[job.target, default: 0] > 0 {
             room[job.target, default: 0] -= 1
-            destinations.append(.init(target: job.target, idempotencyKey: job.idempotencyKey(of: key)))
+            let idempotencyKey = job.idempotencyKey(of: key)
             job.begin(known)
             job.revise(now)
+            destinations.append(.init(target: job.target, idempotencyKey: idempotencyKey, begun: job.revision))
             entry.record[job.target] = job
-            entry.underway[job.target] = known.revision
+            entry.underway[job.target] = job.revision
         }
         guard !destinations.isEmpty else { return nil }
         store(entry, key)
@@ -71,19 +72,24 @@ extension ExportMachine {
             key: key, workout: known.revision, summaries: known.summaries, destinations: destinations)
     }
 
+    /// Whether what comes of a destination is waited for: not when the session is another process's, or was begun anew.
+    func awaits(_ begun: Int64, for target: Target, of key: SessionKey) -> Bool {
+        entries[key]?.underway[target] == begun
+    }
+
     /// Takes what came of bringing a workout to a target. What nobody waits for any more changes nothing, but of a session
     /// that was deleted meanwhile the files go.
     ///
-    /// - Parameter workout: the revision of the workout that was brought.
+    /// - Parameter begun: as its destination says.
     mutating func receive(
-        _ delivery: Delivery, for target: Target, of key: SessionKey, workout: Int64, now: Timestamp
+        _ delivery: Delivery, for target: Target, of key: SessionKey, begun: Int64, now: Timestamp
     ) -> [ExportAction] {
-        guard var entry = entries[key], entry.underway[target] == workout, var job = entry.record[target] else {
+        guard awaits(begun, for: target, of: key), var entry = entries[key], var job = entry.record[target] else {
             guard target == .folder, var files = doomedFiles.removeValue(forKey: key) else { return [] }
             if case .delivered(let written) = delivery { files += written }
             return files.isEmpty ? [] : [.removeFiles(key, Set(files).sorted())]
         }
-        job.end(delivery, of: workout, entry.record.workout, now: now)
+        job.end(delivery, begun: begun, entry.record.workout, now: now)
         job.revise(now)
         entry.underway[target] = nil
         entry.record[target] = job

@@ -16,7 +16,7 @@ struct ExportMachine {
 
     struct Entry {
         var record: ExportRecord
-        /// The revision of the workout that is on its way, for each target.
+        /// Of what is on its way to each target, the revision of its status when it was begun.
         var underway: [Target: Int64] = [:]
         /// What was published since the connection began.
         var published: [Target: PublishedRevisions] = [:]

@@ -6,6 +6,8 @@ struct ExportWork: Equatable, Sendable {
         let target: Target
         /// The same however often it is tried, also after a restart.
         let idempotencyKey: String
+        /// The revision of its status since it was begun, by which what comes of it is told from what was begun before.
+        let begun: Int64
     }
 
     let key: SessionKey

@@ -32,12 +32,15 @@ struct DurableFolder: Sendable {
     /// - Parameters:
     ///   - label: letters, digits and dashes that `removeHidden` finds it by.
     ///   - mode: who may read and write it, as far as the process lets others at all.
+    ///   - isExact: whether just these may, whatever the process lets others.
     /// - Returns: the hidden name, for `rename` or `remove`.
-    func writeHidden(_ bytes: [UInt8], _ label: String, mode: mode_t = 0o600) throws(Problem) -> String {
+    func writeHidden(
+        _ bytes: [UInt8], _ label: String, mode: mode_t = 0o600, isExact: Bool = false
+    ) throws(Problem) -> String {
         let name = ".\(label).\(UUID()).part"
         let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw problem }
-        let failure = fill(descriptor, bytes)
+        let failure = isExact && fchmod(descriptor, mode) != 0 ? problem : fill(descriptor, bytes)
         close(descriptor)
         guard let failure else { return name }
         try remove(name)
