@@ -7,13 +7,19 @@ import Workouts
 
 /// A disk that refuses, and a clock that is set meanwhile.
 struct RefusedDiskTests {
-    @Test func `a clock that is set back leaves a disk alone no longer than a second`() async throws {
-        var planned = try await PlannedEngine()
+    /// A set that is told while the disk refuses, which takes writes again afterwards.
+    private static func refuse(_ planned: inout PlannedEngine) async throws -> Command {
         try await planned.begin(.strength)
         planned.refuseDisk(true)
         let set = planned.command(.plan(.completeSet(SetCompletion())))
         #expect(try await planned.send(set) == [])
         planned.refuseDisk(false)
+        return set
+    }
+
+    @Test func `a clock that is set back leaves a disk alone no longer than a second`() async throws {
+        var planned = try await PlannedEngine()
+        let set = try await Self.refuse(&planned)
         planned.clock.advance(by: .seconds(-3_600))
         #expect(try await planned.send(set).map(\.ok) == [true])
         try await planned.restart()
@@ -22,11 +28,7 @@ struct RefusedDiskTests {
 
     @Test func `a disk that refuses is left alone for a second, and then tried again`() async throws {
         var planned = try await PlannedEngine()
-        try await planned.begin(.strength)
-        planned.refuseDisk(true)
-        let set = planned.command(.plan(.completeSet(SetCompletion())))
-        #expect(try await planned.send(set) == [])
-        planned.refuseDisk(false)
+        let set = try await Self.refuse(&planned)
         try await planned.advance(to: 0.9)
         #expect(try await planned.send(set) == [])
         try await planned.advance(to: 1.1)

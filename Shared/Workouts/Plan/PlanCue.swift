@@ -40,10 +40,8 @@ extension PlannedWorkout {
         case .rest:
             let seconds = timer.phaseEnd.map { Int((Double(max(0, $0 - timer.phaseStart)) / 1e6).rounded()) }
             let rest = seconds.map { "Rest, \($0 / 60):\($0 % 60 < 10 ? "0" : "")\($0 % 60)" } ?? "Rest"
-            return plan.blocks[timer.block].next(after: timer.round, .rest, skipped: progress.skipped).map {
-                "\(rest), then \($0.exercise.name)"
-            }
-                ?? rest
+            let next = plan.blocks[timer.block].next(after: timer.round, .rest, skipped: progress.skipped)
+            return next.map { "\(rest), then \($0.exercise.name)" } ?? rest
         case .over: return openRound(timer.block) == nil ? "Done" : "Time is up"
         case .work:
             let of = timer.rounds.map { " of \($0)" } ?? ""

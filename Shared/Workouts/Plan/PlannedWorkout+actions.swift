@@ -14,7 +14,7 @@ extension PlannedWorkout {
         case .uncompleteSet(let reference): try uncomplete(reference, at, clock)
         case .skipExercise(let item): try skip(try place(item, now), now, at)
         case .flagPain(let item): progress.painFlagged.insert(plan[try place(item, now)].id)
-        case .swapExercise(let item, let alternative): try swap(try place(item, now), alternative, now, at, clock)
+        case .swapExercise(let item, let alternative): try swap(try place(item, now), alternative, now, at)
         case .adjustDifficulty(let item, let difficulty):
             try adjust(try item.map { (id) throws(Refusal) in try place(id, now) }, difficulty)
         case .goTo(let item): try go(to: try place(item, now), now, at, clock)

@@ -1,7 +1,7 @@
 /// Exercises that are done otherwise than planned.
 extension PlannedWorkout {
     mutating func swap(
-        _ place: SessionPlan.Place, _ alternative: String?, _ now: PlanTimer, _ at: Timestamp, _ clock: ActiveClock
+        _ place: SessionPlan.Place, _ alternative: String?, _ now: PlanTimer, _ at: Timestamp
     ) throws(Refusal) {
         let item = plan[place]
         guard item.exercises.count > 1 else { throw .invalidState("\(item.exercise.name) has no alternatives") }

@@ -29,9 +29,7 @@ extension PlannedWorkout {
     /// time; `nil` of one that was skipped.
     func exercise(of piece: ClockedPiece, _ clock: ActiveClock) -> Int? {
         let item = item(of: piece)
-        if let done = progress.completed[item.id]?.first(where: { $0.round == piece.round }) {
-            return done.exercise ?? 0
-        }
+        if let done = completed(item.id, round: piece.round) { return done.exercise ?? 0 }
         guard plan.blocks[piece.block].timer.isPaced else { return item.chosen }
         let middle = clock.start(of: piece.from + (piece.to - piece.from) / 2)
         let last = middle.flatMap { middle in progress.changes.last { $0.item == item.id && $0.at <= middle } }

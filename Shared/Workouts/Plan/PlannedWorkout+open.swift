@@ -7,7 +7,7 @@ extension PlannedWorkout {
         return open < item.sets.count ? open : nil
     }
 
-    /// The set of an item that was done in a round of a block that its clock paces.
+    /// The set of an item that was done in a round, of which there is one where a clock paces the block.
     func completed(_ item: String, round: Int) -> CompletedSet? {
         progress.completed[item]?.first { $0.round == round }
     }
