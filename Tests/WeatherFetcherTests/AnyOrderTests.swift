@@ -83,6 +83,7 @@ import Workouts
             case 13:
                 // The time of day is set back, and with it what an interval is.
                 clock.advance(by: .seconds(-Int.random(in: 0...1_000, using: &random)))
+                watch.askedAt = [:]
                 watch.succeededAt = [:]
             default:
                 // Killed: what was on its way is lost, what was not on disk is too.

@@ -202,4 +202,24 @@ import Workouts
         _ = answer(&machine, try #require(machine.requests(now: start).first), at: start)
         #expect(requests(&machine, at: start - 86_400).count == 1)
     }
+
+    @Test mutating func `a clock set back by more than an hour asks once, not again at once`() throws {
+        var (machine, sessions) = machine(2)
+        _ = answer(&machine, try #require(machine.requests(now: start).first), at: start)
+        // One of them is away while the clock is set back; what it brings along is of a time to come.
+        _ = sessions[1].become(.canceled, now: start)
+        _ = machine.receive(sessions[1].state, now: start)
+        let back = start - 5_000
+        _ = answer(&machine, try #require(requests(&machine, at: back).first), at: back)
+        _ = sessions[1].become(.active, now: back)
+        _ = machine.receive(sessions[1].state, now: back)
+        #expect(requests(&machine, at: back + 1) == [])
+        #expect(machine.entries[sessions[1].key]?.record.reading?.fetchedAt == back)
+
+        // The clock is set back while the answer is on its way.
+        let request = try #require(requests(&machine, at: back + 300).first)
+        _ = answer(&machine, request, at: back - 5_000)
+        #expect(requests(&machine, at: back - 4_999) == [])
+        #expect(requests(&machine, at: back - 4_700).count == 1)
+    }
 }

@@ -40,8 +40,9 @@ extension WeatherMachine {
     private static func reading(
         _ observation: Observation, _ caching: Caching, askedAt: Timestamp, now: Timestamp
     ) -> Reading {
-        let latest = askedAt + cachingLimit
-        let dueAt = max(askedAt + interval, min(caching.expiresAt ?? askedAt, latest))
+        // The clock may have been set back meanwhile.
+        let start = min(askedAt, now)
+        let dueAt = max(start + interval, min(caching.expiresAt ?? start, start + cachingLimit))
         return Reading(observation: observation, fetchedAt: now, dueAt: dueAt, validator: caching.validator)
     }
 

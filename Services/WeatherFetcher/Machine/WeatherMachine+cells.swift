@@ -7,9 +7,10 @@ extension WeatherMachine {
         guard let record = entries[key]?.record, let place = record.cell else { return [] }
         var cell = cells[place] ?? Cell(dueAt: now)
         guard cell.sessions.insert(key).inserted else { return [] }
-        // After a restart what the store has of a session is what is known of its cell.
+        // After a restart what the store has of a session is what is known of its cell. What was fetched later than now was
+        // fetched before the clock was set back, and may be older than what the cell has.
         if let stored = record.reading, stored.observation.provider == provider,
-            stored.fetchedAt > cell.reading?.fetchedAt ?? Timestamp(microseconds: 0)
+            cell.reading.map({ $0.fetchedAt < stored.fetchedAt && stored.fetchedAt <= now }) ?? true
         {
             cell.reading = stored
             cell.dueAt = max(cell.dueAt, stored.dueAt)
