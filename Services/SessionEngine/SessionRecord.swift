@@ -58,8 +58,16 @@ struct SessionRecord: Codable, Equatable, Sendable {
     /// Whether more has come than the finished record tells.
     var isRevised: Bool {
         guard let workout else { return false }
-        return report?.revision != workout.summaries["metrics"] || route?.revision != workout.summaries["route"]
+        return report?.revision != workout.summaries["metrics"] || isRouteRevised(workout)
             || weather != workout.weather
+    }
+
+    private func isRouteRevised(_ workout: WorkoutRecord) -> Bool {
+        guard let told = workout.summaries["route"] else {
+            // A session without locations has a summary that tells of none.
+            return route?.next.values.contains { $0 > 0 } ?? false
+        }
+        return route?.revision != told
     }
 
     /// When `state` or `workout` was last revised.

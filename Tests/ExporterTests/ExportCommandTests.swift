@@ -35,6 +35,8 @@ import Workouts
         }
         #expect(try format("--format", "gpx", "-o", "run.tcx") == .gpx)
         #expect(try format("-o", "run.TCX") == .tcx)
+        #expect(try format("--format", "csv", "-o", "run.txt") == .csv)
+        #expect(throws: (any Error).self) { try format("-o", "run.txt") }
         #expect(try format("-o", "run") == .fit)
         #expect(try format("-o", "-") == .fit)
         #expect(try format() == .fit)

@@ -104,6 +104,20 @@ struct RouteTests {
         #expect(solo.record()?.workout?.incomplete == nil)
     }
 
+    @Test mutating func `a summary that tells of no location revises nothing`() throws {
+        online()
+        end(locations: nil)
+        _ = receive(solo.metrics(10, revision: 1), at: 61)
+        #expect(receive(solo.route(0, revision: 1, distance: nil), at: 62) == [.save(solo.key())])
+        #expect(solo.advance(to: 1_000) == [])
+        #expect(receive(solo.route(1, revision: 2), at: 1_000) == [.save(solo.key())])
+        #expect(solo.advance(to: 1_030).contains(.publishWorkout(solo.key())))
+        #expect(try #require(solo.record()?.workout).summaries == ["metrics": 1, "route": 2])
+        // Locations can be deleted again.
+        #expect(receive(solo.route(0, revision: 3, distance: nil), at: 1_100) == [.save(solo.key())])
+        #expect(solo.advance(to: 1_130).contains(.publishWorkout(solo.key())))
+    }
+
     @Test mutating func `locations beyond those announced revise the record thirty seconds after the last`() {
         online()
         end()

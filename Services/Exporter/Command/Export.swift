@@ -48,6 +48,10 @@ extension Exporter {
                 throw ValidationError("--target: expected folder, upload or healthkit")
             }
             guard output?.isEmpty != true else { throw ValidationError("--output: expected a file, or -") }
+            guard format != nil || ending.isEmpty || ExportFormat(rawValue: ending) != nil else {
+                let formats = ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("--output: no format is called .\(ending); --format names one of \(formats)")
+            }
         }
 
         func run() async throws {
@@ -66,8 +70,11 @@ extension Exporter {
         }
 
         var chosenFormat: ExportFormat {
-            format ?? output.flatMap { ExportFormat(rawValue: URL(filePath: $0).pathExtension.lowercased()) } ?? .fit
+            format ?? ExportFormat(rawValue: ending) ?? .fit
         }
+
+        /// What the file's name ends in.
+        private var ending: String { output.map { URL(filePath: $0).pathExtension.lowercased() } ?? "" }
 
         private var place: ExportOutput.Place {
             switch output {
