@@ -25,13 +25,7 @@ extension ExporterLoop {
             actions = []
             clearDeleted()
         }
-        guard !outgoing.isEmpty else { return }
-        do throws(MQTTError) {
-            try await context.bus.send(outgoing)
-        } catch {
-            // What is lost with the connection is published, and asked for, again on the next.
-            context.logger.debug("not published", metadata: [LogKey.error: "\(error)"])
-        }
+        await context.send(outgoing)
     }
 
     private mutating func commit(_ now: Timestamp) async -> Bool {

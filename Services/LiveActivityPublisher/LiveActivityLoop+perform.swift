@@ -27,13 +27,7 @@ extension LiveActivityLoop {
             dropReplies()
             actions = actions.uniqued()
         }
-        guard !messages.isEmpty else { return }
-        do throws(MQTTError) {
-            try await context.bus.send(messages)
-        } catch {
-            // What is lost with the connection is published again on the next.
-            context.logger.debug("not published", metadata: [LogKey.error: "\(error)"])
-        }
+        await context.send(messages)
     }
 
     private mutating func commit(_ now: Timestamp) async -> Bool {

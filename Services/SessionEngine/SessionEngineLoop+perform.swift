@@ -16,7 +16,7 @@ extension SessionEngineLoop {
             let messages = undelayed()
             keepForLater()
             acknowledge()
-            return await send(messages + takeRejected())
+            return await context.send(messages + takeRejected())
         }
         let writes = writes()
         if !writes.isEmpty {
@@ -31,7 +31,7 @@ extension SessionEngineLoop {
                 if isNews { messages += warnings(now) }
                 keepForLater()
                 acknowledge()
-                return await send(messages + takeRejected())
+                return await context.send(messages + takeRejected())
             }
         }
         acknowledge()
@@ -47,7 +47,7 @@ extension SessionEngineLoop {
             }
         }
         actions = []
-        await send(messages + takeRejected())
+        await context.send(messages + takeRejected())
     }
 
     /// What operators are to be told needs no disk, and does not pile up while it refuses.
@@ -149,15 +149,5 @@ extension SessionEngineLoop {
         let warning = Announcement(
             .warning, at: now, text: "The workout goes on, but cannot be saved right now: the server's disk refuses.")
         return keys.sorted().map { Topic.session($0, .announcements).message(JSONCoding.encode(warning)) }
-    }
-
-    /// What is lost with the connection is published again on the next, and clients repeat what is not answered.
-    private func send(_ messages: [MQTTMessage]) async {
-        guard !messages.isEmpty else { return }
-        do throws(MQTTError) {
-            try await context.bus.send(messages)
-        } catch {
-            context.logger.debug("not published", metadata: [LogKey.error: "\(error)"])
-        }
     }
 }

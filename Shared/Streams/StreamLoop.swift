@@ -178,12 +178,7 @@ package struct StreamLoop<Work: StreamWork> {
 
     /// What is lost with the connection is published again on the next, and devices send again what is not acknowledged.
     private mutating func flush() async {
-        guard !messages.isEmpty else { return }
-        do throws(MQTTError) {
-            try await context.bus.send(messages)
-        } catch {
-            context.logger.debug("not published", metadata: [LogKey.error: "\(error)"])
-        }
+        await context.send(messages)
         messages = []
     }
 }

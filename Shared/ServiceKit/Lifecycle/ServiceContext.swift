@@ -27,3 +27,16 @@ package struct ServiceContext: Sendable {
         self.metrics = metrics
     }
 }
+
+extension ServiceContext {
+    /// Sends messages, if there are any, that a lost connection may take with it: retained topics are published again on the
+    /// next, and whoever gets no reply asks again.
+    package func send(_ messages: [MQTTMessage]) async {
+        guard !messages.isEmpty else { return }
+        do throws(MQTTError) {
+            try await bus.send(messages)
+        } catch {
+            logger.debug("not published", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+}
