@@ -1,8 +1,8 @@
 import Foundation
 
 /// The interpreter that `PYTHON` names, and what it runs for tests.
-enum Python {
-    static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
+package enum Python {
+    package static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
 
     /// The path of one of this folder's programs.
     static func program(_ name: String) -> String {
@@ -10,7 +10,7 @@ enum Python {
     }
 
     /// Whether there is no interpreter, or it lacks one of these modules.
-    static func lacks(_ modules: String) -> Bool {
+    package static func lacks(_ modules: String) -> Bool {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = [interpreter, "-c", "import \(modules)"]

@@ -51,7 +51,7 @@ package struct RunningService {
                 services: [
                     .init(service: try build(context, store), successTerminationBehavior: .gracefullyShutdownGroup)
                 ],
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+                logger: .silent))
         let running = RunningService(
             broker: broker, clock: clock, metrics: context.metrics, log: log, store: store, folder: folder,
             client: broker.client(),

@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 package import MQTT
 import ServiceKit
 import Storage
@@ -22,7 +21,7 @@ package struct StreamOwner<Work: StreamWork> {
                 shards: Set(Shard.all)))
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: Work.service),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, bus: bus, clock: clock)
+            logger: .silent, bus: bus, clock: clock)
         loop = StreamLoop(context: context, store: store)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))

@@ -36,45 +36,21 @@ struct AsyncAPIDocument: Decodable {
     let undescribed: [[String]]
     let channels: [Channel]
 
-    private static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
-
     /// Whether the interpreter lacks a module that the check needs.
-    static let isUnreadable =
-        (try? run(["-c", "import jsonschema, yaml"], input: FileHandle.nullDevice)) == nil
-
-    private struct Failure: Error {
-        let status: Int32
-    }
+    static let isUnreadable = Python.lacks("jsonschema, yaml")
 
     /// Reads the document and holds the payloads against it, with one process for all.
-    static func read(checking payloads: [Payload] = []) throws -> AsyncAPIDocument {
+    static func read(checking payloads: [Payload] = []) async throws -> AsyncAPIDocument {
         let folder = try TemporaryFolder()
         let lines = payloads.map {
             "{\"channel\":\"\($0.channel)\",\"payload\":\(String(decoding: $0.bytes, as: UTF8.self))}\n"
         }
         let input = try folder.write(lines.joined(), to: "payloads")
         let tests = URL(filePath: #filePath).deletingLastPathComponent()
-        let output = try run(
-            [
-                tests.appending(path: "asyncapi_check.py").path(percentEncoded: false),
-                tests.appending(path: "../../Shared/Bus/asyncapi.yaml").path(percentEncoded: false),
-            ], input: try #require(FileHandle(forReadingAtPath: input)))
+        let output = try await ChildProcess.output(of: [
+            Python.interpreter, tests.appending(path: "asyncapi_check.py").path(percentEncoded: false),
+            tests.appending(path: "../../Shared/Bus/asyncapi.yaml").path(percentEncoded: false), input,
+        ])
         return try JSONDecoder().decode(AsyncAPIDocument.self, from: output)
-    }
-
-    /// What the interpreter prints; throws when it fails.
-    private static func run(_ arguments: [String], input: FileHandle) throws -> Data {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = [interpreter] + arguments
-        let output = Pipe()
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
-        return data
     }
 }

@@ -7,17 +7,17 @@ import Workouts
 
 @Suite(.disabled(if: AsyncAPIDocument.isUnreadable, "PYTHON has no jsonschema and PyYAML"))
 struct AsyncAPITests {
-    @Test func `the document is valid`() throws {
-        guard let problems = try AsyncAPIDocument.read().document else {
+    @Test func `the document is valid`() async throws {
+        guard let problems = try await AsyncAPIDocument.read().document else {
             print("skipped: SCHEMAS_DIR is not set, asyncapi.yaml is not held against AsyncAPI's schema")
             return
         }
         #expect(problems == [])
     }
 
-    @Test func `each topic of the code is one channel of the document, and each channel a topic`() throws {
+    @Test func `each topic of the code is one channel of the document, and each channel a topic`() async throws {
         var random = SeededRandom()
-        let channels = try AsyncAPIDocument.read().channels
+        let channels = try await AsyncAPIDocument.read().channels
         var found: Set<String> = []
         for topic in random.topics() {
             let matching = try channels.filter { try $0.regex.wholeMatch(in: topic.name) != nil }
@@ -31,7 +31,7 @@ struct AsyncAPITests {
         #expect(found == Set(channels.map(\.name)))
     }
 
-    @Test func `the code takes a name exactly when the document's patterns do`() throws {
+    @Test func `the code takes a name exactly when the document's patterns do`() async throws {
         var random = SeededRandom()
         let levels = [
             "a", "watch-1", "a_b", "-a", "_a", "_session-engine", "_", "A", "", "+", "#", "0", "00", "7", "99999",
@@ -39,7 +39,7 @@ struct AsyncAPITests {
             "6F9619FF-8b86-d011-b42d-00c04fc964ff", "6f9619ff-8b86-d011-b42d-00c04fc964f", "request",
             String(repeating: "x", count: 64), String(repeating: "x", count: 65),
         ]
-        for channel in try AsyncAPIDocument.read().channels {
+        for channel in try await AsyncAPIDocument.read().channels {
             let regex = try channel.regex
             for _ in 0..<200 {
                 let name = channel.patterns.keys.sorted().reduce(channel.address) { name, parameter in
@@ -59,18 +59,18 @@ struct AsyncAPITests {
         }
     }
 
-    @Test func `what the code writes is what the document says`() throws {
+    @Test func `what the code writes is what the document says`() async throws {
         var random = SeededRandom()
         var payloads: [AsyncAPIDocument.Payload] = []
         for _ in 0..<5 { payloads += try random.payloads() }
-        let document = try AsyncAPIDocument.read(checking: payloads)
+        let document = try await AsyncAPIDocument.read(checking: payloads)
         #expect(document.payloads.flatMap(\.self) == [])
         #expect(Set(document.undescribed.flatMap(\.self)) == [])
         let written = Set(payloads.map(\.channel)).union(["presence", "rejected"])
         #expect(written == Set(document.channels.filter(\.described).map(\.name)))
     }
 
-    @Test func `a payload with a key missing or of another kind is not what the document says`() throws {
+    @Test func `a payload with a key missing or of another kind is not what the document says`() async throws {
         var random = SeededRandom()
         let required = [
             "command": "id", "state": "segments", "samples": "s", "samplesAck": "n", "metrics": "pa",
@@ -94,17 +94,17 @@ struct AsyncAPITests {
                 spoiled.append(.init(channel: payload.channel, bytes: bytes))
             }
         }
-        let problems = try AsyncAPIDocument.read(checking: spoiled).payloads
+        let problems = try await AsyncAPIDocument.read(checking: spoiled).payloads
         #expect(problems.count == spoiled.count)
         for (payload, problems) in zip(spoiled, problems) {
             #expect(!problems.isEmpty, "\(payload.channel): \(String(decoding: payload.bytes, as: UTF8.self))")
         }
     }
 
-    @Test func `what is refused of a command or request is not what the document says`() throws {
+    @Test func `what is refused of a command or request is not what the document says`() async throws {
         let refused = RefusedPayload.all.filter(\.isTold)
         let payloads = refused.map { AsyncAPIDocument.Payload(channel: $0.channel, bytes: Array($0.text.utf8)) }
-        let problems = try AsyncAPIDocument.read(checking: payloads).payloads
+        let problems = try await AsyncAPIDocument.read(checking: payloads).payloads
         #expect(problems.count == payloads.count)
         for (payload, problems) in zip(refused, problems) { #expect(!problems.isEmpty, "\(payload.text)") }
     }

@@ -1,8 +1,8 @@
 """Holds payloads against Shared/Bus/asyncapi.yaml, and the document against AsyncAPI's own schema.
 
-usage: asyncapi_check.py asyncapi.yaml < samples
+usage: asyncapi_check.py asyncapi.yaml samples
 
-Each line of standard input is {"channel": name, "payload": …}. Prints one JSON object:
+Each line of the samples is {"channel": name, "payload": …}. Prints one JSON object:
   document  what is wrong with the document, or null when SCHEMAS_DIR (with asyncapi-3.0.0.json) is not set
   payloads  for each line what is wrong with its payload
   undescribed  for each line the keys of its payload that the document does not know
@@ -106,7 +106,8 @@ def undescribed_keys(document, line):
 def main():
     with open(sys.argv[1]) as file:
         document = yaml.safe_load(file)
-    lines = list(sys.stdin)
+    with open(sys.argv[2]) as file:
+        lines = list(file)
     print(
         json.dumps(
             {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Bus
 import Foundation
-import Logging
 import MQTT
 import ServiceKit
 import ServiceLifecycle
@@ -57,7 +56,7 @@ final class FetchSystem: MessageBus {
                 + (isOther ? [] : ["--output", folder.file("run.fit")]))
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "exporter"),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, bus: self, clock: clock)
+            logger: .silent, bus: self, clock: clock)
         return try #require(command as? Exporter.Export).build(context, terminal: terminal)
     }
 
@@ -88,7 +87,7 @@ final class FetchSystem: MessageBus {
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: service, failureTerminationBehavior: .gracefullyShutdownGroup)],
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+                logger: .silent))
         async let ended: Void = group.run()
         try await body()
         await group.triggerGracefulShutdown()

@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import MQTT
 import ServiceLifecycle
 import Synchronization
@@ -26,14 +25,14 @@ final class AccountClient: Sendable {
         configuration.password = password
         configuration.backoffMaximum = .milliseconds(200)
         configuration.batchInterval = .milliseconds(1)
-        client = MQTTClient(configuration: configuration, logger: silentLogger)
+        client = MQTTClient(configuration: configuration, logger: .silent)
     }
 
     /// Runs `body` with all of these connected and subscribed to the filters.
     static func run<R: Sendable>(
         _ clients: [AccountClient], subscribedTo filters: [String], _ body: () async throws -> R
     ) async throws -> R {
-        let group = ServiceGroup(services: clients.map(\.client), logger: silentLogger)
+        let group = ServiceGroup(services: clients.map(\.client), logger: .silent)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             for client in clients { tasks.addTask { try await client.observe(filters) } }
@@ -88,5 +87,3 @@ final class AccountClient: Sendable {
         }
     }
 }
-
-private let silentLogger = Logger(label: "account") { _ in SwiftLogNoOpLogHandler() }

@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import MQTT
 import ServiceLifecycle
 import Synchronization
@@ -20,18 +19,14 @@ final class BusObserver: Sendable {
         configuration.port = port
         configuration.backoffMaximum = .milliseconds(200)
         configuration.batchInterval = .milliseconds(1)
-        client = MQTTClient(
-            configuration: configuration, logger: Logger(label: "observer") { _ in SwiftLogNoOpLogHandler() })
+        client = MQTTClient(configuration: configuration, logger: .silent)
     }
 
     /// Runs `body` with an observer that is connected.
     static func run<R: Sendable>(port: UInt16, _ body: (BusObserver) async throws -> R) async throws -> R {
         let observer = BusObserver(port: port)
         let group = ServiceGroup(
-            services: [observer.client],
-            logger: Logger(label: "observer") { _ in
-                SwiftLogNoOpLogHandler()
-            })
+            services: [observer.client], logger: .silent)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             tasks.addTask { try await observer.observe() }

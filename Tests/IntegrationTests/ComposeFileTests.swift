@@ -4,16 +4,15 @@ import Testing
 
 /// `compose.yaml`, as Python reads it: its form and what it says, which needs no container engine.
 private enum ComposeFile {
-    private static let python = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
     static let compose = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../compose").standardizedFileURL
     static let file = compose.appending(path: "compose.yaml").path(percentEncoded: false)
-    static func isReadable() async -> Bool { (try? await run(["-c", "import check_jsonschema, yaml"])) != nil }
 
-    @discardableResult static func run(_ arguments: [String]) async throws -> String {
+    /// Fails with what the interpreter prints when that fails.
+    @discardableResult static func run(_ arguments: [String]) async throws -> Data {
         let folder = try TemporaryFolder()
-        try await ChildProcess.run([python] + arguments, log: folder.file("log"))
-        return try String(contentsOfFile: folder.file("log"), encoding: .utf8)
+        try await ChildProcess.run([Python.interpreter] + arguments, log: folder.file("log"))
+        return try Data(contentsOf: URL(filePath: folder.file("log")))
     }
 
     struct Document: Decodable {
@@ -46,11 +45,11 @@ private enum ComposeFile {
         let script = "import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)"
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        return try decoder.decode(Document.self, from: Data(await run(["-c", script, file]).utf8))
+        return try decoder.decode(Document.self, from: await run(["-c", script, file]))
     }
 }
 
-@Suite(.enabled("PYTHON has no check-jsonschema and PyYAML", { await ComposeFile.isReadable() }))
+@Suite(.disabled(if: Python.lacks("check_jsonschema, yaml"), "PYTHON has no check-jsonschema and PyYAML"))
 struct ComposeFileTests {
     @Test func `it is a compose file`() async throws {
         try await ComposeFile.run([

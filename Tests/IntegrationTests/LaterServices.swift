@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import MQTT
 import ServiceKit
 import ServiceLifecycle
@@ -43,10 +42,9 @@ enum LaterServices {
         func context(_ name: String) -> ServiceContext {
             var mqtt = MQTTConfiguration(clientID: "\(name)-\(UUID())")
             mqtt.port = installation.broker.port
-            let logger = Logger(label: name) { _ in SwiftLogNoOpLogHandler() }
             return ServiceContext(
-                configuration: ServiceConfiguration(name: name), logger: logger,
-                bus: MQTTClient(configuration: mqtt, logger: logger), clock: clock)
+                configuration: ServiceConfiguration(name: name), logger: .silent,
+                bus: MQTTClient(configuration: mqtt, logger: .silent), clock: clock)
         }
         func store(_ name: String, _ schema: StoreSchema) throws -> SQLiteStore {
             try SQLiteStore(path: installation.folder.file("\(name).sqlite"), schema: schema, shards: Set(Shard.all))
@@ -60,9 +58,7 @@ enum LaterServices {
             StreamService<RouteWork>(
                 context: contexts[2], store: try store(RouteWork.service, StreamStore.schema(RouteWork.service))),
         ]
-        let group = ServiceGroup(
-            services: contexts.compactMap { $0.bus as? MQTTClient } + services,
-            logger: Logger(label: "later") { _ in SwiftLogNoOpLogHandler() })
+        let group = ServiceGroup(services: contexts.compactMap { $0.bus as? MQTTClient } + services, logger: .silent)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             do {

@@ -6,17 +6,9 @@ import Workouts
 
 /// The device in Python that the README of `device` shows, against a real broker and the real services.
 @Suite struct PythonDeviceTests {
-    private static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
-
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(2)))
     func `the README's device, killed on the way, brings its workout home`() async throws {
         let folder = try TemporaryFolder()
-        guard
-            (try? await ChildProcess.run([Self.interpreter, "-c", "import paho.mqtt"], log: folder.file("log"))) != nil
-        else {
-            print("skipped: PYTHON names no interpreter that has paho-mqtt")
-            return
-        }
         let script = try folder.write(try Self.script(), to: "device.py")
         let key = SessionKey(try #require(User("ann")), SessionID(UUID()))
         let device = try #require(Device("watch-3f9a"))
@@ -27,7 +19,8 @@ import Workouts
             func start() throws -> ChildProcess {
                 try ChildProcess(
                     [
-                        "env", "-C", folder.path, Self.interpreter, script, "127.0.0.1", "\(installation.broker.port)",
+                        "env", "-C", folder.path, Python.interpreter, script, "127.0.0.1",
+                        "\(installation.broker.port)",
                         "\(key.user)", "\(key.session)", "\(device)", "\(items)",
                     ], log: folder.file("device.log"))
             }

@@ -1,11 +1,7 @@
 import Foundation
-import Logging
 import MQTT
 import ServiceLifecycle
 import TestSupport
-
-/// Logs nothing.
-let silentLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
 /// A configuration for a broker of a test: loopback, and quick to come back.
 func testConfiguration(
@@ -23,7 +19,7 @@ func testConfiguration(
 func withRunning<R: Sendable>(
     _ client: MQTTClient, _ body: (MQTTClient) async throws -> R
 ) async throws -> R {
-    let group = ServiceGroup(services: [client], logger: silentLogger)
+    let group = ServiceGroup(services: [client], logger: .silent)
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         let result = try await body(client)
@@ -36,5 +32,5 @@ func withRunning<R: Sendable>(
 func withRunningClient<R: Sendable>(
     _ configuration: MQTTConfiguration, _ body: (MQTTClient) async throws -> R
 ) async throws -> R {
-    try await withRunning(MQTTClient(configuration: configuration, logger: silentLogger), body)
+    try await withRunning(MQTTClient(configuration: configuration, logger: .silent), body)
 }

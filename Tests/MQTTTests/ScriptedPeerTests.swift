@@ -306,7 +306,7 @@ import Testing
             try connection.readToEnd()
         }
         defer { peer.stop() }
-        let client = MQTTClient(configuration: testConfiguration(port: peer.port), logger: silentLogger)
+        let client = MQTTClient(configuration: testConfiguration(port: peer.port), logger: .silent)
         let running = Task { try await client.run() }
         try await expectEventually { client.isReady }
         running.cancel()
@@ -318,7 +318,7 @@ import Testing
 
     @Test func `a stop during a connection attempt that is swallowed does not wait for it`() async throws {
         let hole = try SwallowingPort()
-        let client = MQTTClient(configuration: testConfiguration(port: hole.port), logger: silentLogger)
+        let client = MQTTClient(configuration: testConfiguration(port: hole.port), logger: .silent)
         let start = ContinuousClock.now
         try await withRunning(client) { _ in }
         #expect(ContinuousClock.now - start < .seconds(3))

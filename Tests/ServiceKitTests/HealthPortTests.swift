@@ -1,16 +1,15 @@
 import CoreMetrics
 import Foundation
 import FoundationNetworking
-import Logging
 import ServiceKit
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct HealthPortTests {
     private let readiness = Readiness()
     private let metrics = PrometheusMetrics()
-    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func get(_ path: String, port: Int) async throws -> (status: Int, type: String?, body: String) {
         let url = try #require(URL(string: "http://127.0.0.1:\(port)/\(path)"))
@@ -23,9 +22,9 @@ import Testing
     private func withHealthPort(_ body: (Int) async throws -> Void) async throws {
         let (ports, opened) = AsyncStream.makeStream(of: Int.self)
         let health = HealthPort(
-            host: "127.0.0.1", port: 0, readiness: readiness, metrics: metrics, logger: logger
+            host: "127.0.0.1", port: 0, readiness: readiness, metrics: metrics, logger: .silent
         ) { opened.yield($0) }
-        let group = ServiceGroup(configuration: .init(services: [health], logger: logger))
+        let group = ServiceGroup(configuration: .init(services: [health], logger: .silent))
         async let ended: Void = group.run()
         let port = try #require(await ports.first { _ in true })
         try await body(port)
@@ -77,7 +76,7 @@ import Testing
     @Test func `a port that is taken ends the start with the setting's name`() async throws {
         try await withHealthPort { port in
             let second = HealthPort(
-                host: "127.0.0.1", port: port, readiness: readiness, metrics: metrics, logger: logger)
+                host: "127.0.0.1", port: port, readiness: readiness, metrics: metrics, logger: .silent)
             let error = await #expect(throws: SettingError.self) { try await second.run() }
             #expect(
                 error?.description.hasPrefix("--http-port (HTTP_PORT): cannot listen on 127.0.0.1:\(port): ") == true)

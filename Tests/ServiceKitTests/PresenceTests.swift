@@ -1,5 +1,4 @@
 import Bus
-import Logging
 import MQTT
 import ServiceLifecycle
 import TestSupport
@@ -65,7 +64,7 @@ import Workouts
         let broker = InMemoryBroker()
         let presence = Presence(configuration: configuration, clock: clock, bus: broker.client())
         let group = ServiceGroup(
-            configuration: .init(services: [presence], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+            configuration: .init(services: [presence], logger: .silent))
         async let ended: Void = group.run()
         await group.triggerGracefulShutdown()
         try await ended

@@ -1,4 +1,3 @@
-import Logging
 import MQTT
 import ServiceLifecycle
 import Storage
@@ -89,7 +88,7 @@ import Workouts
         let store = try SQLiteStore(
             path: folder.file("test.sqlite"), schema: StoreSchema(service: "test", steps: [[]]), shards: Set(Shard.all))
         let context = ServiceContext(
-            configuration: ServiceConfiguration(name: "test"), logger: Self.silent, bus: bus, clock: clock)
+            configuration: ServiceConfiguration(name: "test"), logger: .silent, bus: bus, clock: clock)
         let record = Record()
         let service = Serving {
             try await context.serve(
@@ -105,7 +104,7 @@ import Workouts
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)],
-                logger: Self.silent))
+                logger: .silent))
         async let ended: Void = group.run()
         do {
             try await body(record, group)
@@ -125,8 +124,6 @@ import Workouts
     }
 
     private struct NotInTime: Error {}
-
-    private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func expectEventually(_ condition: () -> Bool) async throws {
         guard await eventually({ condition() }) else { throw NotInTime() }

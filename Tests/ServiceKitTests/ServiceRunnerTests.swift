@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import MQTT
 import ServiceKit
 import ServiceLifecycle
@@ -95,11 +94,10 @@ private struct Broken: Error, CustomStringConvertible {
     @Test(arguments: [SIGTERM, SIGKILL])
     func `a broker hears of a service that comes and goes, however it goes`(signal: Int32) async throws {
         let broker = try await Mosquitto()
-        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         var settings = MQTTConfiguration(clientID: "observer")
         settings.port = broker.port
-        let client = MQTTClient(configuration: settings, logger: quiet)
-        let group = ServiceGroup(configuration: .init(services: [client], logger: quiet))
+        let client = MQTTClient(configuration: settings, logger: .silent)
+        let group = ServiceGroup(configuration: .init(services: [client], logger: .silent))
         async let ended: Void = group.run()
         let presence = MQTTSubscription(filter: "pacebus/v1/services/_session-engine/+", qos: .atLeastOnce)
         let statuses = try await client.withSubscriptions([presence]) { events in

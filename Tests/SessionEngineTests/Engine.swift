@@ -19,7 +19,7 @@ struct Engine {
     /// Starts on the store in a folder, as a process does.
     init(
         _ folder: TemporaryFolder, clock: ManualClock, shards: Set<Shard> = Set(Shard.all), asksCoach: Bool = false,
-        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        logger: Logger = .silent
     ) async throws {
         self.clock = clock
         store = RefusingStore(

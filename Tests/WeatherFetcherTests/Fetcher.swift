@@ -1,6 +1,5 @@
 import Bus
 import Foundation
-import Logging
 import MQTT
 import ServiceKit
 import Storage
@@ -27,7 +26,7 @@ struct Fetcher {
                 path: folder.file("weather.sqlite"), schema: WeatherRecord.schema, shards: Set(Shard.all)))
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "weather-fetcher"),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, bus: bus, clock: clock)
+            logger: .silent, bus: bus, clock: clock)
         loop = WeatherLoop(context: context, machine: machine, store: store, random: random)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))

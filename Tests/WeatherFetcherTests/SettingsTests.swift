@@ -31,8 +31,8 @@ struct SettingsTests {
         #expect(try resolve(["--weather-url", "http://[::1]:8080/meteo/"]).url == "http://[::1]:8080/meteo")
     }
 
-    @Test func `WeatherKit takes its key from a file`() throws {
-        let key = try WeatherKitKey()
+    @Test func `WeatherKit takes its key from a file`() async throws {
+        let key = try await WeatherKitKey()
         let arguments = [
             "--weather-provider", "weatherkit", "--weatherkit-key-file", key.path, "--weatherkit-key-id", "KEY1234567",
             "--weatherkit-team-id", "TEAM123456",

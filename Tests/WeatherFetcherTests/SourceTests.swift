@@ -52,7 +52,7 @@ import Workouts
 
     @Test func `WeatherKit is asked with a token and its expiry is kept`() async throws {
         let server = try await WeatherServer(#"{"values":{"expires":1735690500,"code":"ScatteredThunderstorms"}}"#)
-        let key = try WeatherKitKey()
+        let key = try await WeatherKitKey()
         let outcome = try await ask(WeatherKit(token: WeatherKitToken(try key.account())), server)
         let expected = Observation(
             observedAt: Self.time, temperature: 11.5, apparentTemperature: 9.25, humidity: 0.6, windSpeed: 5,
@@ -93,24 +93,24 @@ import Workouts
     func `a condition that nobody knows is unknown, and values that cannot be are left out`(
         name: String, step: String
     ) async throws {
-        let observation = try observation(try await ask(try Self.provider(name), try await WeatherServer(step)))
+        let observation = try observation(try await ask(try await Self.provider(name), try await WeatherServer(step)))
         #expect(observation.condition == (name == "met-norway" ? .rain : .unknown))
         #expect(observation.temperature == 11.5)
         #expect(observation.humidity == nil)
         #expect(observation.windSpeed == nil)
     }
 
-    private static func provider(_ name: String) throws -> any WeatherProvider {
+    private static func provider(_ name: String) async throws -> any WeatherProvider {
         switch name {
         case "open-meteo": OpenMeteo()
-        case "weatherkit": WeatherKit(token: WeatherKitToken(try WeatherKitKey().account()))
+        case "weatherkit": WeatherKit(token: WeatherKitToken(try await WeatherKitKey().account()))
         default: METNorway()
         }
     }
 
     @Test(arguments: ["open-meteo", "weatherkit", "met-norway"])
     func `every way to fail is told apart`(name: String) async throws {
-        let provider = try Self.provider(name)
+        let provider = try await Self.provider(name)
         let server = try await WeatherServer("{}")
         func outcome(_ step: String) async throws -> WeatherAnswer.Outcome {
             try server.script(step)

@@ -8,10 +8,10 @@ import Workouts
     private let now = Timestamp(seconds: 1_735_689_600)
 
     @Test func `openssl verifies a token, and header and claims are those that Apple wants`() async throws {
-        let key = try WeatherKitKey()
+        let key = try await WeatherKitKey()
         let token = try await WeatherKitToken(try key.account()).text(now: now)
         #expect(
-            try key.verified(token)
+            try await key.verified(token)
                 == WeatherKitKey.Token(
                     header: .init(alg: "ES256", kid: "KEY1234567", id: "TEAM123456.org.example.weather"),
                     claims: .init(
@@ -19,12 +19,12 @@ import Workouts
     }
 
     @Test func `openssl refuses a token of another key`() async throws {
-        let token = try await WeatherKitToken(try WeatherKitKey().account()).text(now: now)
-        #expect(throws: WeatherKitKey.Failure.self) { try WeatherKitKey().verified(token) }
+        let token = try await WeatherKitToken(try await WeatherKitKey().account()).text(now: now)
+        await #expect(throws: ChildProcess.Failure.self) { try await WeatherKitKey().verified(token) }
     }
 
     @Test func `a token serves for half an hour and is then made anew`() async throws {
-        let token = WeatherKitToken(try WeatherKitKey().account())
+        let token = WeatherKitToken(try await WeatherKitKey().account())
         let first = try await token.text(now: now)
         #expect(try await token.text(now: now + 1_799) == first)
         let second = try await token.text(now: now + 1_800)

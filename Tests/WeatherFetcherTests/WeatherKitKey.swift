@@ -24,17 +24,13 @@ final class WeatherKitKey: Sendable {
         let claims: Claims
     }
 
-    struct Failure: Error {
-        let status: Int32
-    }
-
     let path: String
     private let folder: TemporaryFolder
 
-    init() throws {
+    init() async throws {
         folder = try TemporaryFolder()
         path = folder.file("AuthKey.p8")
-        _ = try Self.run(["make", path])
+        _ = try await Self.run(["make", path])
     }
 
     func account() throws -> WeatherKitAccount {
@@ -44,23 +40,13 @@ final class WeatherKitKey: Sendable {
     }
 
     /// What stands in a token; throws when this key has not signed it.
-    func verified(_ token: String) throws -> Token {
-        try JSONDecoder().decode(Token.self, from: try Self.run(["check", path, token]))
+    func verified(_ token: String) async throws -> Token {
+        try JSONDecoder().decode(Token.self, from: try await Self.run(["check", path, token]))
     }
 
-    private static func run(_ arguments: [String]) throws -> Data {
+    private static func run(_ arguments: [String]) async throws -> Data {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "weatherkit_key.py")
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments =
-            [ProcessInfo.processInfo.environment["PYTHON"] ?? "python3", script.path(percentEncoded: false)] + arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
-        return data
+        return try await ChildProcess.output(
+            of: [Python.interpreter, script.path(percentEncoded: false)] + arguments)
     }
 }
