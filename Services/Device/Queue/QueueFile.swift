@@ -22,7 +22,7 @@ final class QueueFile {
         do throws(QueueError) {
             (self.header, contents, size) = try Self.load(descriptor, path, header)
         } catch {
-            close(descriptor)
+            Self.unlock(descriptor)
             throw error
         }
     }
@@ -41,7 +41,7 @@ final class QueueFile {
     }
 
     deinit {
-        close(descriptor)
+        Self.unlock(descriptor)
     }
 
     /// Appends entries and returns when they are on disk. A write that fails leaves the file as it was.
@@ -94,8 +94,14 @@ extension QueueFile {
             if fstat(descriptor, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino {
                 return descriptor
             }
-            close(descriptor)
+            unlock(descriptor)
         }
+    }
+
+    /// A child that is being started may have the file open too for a moment, and closing it alone would leave it locked.
+    private static func unlock(_ descriptor: Int32) {
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
     }
 
     private static func read(_ descriptor: Int32, _ path: String) throws(QueueError) -> [UInt8] {
