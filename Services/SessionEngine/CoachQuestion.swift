@@ -9,7 +9,7 @@ struct CoachQuestion {
     static let waitingLimit = 16
 
     let command: Command
-    let request: CoachRequest
+    var request: CoachRequest
     /// `suspend`, and whatever came after it, each with the time at which it happened.
     var waiting: [Command] = []
 

@@ -15,6 +15,7 @@ extension EngineMachine {
         if hold(command, key, now) { return [] }
         let restored = isHeard(command.action) ? restore(key, now) : []
         do throws(Refusal) {
+            try check(command, key, now)
             if let asked = try ask(command, key, now) { return restored + asked }
             return restored + (try apply(command, key, now))
         } catch {
@@ -42,7 +43,6 @@ extension EngineMachine {
         _ command: Command, _ key: SessionKey, _ now: Timestamp
     ) throws(Refusal) -> [EngineAction] {
         let at = command.at ?? now
-        try check(at, "at", now)
         var actions: [EngineAction] = []
         var entry: Entry
         if case .start(let start) = command.action {
@@ -50,9 +50,6 @@ extension EngineMachine {
             actions += replace(start, key, at, now)
         } else {
             guard let known = entries[key] else { throw .sessionNotFound }
-            guard known.replies.count < replyLimit(command.action) else {
-                throw .invalidState("too many commands in one session")
-            }
             entry = known
             try entry.record.session.apply(command.action, at: at, newest: entry.record.newest)
         }
@@ -99,6 +96,14 @@ extension EngineMachine {
         switch action {
         case .end, .suspend, .discard, .recover: Self.replyLimit + Self.endingLimit
         case .start, .deviceReady, .pause, .resume, .lap, .plan: Self.replyLimit
+        }
+    }
+
+    /// Refuses what cannot be carried out at once, and what no coach is asked about either.
+    private func check(_ command: Command, _ key: SessionKey, _ now: Timestamp) throws(Refusal) {
+        try check(command.at, "at", now)
+        guard entries[key]?.replies.count ?? 0 < replyLimit(command.action) else {
+            throw .invalidState("too many commands in one session")
         }
     }
 

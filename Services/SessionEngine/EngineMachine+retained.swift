@@ -114,15 +114,15 @@ extension EngineMachine {
         revision < (now - Self.deletedRetention).milliseconds
     }
 
-    /// A revision of `current` that stands on the bus.
+    /// A revision of `current` that stands on the bus; of a user of whom nothing is left it offers what nobody has.
     mutating func seeCurrent(_ revision: Int64, of user: User, now: Timestamp) -> [EngineAction] {
-        guard let newest = users[user]?.current else { return [] }
+        let newest = currentRevision(user)
         let published = userEchoes[user]?.current ?? PublishedRevisions()
         switch RetainedRevision(revision, newest: newest, published: published) {
         case .known: return []
         case .outdated: return [.publishCurrent(user)]
         case .ahead:
-            users[user]?.raise(to: max(revision + 1, now.milliseconds))
+            users[user, default: UserRecord()].raise(to: max(revision + 1, now.milliseconds))
             return [.saveUser(user), .publishCurrent(user)]
         }
     }

@@ -68,12 +68,25 @@ extension EngineMachine {
 
     /// Lets the service's clock pass: countdowns end, patience ends, what is old goes.
     mutating func advance(to now: Timestamp) -> [EngineAction] {
-        deadlines.take(by: now).flatMap { key in
+        notice(now)
+        return deadlines.take(by: now).flatMap { key in
             let actions = advance(key, to: now)
             if let due = entries[key].flatMap({ due($0) }) {
                 deadlines.ask(key, at: due > now ? due : now + Self.retryInterval)
             }
             return actions
+        }
+    }
+
+    /// Looks whether the clock was set back: every session is looked at then, for another phase may be on.
+    private mutating func notice(_ now: Timestamp) {
+        defer { clock = now }
+        guard let clock, now < clock - 1 else { return }
+        for (key, entry) in entries {
+            var entry = entry
+            entry.rewind(to: now)
+            store(entry, key)
+            deadlines.ask(key, at: now)
         }
     }
 
@@ -142,5 +155,16 @@ extension EngineMachine {
             .save(key), .eraseReplies(key, replies), .publishState(key), .publishWorkout(key),
             .publishCurrent(key.user),
         ]
+    }
+}
+
+extension EngineMachine.Entry {
+    /// The clock was set back: nothing is awaited for longer than it would have been.
+    fileprivate mutating func rewind(to now: Timestamp) {
+        heardAt = min(heardAt, now)
+        finishBy = finishBy.map { min($0, now + EngineMachine.savingPatience) }
+        reviseBy = reviseBy.map { min($0, now + EngineMachine.lateQuiet) }
+        guard let question else { return }
+        self.question?.request.answerBy = min(question.request.answerBy, now + CoachQuestion.patience)
     }
 }

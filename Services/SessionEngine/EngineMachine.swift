@@ -55,6 +55,8 @@ struct EngineMachine {
     private var sessions: [User: Sessions] = [:]
     /// When time alone may change a session.
     var deadlines = Deadlines()
+    /// The service's clock as it was last looked at.
+    var clock: Timestamp?
     /// What this process published of each user's `current` and `profile` since the connection began.
     var userEchoes: [User: UserEchoes] = [:]
     /// Since when there is a connection; `nil` while there is none.

@@ -103,10 +103,12 @@ extension SeededRandom {
             }
             at = at + step
         }
-        let laps = (0..<Int.random(in: 0...4, using: &self)).map { _ in
+        let laps = (0..<Int.random(in: 0...4, using: &self)).compactMap { _ -> Timestamp? in
             let segment = segments.randomElement(using: &self)!
-            let length = segment.upperBound.microseconds - segment.lowerBound.microseconds
-            return segment.lowerBound + Double(Int64.random(in: 0...length, using: &self) / 1_000) / 1_000
+            let length = (segment.upperBound.microseconds - segment.lowerBound.microseconds) / 1_000
+            // When the clock starts there is no lap yet.
+            guard length > 0 else { return nil }
+            return segment.lowerBound + Double(Int64.random(in: 1...length, using: &self)) / 1_000
         }
         return (recording, laps.sorted())
     }

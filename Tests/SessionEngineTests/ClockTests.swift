@@ -52,6 +52,15 @@ struct ClockTests {
         #expect(solo.status() == .deleted)
     }
 
+    @Test mutating func `a clock that is set back lets nothing wait for longer`() {
+        solo.begin()
+        solo.perform(.end(streams: [solo.samples: 10]), at: 4_000)
+        #expect(solo.advance(to: 4_001) == [])
+        #expect(solo.advance(to: 400) == [])
+        #expect(solo.advance(to: 409.9) == [])
+        #expect(solo.advance(to: 410).contains(.publishWorkout(solo.key())))
+    }
+
     @Test mutating func `what is due is done once and late ticks miss nothing`() {
         solo.perform(.start(SessionStart(activity: .running, mode: .watch)), at: 0)
         #expect(solo.advance(to: 3_600) == [.save(solo.key()), .publishState(solo.key()), .publishCurrent(solo.user)])

@@ -84,6 +84,23 @@ struct CoachTests {
         #expect(exercise == "Bench Press")
     }
 
+    @Test mutating func `suspend waits no longer when the clock is set back meanwhile`() async throws {
+        try await planned.advance(to: 100, step: 10)
+        _ = try await planned.perform(.swapExercise(item: nil, alternative: nil))
+        _ = try await planned.perform(.suspend)
+        planned.clock.advance(by: .seconds(-60))
+        #expect(try await planned.advance(to: 42.9) == [])
+        #expect(try await planned.advance(to: 43.2).map(\.error?.code) == ["coach_timeout", nil])
+        #expect(planned.state?.segments.last?.end == PlannedEngine.start + 100)
+    }
+
+    @Test mutating func `nobody is asked about a command of a time that cannot be`() async throws {
+        let reply = try await planned.perform(.swapExercise(item: nil, alternative: nil), at: 2 * 86_400)
+        #expect(reply?.error?.code == "invalid_command")
+        #expect(planned.coachRequests == [])
+        #expect(try await planned.perform(.suspend)?.ok == true)
+    }
+
     @Test mutating func `a set that is completed meanwhile is completed at once`() async throws {
         let swap = planned.command(.plan(.swapExercise(item: nil, alternative: nil)))
         _ = try await planned.send(swap)

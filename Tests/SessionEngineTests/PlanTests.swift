@@ -119,6 +119,23 @@ struct PlanTests {
         #expect(planned.announcements.count == 2)
     }
 
+    @Test mutating func `a clock put right after an hour ahead tells of the phase that is on, and of those to come`()
+        async throws
+    {
+        try await planned.begin(.intervals)
+        try await planned.advance(to: 10, step: 1)
+        planned.clock.advance(by: .seconds(3_600))
+        try await planned.advance(to: 3_611)
+        #expect(planned.plan?.timer.phase == .over)
+        planned.clock.advance(by: .seconds(-3_600))
+        try await planned.advance(to: 31)
+        #expect(planned.plan?.timer.phase == .work && planned.plan?.timer.round == 2)
+        #expect(
+            planned.announcements.map(\.text) == [
+                "Round 1 of 3: Sprint", "Time is up", "Round 1 of 3: Sprint", "Rest, 0:10", "Round 2 of 3: Sprint",
+            ])
+    }
+
     @Test mutating func `a pause moves the phases that come, and none changes during it`() async throws {
         try await planned.begin(.intervals)
         try await planned.advance(to: 15, step: 1)

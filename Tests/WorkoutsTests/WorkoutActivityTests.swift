@@ -34,11 +34,13 @@ import Workouts
             #expect(Self.workout(["strength"], equipment: ["mat", word], timer: timer).activity == activity)
         }
         #expect(Self.workout([word.uppercased()]).activity == activity)
+        #expect(Self.workout(["easy \(word)"]).activity == activity)
     }
 
     @Test(
         arguments: [
             ("treadmill", .running), ("rower", .rowing), ("bike", .cycling), ("bicycle", .cycling), ("pool", .swimming),
+            ("Rowing machine", .rowing), ("stationary-bike", .cycling), ("seated row machine", .traditionalStrength),
         ] as [(String, Activity)])
     func `equipment that serves one sport indicates it`(word: String, activity: Activity) {
         #expect(Self.workout(equipment: [word]).activity == activity)
@@ -49,6 +51,7 @@ import Workouts
         #expect(Self.workout(["conditioning"], timer: timer).activity == .hiit)
         #expect(Self.workout(["conditioning"], section: timer).activity == .hiit)
         #expect(Self.workout(["conditioning"], timer: .stopwatch, section: timer).activity == .hiit)
+        #expect(Self.workout(["metabolic conditioning"], timer: timer).activity == .hiit)
         #expect(Self.workout(["strength", "Conditioning"], equipment: ["kettlebell"], timer: timer).activity == .hiit)
     }
 

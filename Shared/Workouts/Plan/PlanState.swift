@@ -13,7 +13,8 @@ package struct PlanState: Codable, Equatable, Sendable {
     /// Whether its parts, as a payload brought them, belong together: only then may anything be shown of it.
     package var isConsistent: Bool {
         PlannedWorkout(plan: plan, progress: progress.progress) != nil
-            && plan.blocks.indices.contains(timer.block) && plan.item(progress.item) != nil
+            && plan.blocks.indices.contains(timer.block) && (1...PlanLimits.rounds).contains(timer.round)
+            && plan.item(progress.item) != nil
     }
 
     /// Whose turn comes after the rest that is on, where a clock makes exercises take turns; `nil` elsewhere,

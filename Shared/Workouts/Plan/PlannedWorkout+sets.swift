@@ -26,10 +26,17 @@ extension PlannedWorkout {
         sets.insert(done, at: sets.firstIndex { ($0.round, $0.set) > (round, number) } ?? sets.count)
         progress.completed[item.id] = sets
         guard known == nil else { return }
-        // It was done after all.
-        progress.skipped.remove(item.id)
+        // It was done after all, or is left for good since then.
+        if areSetsDone(place) || !wasSkipped(place, after: at) { progress.skipped.remove(item.id) }
         let isOn = item.id == now.item || (place.block == now.block && openRound(place.block) == nil)
         if isOn, openSet(item, round: now.round) == nil { goOn(from: place, now, at) }
+    }
+
+    /// Whether an exercise was skipped after a moment: in a paced block that is noted, elsewhere somebody has gone on.
+    private func wasSkipped(_ place: SessionPlan.Place, after at: Timestamp) -> Bool {
+        guard plan.blocks[place.block].timer.isPaced else { return hasGoneOn(from: place, since: at) }
+        let last = progress.changes.last { $0.item == plan[place].id }
+        return last.map { $0.exercise == nil && $0.at > at } ?? false
     }
 
     /// The round that is meant of an item: the one that is on, or the first with something left to do.

@@ -63,15 +63,23 @@ extension WorkoutDefinition {
     /// Running, rowing, cycling or swimming when focus or equipment say so; high-intensity intervals for conditioning
     /// against the clock; otherwise traditional strength training, and `other` when nothing is said at all.
     package var activity: Activity {
-        let words = ((focus ?? []) + (equipment ?? [])).map { $0.lowercased() }
+        let said = ((focus ?? []) + (equipment ?? [])).map { $0.lowercased() }
+        // A seated row machine is no rower.
+        let words = Set(said + said.flatMap(\.words).filter { $0 != "row" })
         let sports: [(Activity, [String])] = [
             (.running, ["running", "run", "treadmill"]), (.rowing, ["rowing", "row", "rower"]),
             (.cycling, ["cycling", "bike", "bicycle"]), (.swimming, ["swimming", "swim", "pool"]),
         ]
-        for (activity, names) in sports where words.contains(where: names.contains) { return activity }
+        for (activity, names) in sports where !words.isDisjoint(with: names) { return activity }
         let timers = ([timer] + sections.map(\.timer)).compactMap { $0?.type }
         let isAgainstTheClock = timers.contains { [.interval, .emom, .amrap].contains($0) }
-        if isAgainstTheClock, focus?.contains(where: { $0.lowercased() == "conditioning" }) ?? false { return .hiit }
+        if isAgainstTheClock, focus?.contains(where: { $0.lowercased().words.contains("conditioning") }) ?? false {
+            return .hiit
+        }
         return words.isEmpty && timers.isEmpty ? .other : .traditionalStrength
     }
+}
+
+extension String {
+    fileprivate var words: [String] { split { !$0.isLetter }.map(String.init) }
 }

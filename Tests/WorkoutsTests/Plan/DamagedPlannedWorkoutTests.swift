@@ -60,6 +60,21 @@ import Testing
         #expect(taken > 100 && refused > 100)
     }
 
+    @Test func `a state is shown with a round that there can be, and with no other`() throws {
+        let sections = [
+            WorkoutDefinition.Section(
+                timer: TimerConfiguration(.interval, work: 20, rest: 10, rounds: 4),
+                items: [.init(id: "a", name: "A"), .init(id: "b", name: "B")])
+        ]
+        let run = PlannedRun(WorkoutDefinition(sections: sections))
+        var state = run.planned.state(at: run.time(25), run.segments)
+        #expect(state.isConsistent && state.next?.id == "b")
+        for round in [-7, 0, PlanLimits.rounds + 1] {
+            state.timer.round = round
+            #expect(!state.isConsistent, "\(round)")
+        }
+    }
+
     @Test func `what belongs to no plan is refused`() throws {
         let definition = WorkoutDefinition(sections: [
             .init(items: [.init(id: "a", name: "A"), .init(id: "b", name: "B")])

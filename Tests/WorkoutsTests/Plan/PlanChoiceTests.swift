@@ -74,6 +74,14 @@ import Testing
         #expect(Self.work(run) == "Sprint Plank Sprint Plank Sprint Plank")
     }
 
+    @Test func `a round done before its exercise was skipped takes nothing back when it is told late`() throws {
+        var run = Self.run(6, [Self.sprint, Self.plank])
+        try run.apply(.skipExercise(item: "b"), at: 95)
+        try run.complete("b", round: 2, at: 45)
+        #expect(Self.work(run) == "Sprint Plank Sprint - Sprint -")
+        #expect(run.planned.progress.skipped == ["b"])
+    }
+
     @Test func `the order in which changes of different exercises are told decides nothing`() throws {
         let actions: [(PlanAction, Double)] = [
             (.skipExercise(item: "b"), 25), (.swapExercise(item: "a", alternative: "Row"), 115),

@@ -218,4 +218,20 @@ import Testing
         try run.apply(.goTo(item: "b"), at: 60)
         #expect(run.timer(70).item == "d")
     }
+
+    @Test func `a set done before its exercise was skipped takes nothing back when it is told late`() throws {
+        let definition = WorkoutDefinition(sections: [
+            .init(items: [.init(id: "a", name: "A", sets: [PlannedSet(), PlannedSet()]), .init(id: "b", name: "B")])
+        ])
+        var (inOrder, late) = (PlannedRun(definition), PlannedRun(definition))
+        try inOrder.complete("a", at: 10)
+        try inOrder.apply(.skipExercise(item: "a"), at: 20)
+        try late.apply(.skipExercise(item: "a"), at: 20)
+        try late.complete("a", at: 10)
+        #expect(late.planned == inOrder.planned)
+        #expect(late.timer(30).item == "b" && late.exercises(30) == [0, 1])
+        // The last one is done, whenever it was.
+        try late.complete("a", at: 15)
+        #expect(late.exercises(30) == [1, 2])
+    }
 }
