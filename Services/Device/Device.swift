@@ -20,15 +20,21 @@ struct DeviceCommand: AsyncParsableCommand {
     }
 }
 
+/// What the name of a user is made of, for help texts.
+let userPattern = "lowercase letters, digits, - and _, at most 64"
+
 /// The flags of what plays into a session.
 struct PlaybackOptions: ParsableArguments {
-    @Option(help: "Whose workout it is.")
+    @Option(help: "Whose workout it is: \(userPattern).")
     var user = User("demo")!
 
-    @Option(help: "The session, a UUID; drawn when it is not given.")
+    @Option(help: "The session's UUID; drawn when it is not given.")
     var session: SessionID?
 
-    @Option(help: "The device; that of the session's queue, else drawn.")
+    @Option(
+        help:
+            "The device's name, lowercase letters, digits and dashes; by default that of the session's queue, else drawn."
+    )
     var device: Device?
 
     @Flag(help: "Takes part in the --session that another device starts, pauses and ends.")
@@ -37,7 +43,7 @@ struct PlaybackOptions: ParsableArguments {
     @Option(help: "Where queues are kept until the finished workout covers them.")
     var queueFolder = "./data/device"
 
-    @Option(help: "Times real time; 0 is as fast as the items are acknowledged.")
+    @Option(help: "Times real time, 0 or more; 0 is as fast as the items are acknowledged.")
     var speedUp = 1.0
 
     func validate() throws {
@@ -72,16 +78,16 @@ struct Simulate: AsyncParsableCommand {
             own; the broker's account must be allowed to act for them. Nothing of it is kept on disk.
             """)
 
-    @Option(help: "Seconds; without it the run goes on.")
+    @Option(help: "Whole seconds, 0 or more; without it the run goes on.")
     var duration: Int?
 
-    @Option(help: "Samples a second.")
+    @Option(help: "Samples a second, 0.001 to 1000.")
     var rate = 1.0
 
-    @Option(help: "Repeats a run; drawn when it is not given.")
+    @Option(help: "A whole number: the same one gives the same run; drawn when it is not given.")
     var seed: UInt64?
 
-    @Option(help: "How many runners there are, each a user of its own.")
+    @Option(help: "How many runners there are, 1 to 100000, each a user of its own.")
     var devices: Int?
 
     @OptionGroup var playback: PlaybackOptions

@@ -28,7 +28,7 @@ import Workouts
         #expect(try action("suspend") == .suspend)
         #expect(try action("end") == .end(streams: [:]))
         #expect(try action("discard") == .discard)
-        #expect(try action("recover") == .recover)
+        #expect(try action("recover", "--session", "11111111-2222-4333-8444-123456789abc") == .recover)
     }
 
     @Test func `every action of a plan has its command`() throws {
@@ -83,18 +83,48 @@ import Workouts
         (["go-to", "--item", "squat", "--round", "1"], "--round"), (["follow", "--replace"], "--replace"),
         (["plans", "--session", "11111111-2222-4333-8444-123456789abc"], "--session"),
         (["easier", "--alternative", "Push-up"], "--alternative"), (["go-to"], "--item"),
-        (["complete-set", "--set", "0"], "--set: counts from 1"),
-        (["uncomplete-set", "--round", "0"], "--round: counts from 1"),
-        (["complete-set", "--weight", "1001"], "--weight: 0 to 1000 kg"),
-        (["complete-set", "--repetitions", "0"], "--repetitions: 1 to 1000"),
-        (["complete-set", "--time", "nan"], "--time: 1 to 36000 s"),
+        (["recover"], "--session: needs the UUID"),
+        (["complete-set", "--set", "0"], "--set: expected 1 or more"),
+        (["uncomplete-set", "--round", "0"], "--round: expected 1 or more"),
+        (["complete-set", "--weight", "1001"], "--weight: expected 0 to 1000 kg"),
+        (["complete-set", "--repetitions", "0"], "--repetitions: expected 1 to 1000"),
+        (["complete-set", "--time", "nan"], "--time: expected 1 to 36000 s"),
+        (["start", "--countdown", "601"], "--countdown: expected 0 to 600"),
+        (["start", "--name", ""], "--name: expected 1 to 200 bytes"),
+        (["start", "--time-zone", "PST"], "--time-zone: expected an IANA time zone such as Europe/Berlin"),
         (["present", "all"], "workout"), (["delete-plan", "squat"], "squat"),
-        (["start", "--plan", "a.json", "--saved-plan", "11111111-2222-4333-8444-123456789abc"], "only one of them"),
+        (
+            ["start", "--plan", "a.json", "--saved-plan", "11111111-2222-4333-8444-123456789abc"],
+            "expected one of them"
+        ),
     ])
     func `what does not fit an action is refused by its name`(arguments: [String], name: String) throws {
         let arguments = arguments + ["--user", "ann"]
         let error = #expect(throws: (any Error).self) { try DeviceCommand.parseAsRoot(["control"] + arguments) }
         #expect(DeviceCommand.message(for: try #require(error)).contains(name))
+    }
+
+    @Test(arguments: [
+        (["control", "pause", "--user", "Ann B"], "lowercase letters, digits, - and _"),
+        (["control", "plans", "--user", "Ann B"], "lowercase letters, digits, - and _"),
+        (["control", "pause", "--user", "ann", "--session", "7"], "UUID"),
+        (["control", "save-plan", "plan.json", "--user", "ann", "--plan-id", "7"], "UUID"),
+        (["control", "start", "--user", "ann", "--saved-plan", "7"], "UUID"),
+        (["control", "start", "--user", "ann", "--countdown", "soon"], "0 to 600"),
+        (["control", "start", "--user", "ann", "--units", "feet"], "metric"),
+        (["control", "complete-set", "--user", "ann", "--set", "first"], "from 1"),
+        (["control", "complete-set", "--user", "ann", "--weight", "heavy"], "0 to 1000"),
+        (["control", "complete-set", "--user", "ann", "--repetitions", "7.5"], "1 to 1000"),
+        (["control", "complete-set", "--user", "ann", "--time", "long"], "1 to 36000"),
+        (["replay", "run.fit", "--speed-up", "-1"], "0 or more"), (["simulate", "--duration", "long"], "0 or more"),
+        (["simulate", "--device", "Watch 1"], "lowercase letters, digits and dashes"),
+        (["simulate", "--rate", "fast"], "0.001 to 1000"), (["simulate", "--devices", "many"], "1 to 100000"),
+        (["simulate", "--seed", "-1"], "whole number"),
+    ])
+    func `a value that cannot be read is refused with what is allowed`(arguments: [String], allowed: String) throws {
+        let error = #expect(throws: (any Error).self) { try DeviceCommand.parseAsRoot(arguments) }
+        let text = DeviceCommand.fullMessage(for: try #require(error)).replacing(/\s+/, with: " ")
+        #expect(text.contains(allowed))
     }
 
     @Test func `the help of an action is about the action`() {

@@ -38,9 +38,14 @@ struct ControlFixture {
     /// Runs `device control` to its end and returns what it wrote.
     func run(_ arguments: [String]) async throws -> String {
         let output = WrittenOutput()
+        try await run(arguments, to: output)
+        return output.text
+    }
+
+    /// Runs `device control` to its end.
+    func run(_ arguments: [String], to output: WrittenOutput) async throws {
         let service = try service(arguments, output.terminal)
         #expect(try await bus.play(clock) { try await service.run() })
-        return output.text
     }
 
     /// An action on the session by its id.

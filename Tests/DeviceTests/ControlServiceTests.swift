@@ -115,10 +115,67 @@ import Workouts
         }
     }
 
-    @Test func `without an engine it gives up`() async throws {
+    @Test func `without a broker it gives up`() async throws {
         fixture.bus.cut()
-        await #expect(throws: ControlService.Failure.noAnswer) {
+        await #expect(throws: ControlService.Failure.noConnection) {
             try await run("pause", "--user", "ann", "--session", "\(key.session)")
         }
+    }
+
+    @Test(arguments: [
+        ["pause"], ["status"], ["follow"], ["plans"],
+        ["start", "--saved-plan", "11111111-2222-4333-8444-123456789abc"],
+    ])
+    func `what an engine that does not answer keeps is not known`(action: [String]) async throws {
+        let fixture = ControlFixture(faults: .init(requestsLost: .max))
+        await #expect(throws: ControlService.Failure.noAnswer(key.user)) {
+            try await fixture.run(action + ["--user", "ann"])
+        }
+        await #expect(throws: ControlService.Failure.noAnswer(key.user)) {
+            try await fixture.run(["status", "--user", "ann", "--session", "\(key.session)"])
+        }
+    }
+
+    @Test func `where the broker tells which session is meant the engine is asked by the command alone`() async throws {
+        try await publish(.user(key.user, .current), JSONCoding.encode(CurrentSession(revision: 7, state: active)))
+        await #expect(throws: ControlService.Failure.refused(.sessionNotFound)) {
+            try await run("lap", "--user", "ann")
+        }
+        #expect(fixture.services.requestCount == 1)
+    }
+
+    @Test func `what the broker has lost comes while it is waited for`() async throws {
+        let fixture = ControlFixture(faults: .init(requestsLost: 1))
+        let current = CurrentSession(revision: 7, state: active)
+        let text = try await fixture.run(["follow", "--user", "ann"]) {
+            try await fixture.pass(4)
+            try await fixture.bus.publish(Topic.session(key, .state).message(JSONCoding.encode(active)))
+            try await fixture.bus.publish(Topic.user(key.user, .current).message(JSONCoding.encode(current)))
+            try await fixture.pass(1)
+            fixture.bus.stopReading()
+        }
+        #expect(text == "waiting for session-engine, 3 s of at most 30 s\n12:38\n")
+    }
+
+    @Test(arguments: [true, false])
+    func `a command that is not answered tells who is waited for`(isConnected: Bool) async throws {
+        let output = WrittenOutput()
+        let silent = SessionKey(User("bob")!, key.session)
+        if !isConnected { fixture.bus.cut() }
+        await #expect(throws: ControlService.Failure.self) {
+            try await fixture.run(["pause", "--user", "bob", "--session", "\(silent.session)"], to: output)
+        }
+        let awaited = isConnected ? "session-engine" : "the broker"
+        #expect(
+            output.status
+                == [3, 8, 13, 18, 23, 28].map { "waiting for \(awaited), \($0) s of at most 30 s\n" }.joined())
+        #expect(output.text == output.status)
+    }
+
+    @Test func `a command that is answered in time says nothing of a wait`() async throws {
+        let output = WrittenOutput()
+        try await fixture.run(["start", "--user", "ann", "--session", "\(key.session)"], to: output)
+        #expect(output.status == "")
+        #expect(output.text.hasPrefix("start: done"))
     }
 }

@@ -33,6 +33,7 @@ final class FakeServices: Sendable {
         var plans: [SavedPlans.Plan] = []
         var batches = 0
         var revision: Int64 = 0
+        var requestCount = 0
     }
 
     let key: SessionKey
@@ -53,6 +54,8 @@ final class FakeServices: Sendable {
     /// Each command that came, repetitions included.
     var commands: [Command] { state.withLock(\.commands) }
     var session: Session? { state.withLock(\.session) }
+    /// Requests of the user, those that are lost included.
+    var requestCount: Int { state.withLock(\.requestCount) }
 
     /// Gives the session up, as long after it was last heard of as it takes, and keeps nothing of it; what is published.
     func purge() -> MQTTMessage {
@@ -82,6 +85,11 @@ final class FakeServices: Sendable {
         state.withLock { $0.session = session }
     }
 
+    /// The engine does not get the next requests of the user.
+    func loseRequests(_ count: Int) {
+        state.withLock { $0.faults.requestsLost = count }
+    }
+
     /// Knows nothing of the session any more.
     func forget() {
         state.withLock { $0 = State(faults: $0.faults) }
@@ -100,6 +108,7 @@ final class FakeServices: Sendable {
         return state.withLock { state in
             do {
                 if case .user(key.user, .request) = topic {
+                    state.requestCount += 1
                     guard state.faults.requestsLost == 0 else {
                         state.faults.requestsLost -= 1
                         return []

@@ -116,8 +116,37 @@ import Workouts
             try await fixture.pass(1)
             try await fixture.command(.discard)
         }
-        #expect(text.contains("0/6 exercises · no connection\n"))
+        #expect(text.contains("\nno connection · 0:01 · Warm-up, "))
         #expect(text.contains("1:01 · Core, 0:45 left · Plank, set 1 of 3, 0:45 · 0/6 exercises\n"))
+    }
+
+    @Test(arguments: [false, true])
+    func `that the engine is gone is a line of its own, and so is that it is back`(isInteractive: Bool) async throws {
+        try await start(.intervals)
+        let text = try await fixture.run(arguments, isInteractive: isInteractive) {
+            try await fixture.pass(7)
+            fixture.services.loseRequests(3)
+            try await fixture.pass(25)
+            fixture.bus.stopReading()
+        }
+        let gone = "no answer from session-engine, or this account may not ask; what is shown may be old\n"
+        let back = "session-engine answers again\n"
+        let parts = text.components(separatedBy: gone)
+        let rest = try #require(parts.last).components(separatedBy: back)
+        #expect(parts.count == 2)
+        #expect(rest.count == 2)
+        // What is shown goes on below each.
+        #expect(rest.allSatisfy { $0.hasPrefix("\r\u{1B}[K\u{1B}[?7l0:") } == isInteractive)
+    }
+
+    @Test func `of an engine that is away for a moment nothing is said`() async throws {
+        try await start()
+        fixture.services.loseRequests(1)
+        let text = try await fixture.run(arguments) {
+            try await fixture.pass(20)
+            fixture.bus.stopReading()
+        }
+        #expect(text.split(separator: "\n").count == 1)
     }
 
     @Test func `the finished workout is the last line`() async throws {
@@ -171,9 +200,32 @@ import Workouts
         await #expect(throws: ControlService.Failure.noSuchSession(fixture.key)) { try await fixture.run("follow") }
     }
 
-    @Test func `without an engine it gives up`() async throws {
+    @Test func `without a broker it gives up, and without an engine knows of no session`() async throws {
+        fixture.services.loseRequests(.max)
+        await #expect(throws: ControlService.Failure.noAnswer(fixture.key.user)) { try await fixture.run("follow") }
         fixture.bus.cut()
-        await #expect(throws: ControlService.Failure.noAnswer) { try await fixture.run("follow") }
+        await #expect(throws: ControlService.Failure.noConnection) { try await fixture.run("follow") }
+    }
+
+    @Test func `a session that the broker has lost is waited for, and then shown`() async throws {
+        try await start()
+        let state = try #require(fixture.services.session).state(revision: 9)
+        fixture.bus.forget(.session(fixture.key, .state))
+        fixture.services.loseRequests(.max)
+        let text = try await fixture.run(arguments) {
+            try await fixture.pass(9.5)
+            try await fixture.bus.publish(Topic.session(fixture.key, .state).message(JSONCoding.encode(state)))
+            try await fixture.pass(1)
+            fixture.bus.stopReading()
+        }
+        #expect(
+            text == """
+                waiting for session-engine, 3 s of at most 30 s
+                waiting for session-engine, 8 s of at most 30 s
+                0:09
+                no answer from session-engine, or this account may not ask; what is shown may be old
+
+                """)
     }
 
     @Test func `a state that cannot be read ends it and says so`() async throws {

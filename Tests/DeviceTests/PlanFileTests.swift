@@ -43,7 +43,11 @@ import Workouts
         #expect(try problem("{\"sections\":[]}") == "FILE: sections: 1 to 20")
         #expect(try problem("{\n \"ä\": 1 2}") == "FILE: line 2, column 9: not JSON: Invalid value")
         #expect(try problem("no plan") == "FILE: line 1, column 2: not JSON: Invalid value")
-        #expect(try problem("{").hasPrefix("FILE: not JSON: Unexpected end of file"))
+        #expect(try problem("{") == "FILE: line 1, column 2: not JSON: Unexpected end of file")
+        #expect(try problem("{\n  \"name\": \"ä\"\n\n") == "FILE: line 2, column 14: not JSON: Unexpected end of file")
+        #expect(try problem("{\n \"name\": \"ä") == "FILE: line 2, column 12: not JSON: Unexpected end of file")
+        #expect(try problem("") == "FILE: not JSON: the file is empty")
+        #expect(try problem(" \n").hasPrefix("FILE: not JSON: Unexpected end of file"))
         #expect(try problem("7") == "FILE: not an object")
         #expect(
             try problem("{\"sections\":[{\"items\":[{\"name\":\"Row\",\"sets\":[{\"reps\":8}]}]}]}")

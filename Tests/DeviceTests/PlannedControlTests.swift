@@ -90,6 +90,54 @@ import Workouts
         #expect(fixture.services.session?.planned?.progress.presentationMode == .list)
     }
 
+    /// What an answer says was changed.
+    private func changes(_ action: String, _ options: String...) async throws -> [String] {
+        let arguments = [action] + options + ["--user", "ann", "--session", "\(fixture.key.session)"]
+        return try await fixture.run(arguments).matches(of: /changed: (.*)/).map { String($0.output.1) }
+    }
+
+    @Test func `each answer tells what was changed`() async throws {
+        _ = try await start()
+        #expect(try await changes("go-to", "--item", "squat") == [])
+        #expect(try await changes("complete-set") == ["Back Squat, set 1 done, 8 × 40 kg"])
+        #expect(
+            try await changes("complete-set", "--set", "1", "--weight", "42.5")
+                == ["Back Squat, set 1 done, 8 × 42.5 kg"])
+        #expect(
+            try await changes("harder", "--item", "squat") == [
+                "Back Squat: 6 × 77 kg instead of 5 × 70 kg, 6 × 88 kg instead of 5 × 80 kg"
+            ])
+        #expect(
+            try await changes("easier") == [
+                "Back Squat: 5 × 69.5 kg instead of 6 × 77 kg, 5 × 79 kg instead of 6 × 88 kg",
+                "Bench Press: 7 × 36 kg instead of 8 × 40 kg, 5 × 54 kg instead of 6 × 60 kg, "
+                    + "5 × 56 kg instead of 6 × 62.5 kg",
+                "Bent-over Row: 9 × 40.5 kg instead of 10 × 45 kg, 9 × 45 kg instead of 10 × 50 kg",
+            ])
+        #expect(
+            try await changes("swap", "--item", "bench", "--alternative", "Push-up")
+                == ["Push-up instead of Bench Press"])
+        #expect(try await changes("swap", "--item", "bench", "--alternative", "Push-up") == ["nothing"])
+        #expect(try await changes("swap") == ["Goblet Squat instead of Back Squat"])
+        #expect(try await changes("flag-pain") == ["pain noted for Goblet Squat"])
+        #expect(try await changes("flag-pain") == ["nothing"])
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try await changes("skip", "--item", "plank") == ["Plank is skipped"])
+        #expect(
+            try await changes("complete-set", "--item", "plank")
+                == ["Plank, set 1 done, 0:45", "Plank is no longer skipped"])
+        #expect(try await changes("uncomplete-set") == ["Plank, set 1 taken back"])
+        #expect(try await changes("present", "list") == ["shown as list, all exercises"])
+        #expect(try await changes("present", "workout") == ["shown as workout, one exercise at a time"])
+        #expect(try await changes("pause") == [])
+    }
+
+    @Test func `a set of a round is told with its round`() async throws {
+        _ = try await start(.amrap)
+        #expect(
+            try await changes("complete-set", "--item", "pullup") == ["Pull-up, round 1 done, 5 repetitions"])
+    }
+
     @Test func `status lists the exercises with their ids`() async throws {
         _ = try await start()
         _ = try await fixture.run("go-to", "--item", "squat")
@@ -147,7 +195,8 @@ import Workouts
         let error = await #expect(throws: ControlService.Failure.self) {
             try await fixture.run("go-to", "--item", "curl")
         }
-        #expect(error?.description == "item: the plan has no item curl")
+        #expect(
+            error?.description == "item: the plan has no item curl; expected warmup, squat, bench, row, plank, stretch")
     }
 
     @Test func `plans are saved, listed, started and deleted`() async throws {

@@ -5,18 +5,19 @@ import Workouts
 extension Control {
     struct CompleteSet: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "complete-set", abstract: "A set is done, as it was planned unless told otherwise.",
-            discussion: "By default it is the next set of the exercise that is on.")
+            commandName: "complete-set", abstract: "Notes that a set is done, as planned or with other values.",
+            discussion: "By default it is the next set of the exercise that is on; naming one that is done corrects it."
+        )
 
         @OptionGroup var set: SetOptions
 
-        @Option(help: "How many repetitions were done.")
+        @Option(help: "How many repetitions were done, 1 to 1000; by default as planned.")
         var repetitions: Int?
 
-        @Option(help: "With how many kilograms.")
+        @Option(help: "With how many kilograms, 0 to 1000; by default as planned.")
         var weight: Double?
 
-        @Option(help: "How many seconds it took.")
+        @Option(help: "How many seconds it took, 1 to 36000.")
         var time: Double?
 
         @OptionGroup var options: SessionOptions
@@ -26,7 +27,7 @@ extension Control {
         }
 
         func validate() throws {
-            if let flaw = completion.flaw { throw ValidationError("--\(flaw)") }
+            if let flaw = completion.flaw { throw ValidationError("--\(flaw.replacing(": ", with: ": expected "))") }
         }
 
         func request() -> ControlService.Request { .command(.plan(.completeSet(completion))) }
@@ -34,7 +35,7 @@ extension Control {
 
     struct UncompleteSet: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "uncomplete-set", abstract: "Takes a set back.",
+            commandName: "uncomplete-set", abstract: "Takes back that a set is done.",
             discussion: "By default it is the one that was completed last.")
 
         @OptionGroup var set: SetOptions
@@ -44,7 +45,9 @@ extension Control {
     }
 
     struct Skip: SessionCommand {
-        static let configuration = CommandConfiguration(commandName: "skip", abstract: "Leaves an exercise out.")
+        static let configuration = CommandConfiguration(
+            commandName: "skip",
+            abstract: "Leaves an exercise out and goes on with the next; a set that is done of it takes it up again.")
 
         @OptionGroup var item: ItemOptions
         @OptionGroup var options: SessionOptions
@@ -54,7 +57,7 @@ extension Control {
 
     struct FlagPain: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "flag-pain", abstract: "Notes that an exercise hurts.")
+            commandName: "flag-pain", abstract: "Notes that an exercise hurts; it stays in the plan.")
 
         @OptionGroup var item: ItemOptions
         @OptionGroup var options: SessionOptions
@@ -64,11 +67,13 @@ extension Control {
 
     struct Swap: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "swap", abstract: "Does another exercise instead: one of the alternatives, or a coach's.")
+            commandName: "swap",
+            abstract: "Puts another exercise in the place of one: an alternative of the plan, or a coach's.",
+            discussion: "status lists the alternatives behind each exercise.")
 
         @OptionGroup var item: ItemOptions
 
-        @Option(help: "The alternative's name, such as \"Push-up\"; the next one when it is not given.")
+        @Option(help: "Its name, written as in the plan, such as \"Push-up\"; by default the next alternative.")
         var alternative: String?
 
         @OptionGroup var options: SessionOptions
@@ -80,7 +85,7 @@ extension Control {
 
     struct Easier: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "easier", abstract: "Takes load and repetitions off the sets that are not done.")
+            commandName: "easier", abstract: "Takes a tenth of load and repetitions off the sets that are not done.")
 
         @OptionGroup var item: AdjustedItemOptions
         @OptionGroup var options: SessionOptions
@@ -90,7 +95,7 @@ extension Control {
 
     struct Harder: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "harder", abstract: "Adds load and repetitions to the sets that are not done.")
+            commandName: "harder", abstract: "Adds a tenth of load and repetitions to the sets that are not done.")
 
         @OptionGroup var item: AdjustedItemOptions
         @OptionGroup var options: SessionOptions
@@ -112,9 +117,9 @@ extension Control {
 
     struct Present: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "present", abstract: "How screens show the plan: all of it, or one exercise at a time.")
+            commandName: "present", abstract: "Says how screens show the plan: all of it, or one exercise at a time.")
 
-        @Argument(help: "What they show.")
+        @Argument(help: "What they show: one exercise at a time (workout), or all of them (list).")
         var mode: PlanProgress.PresentationMode
 
         @OptionGroup var options: SessionOptions
@@ -137,15 +142,15 @@ struct SetOptions: ParsableArguments {
     @Option(help: "The exercise's id, such as bench.")
     var item: String?
 
-    @Option(help: "Which set it is, counted from 1.")
+    @Option(help: "Which set of the exercise it is, from 1.")
     var set: Int?
 
-    @Option(help: "Which round it is, counted from 1.")
+    @Option(help: "Which round of the block it is, from 1.")
     var round: Int?
 
     func validate() throws {
         for (name, number) in [("set", set), ("round", round)] {
-            if let number, number < 1 { throw ValidationError("--\(name): counts from 1") }
+            if let number, number < 1 { throw ValidationError("--\(name): expected 1 or more") }
         }
     }
 

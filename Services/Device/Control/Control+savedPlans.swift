@@ -6,12 +6,12 @@ import Workouts
 extension Control {
     struct SavePlan: SavedPlansCommand {
         static let configuration = CommandConfiguration(
-            commandName: "save-plan", abstract: "Keeps a planned workout and prints its UUID.")
+            commandName: "save-plan", abstract: "Saves a planned workout for later and prints its UUID.")
 
         @Argument(help: "A file with the planned workout, as JSON.")
         var file: String
 
-        @Option(help: "The plan to replace, or what the new one is to be called; drawn when it is not given.")
+        @Option(help: "A UUID: that of the plan to replace, or the new one's; drawn when it is not given.")
         var planID: PlanID?
 
         @OptionGroup var options: SavedPlansOptions
@@ -23,9 +23,9 @@ extension Control {
 
     struct DeletePlan: SavedPlansCommand {
         static let configuration = CommandConfiguration(
-            commandName: "delete-plan", abstract: "Keeps a planned workout no longer.")
+            commandName: "delete-plan", abstract: "Deletes a saved plan; sessions that carry it out go on.")
 
-        @Argument(help: "The plan, a UUID of those that plans lists.")
+        @Argument(help: "The plan's UUID, as plans lists it.")
         var plan: PlanID
 
         @OptionGroup var options: SavedPlansOptions
@@ -35,7 +35,7 @@ extension Control {
 
     struct Plans: SavedPlansCommand {
         static let configuration = CommandConfiguration(
-            commandName: "plans", abstract: "Lists the saved plans, the one that was saved last below.")
+            commandName: "plans", abstract: "Lists the saved plans, the newest last.")
 
         @OptionGroup var options: SavedPlansOptions
 

@@ -4,7 +4,8 @@ import Workouts
 /// What is done to any session.
 extension Control {
     struct Pause: SessionCommand {
-        static let configuration = CommandConfiguration(commandName: "pause", abstract: "Stops the clock.")
+        static let configuration = CommandConfiguration(
+            commandName: "pause", abstract: "Pauses the session: its clock stands until resume.")
 
         @OptionGroup var options: SessionOptions
 
@@ -13,7 +14,8 @@ extension Control {
 
     struct Resume: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "resume", abstract: "Goes on where it was paused or suspended, and tells where that is.")
+            commandName: "resume",
+            abstract: "Goes on with a session that was paused or suspended, and tells where it is.")
 
         @OptionGroup var options: SessionOptions
 
@@ -21,7 +23,7 @@ extension Control {
     }
 
     struct Lap: SessionCommand {
-        static let configuration = CommandConfiguration(commandName: "lap", abstract: "Takes a lap.")
+        static let configuration = CommandConfiguration(commandName: "lap", abstract: "Ends a lap and begins the next.")
 
         @OptionGroup var options: SessionOptions
 
@@ -30,7 +32,7 @@ extension Control {
 
     struct Suspend: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "suspend", abstract: "Leaves the session for now; resume goes on within six hours.")
+            commandName: "suspend", abstract: "Leaves the session for now; resume goes on, within six hours.")
 
         @OptionGroup var options: SessionOptions
 
@@ -46,7 +48,8 @@ extension Control {
     }
 
     struct Discard: SessionCommand {
-        static let configuration = CommandConfiguration(commandName: "discard", abstract: "Gives the session up.")
+        static let configuration = CommandConfiguration(
+            commandName: "discard", abstract: "Gives the session up: no workout is saved. recover takes that back.")
 
         @OptionGroup var options: SessionOptions
 
@@ -55,9 +58,17 @@ extension Control {
 
     struct Recover: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "recover", abstract: "Saves a session that was given up; needs the --session.")
+            commandName: "recover",
+            abstract: "Saves a session that was discarded, or given up after six hours; needs the --session.")
 
         @OptionGroup var options: SessionOptions
+
+        func validate() throws {
+            guard session != nil else {
+                throw ValidationError(
+                    "--session: needs the UUID of the session, for none that was given up is the current one")
+            }
+        }
 
         func request() -> ControlService.Request { .command(.recover) }
     }
@@ -65,7 +76,7 @@ extension Control {
     struct Status: SessionCommand {
         static let configuration = CommandConfiguration(
             commandName: "status",
-            abstract: "Shows the session once: its clock, live metrics, and exercises with their ids.")
+            abstract: "Shows the session once: clock, live metrics, and exercises with ids and alternatives.")
 
         @OptionGroup var options: SessionOptions
 

@@ -21,25 +21,28 @@ struct StartOptions: ParsableArguments {
     @Option(help: "Where it is done; by default where the activity usually is.")
     var environment: Workouts.Environment?
 
-    @Option(help: "The session's name; by default the planned workout's, else one made of activity and environment.")
+    @Option(
+        help:
+            "The session's name, 1 to 200 bytes; by default the planned workout's, else made of activity and environment."
+    )
     var name: String?
 
-    @Option(help: "Seconds to count down; by default 3.")
+    @Option(help: "Seconds to count down, 0 to 600; by default 3.")
     var countdown: Double?
 
-    @Option(help: "How distances are read; by default metric.")
+    @Option(help: "How distances are told; by default metric.")
     var units: Units?
 
-    @Option(help: "An IANA time zone; by default this machine's.")
+    @Option(help: "An IANA time zone such as Europe/Berlin; by default this machine's.")
     var timeZone: String?
 
-    @Option(help: "A file with the planned workout, as JSON.")
+    @Option(help: "Carries out the planned workout of a JSON file.")
     var plan: String?
 
-    @Option(help: "The planned workout, a UUID of those that plans lists.")
+    @Option(help: "Carries out a saved plan, named by its UUID as plans lists it.")
     var savedPlan: PlanID?
 
-    @Flag(help: "Discards the user's unfinished session.")
+    @Flag(help: "Discards the user's unfinished session first; without it a start is refused while there is one.")
     var replace = false
 
     @Flag(help: "Shows the session as it goes, as follow does.")
@@ -47,7 +50,12 @@ struct StartOptions: ParsableArguments {
 
     func validate() throws {
         guard plan == nil || savedPlan == nil else {
-            throw ValidationError("--plan and --saved-plan: only one of them")
+            throw ValidationError("--plan and --saved-plan: expected one of them")
+        }
+        if let countdown, !(0...600).contains(countdown) { throw ValidationError("--countdown: expected 0 to 600") }
+        if let name, !(1...200).contains(name.utf8.count) { throw ValidationError("--name: expected 1 to 200 bytes") }
+        if let timeZone, !TimeZone.isIANA(timeZone) {
+            throw ValidationError("--time-zone: expected an IANA time zone such as Europe/Berlin")
         }
     }
 

@@ -6,9 +6,10 @@ struct Control: AsyncParsableCommand {
         abstract:
             "Controls a session from a shell, and a planned workout in it; status shows it once, follow as it goes.",
         discussion: """
-            Without --session it is the user's current one. Sets and rounds of a planned workout count from 1; exercises go \
-            by the ids that status prints. An action's --help-hidden lists its base settings too, --mqtt-url and so on. \
-            Exits with 1 and the session engine's message when the engine refuses.
+            Without --session an action is about the user's current session. Sets and rounds of a planned workout count \
+            from 1; --item takes an exercise's id, which status prints. An action's --help-hidden lists its base settings \
+            too, --mqtt-url and so on. Exits with 1 and the session engine's message when the engine refuses, and when it \
+            has not answered for 30 s.
             """,
         groupedSubcommands: [
             CommandGroup(

@@ -38,10 +38,10 @@ extension SessionCommand {
 }
 
 struct SessionOptions: ParsableArguments {
-    @Option(help: "Whose session it is.")
+    @Option(help: "Whose session it is: \(userPattern).")
     var user: User
 
-    @Option(help: "The session, a UUID; the user's current one, for start a new one, when it is not given.")
+    @Option(help: "The session's UUID; by default the user's current one, and of start a new one.")
     var session: SessionID?
 
     @OptionGroup(visibility: .hidden) var base: BaseOptions
@@ -59,7 +59,7 @@ extension SavedPlansCommand {
 }
 
 struct SavedPlansOptions: ParsableArguments {
-    @Option(help: "Whose plans they are.")
+    @Option(help: "Whose plans they are: \(userPattern).")
     var user: User
 
     @OptionGroup(visibility: .hidden) var base: BaseOptions

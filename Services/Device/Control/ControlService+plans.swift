@@ -36,11 +36,11 @@ extension ControlService {
     }
 
     private func savedPlans() async throws -> [SavedPlans.Plan] {
-        try await follow([.user(user, .plans)], missing: nil) { event, isComplete in
-            if case .message(let message) = event {
+        try await follow([.user(user, .plans)], missing: nil, askingAfter: EngineLink.calm) { event, link in
+            if case .message(let message) = event, case .user(_, .plans) = Topic(message.topic) {
                 return try JSONCoding.decode(SavedPlans.self, from: message.payload).plans
             }
-            return isComplete ? [] : nil
+            return link.knowsAll(context.clock.now) ? [] : nil
         }
     }
 
@@ -50,7 +50,7 @@ extension ControlService {
         let request = UserRequest(id: CommandID(UUID()), client: client, action: action)
         var sentAt: Timestamp?
         var isConnected = false
-        let _: Bool = try await follow([.user(user, .replies(client))], missing: nil) { event, _ in
+        let _: Bool = try await follow([], missing: nil, askingAfter: EngineLink.calm) { event, _ in
             let now = context.clock.now
             switch event {
             case .connected: (isConnected, sentAt) = (true, nil)

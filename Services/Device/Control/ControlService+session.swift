@@ -29,25 +29,20 @@ extension ControlService {
         let client = context.client
         let command = Command(id: CommandID(UUID()), client: client, at: context.clock.now, action: action)
         var sender = CommandSender(client: client, waiting: [command])
-        var engine = EngineClock(user: key.user, client: client)
         var accepted: (revision: Int64, at: Timestamp)?
         var clockOffset = 0.0
         var shown: Shown?
-        let topics: [Topic] = [.user(key.user, .replies(client)), .session(key, .state)]
-        let result = try await follow(topics, missing: nil) { event, isComplete -> Shown?? in
+        /// When the command was first sent.
+        var before: Shown?
+        let result = try await follow([.session(key, .state)], missing: nil) { event, link -> Shown?? in
             let now = context.clock.now
             switch event {
-            case .connected:
-                sender.connected()
-                engine.connected(now)
-            case .disconnected:
-                sender.disconnected()
-                engine.disconnected()
+            case .connected: sender.connected()
+            case .disconnected: sender.disconnected()
             case .message(let message):
                 if case .session(_, .state) = Topic(message.topic) {
                     shown = try Shown(message)
                 } else {
-                    try engine.receive(message, now)
                     let reply = try JSONCoding.decode(Reply.self, from: message.payload)
                     switch sender.receive(reply, now) {
                     case .nothing: break
@@ -55,23 +50,26 @@ extension ControlService {
                         accepted = (reply.revision ?? 0, now)
                         clockOffset = reply.now.seconds(since: now)
                     case .postponed(let refusal), .refused(_, let refusal):
-                        throw Failure(action.inShell(refusal))
+                        throw Failure(action.inShell(refusal, before?.plan))
                     }
                 }
             case .tick, .stop: break
             }
-            if let question = engine.take(now) { try? await context.bus.send([question]) }
-            if engine.offset != nil || isComplete, var due = sender.take(now) {
-                due.at = due.at.map { $0 + (engine.offset ?? 0) }
+            let isKnown = link.offset != nil && (shown != nil || !action.isOfPlan)
+            if isKnown || link.hasRetained(now), var due = sender.take(now) {
+                before = before ?? shown
+                due.at = due.at.map { $0 + (link.offset ?? 0) }
                 try? await context.bus.send([Topic.session(key, .command).message(JSONCoding.encode(due))])
             }
             guard let accepted else { return nil }
             if let shown, shown.state.revision >= accepted.revision { return .some(shown) }
-            return now.seconds(since: accepted.at) >= Self.retainedPatience ? .some(nil) : nil
+            return now.seconds(since: accepted.at) >= EngineLink.retainedPatience ? .some(nil) : nil
         }
         let now = context.clock.now + clockOffset
         let done = "\(action.shellName): done, session \(key.session)"
-        let text = result.map { "\(done) is \(Written.status($0.state, now))\n\($0.planRows(now))" }
+        let text = result.map {
+            "\(done) is \(Written.status($0.state, now))\n" + action.changes(before?.plan, $0.plan) + $0.planRows(now)
+        }
         terminal.output(text ?? "\(done)\n")
     }
 
@@ -79,29 +77,22 @@ extension ControlService {
     func status(_ key: SessionKey) async throws {
         var shown: Shown?
         var metrics: MetricsSnapshot?
-        var engine = EngineClock(user: key.user, client: context.client)
-        let topics: [Topic] = [.session(key, .state), .session(key, .metrics), engine.topic]
-        let text = try await follow(topics, missing: .noSuchSession(key)) { event, isComplete -> String? in
-            let received = context.clock.now
-            switch event {
-            case .connected: engine.connected(received)
-            case .message(let message):
+        let topics: [Topic] = [.session(key, .state), .session(key, .metrics)]
+        let text = try await follow(topics, missing: .noSuchSession(key)) { event, link -> String? in
+            if case .message(let message) = event {
                 switch Topic(message.topic) {
                 case .session(_, .state): shown = try Shown(message)
-                case .session: metrics = try MetricsSnapshot(message.payload)
-                default: try engine.receive(message, received)
+                case .session(_, .metrics): metrics = try MetricsSnapshot(message.payload)
+                default: break
                 }
-            case .disconnected: engine.disconnected()
-            case .tick, .stop: break
             }
-            if let question = engine.take(received) { try? await context.bus.send([question]) }
-            guard let shown, metrics != nil && engine.offset != nil || isComplete else { return nil }
-            let (state, now) = (shown.state, context.clock.now + (engine.offset ?? 0))
+            let isComplete = metrics != nil && link.offset != nil || link.hasRetained(context.clock.now)
+            guard let shown, isComplete else { return nil }
+            let (state, now) = (shown.state, context.clock.now + (link.offset ?? 0))
             let moment = Written.moment(of: state, shown.plan, metrics, now: now)
             let silence =
-                engine.offset == nil
-                ? "  no answer from session-engine, or this account may not ask; it told this "
-                    + "\(Written.age(state.revision, now)) ago\n" : ""
+                link.offset == nil
+                ? "  \(EngineLink.silence); it told this \(Written.age(state.revision, now)) ago\n" : ""
             return "\(state.name), session \(key.session), is \(Written.status(state, moment))\n" + silence
                 + shown.planRows(now) + (metrics.map(Written.metrics) ?? "")
                 + (shown.plan.map(Written.exercises) ?? "")
@@ -112,41 +103,32 @@ extension ControlService {
     /// Shows the session until it is over or somebody has seen enough.
     func watch(_ key: SessionKey) async throws {
         var view = LiveView(isInteractive: terminal.isInteractive)
-        var engine = EngineClock(user: key.user, client: context.client)
-        let topics = LiveView.topics(key) + [engine.topic]
+        var link = EngineLink(user: key.user, client: context.client)
+        var wait = Wait(key.user, began: context.clock.now, isInteractive: view.isInteractive)
+        let topics = LiveView.topics(key) + [link.topic]
         let write = view.isInteractive ? terminal.status : terminal.output
-        let began = context.clock.now
-        var connectedAt: Timestamp?
+        // A view writes over the line of a wait.
+        defer { if !view.knowsSession { terminal.status(wait.finish()) } }
         do {
             let end: String = try await context.follow(topics.map(TopicFilter.topic)) { event in
                 let now = context.clock.now
+                if case .message(let message) = event, message.payload.isEmpty { return nil }
+                try link.receive(event, now)
+                if let question = link.take(now) { try? await context.bus.send([question]) }
+                view.clockOffset = link.offset ?? 0
                 switch event {
-                case .connected:
-                    connectedAt = now
-                    view.connected()
-                    engine.connected(now)
-                case .disconnected:
-                    connectedAt = nil
-                    view.disconnected()
-                    engine.disconnected()
-                case .message(let message):
-                    guard !message.payload.isEmpty else { break }
-                    if case .user = Topic(message.topic) {
-                        try engine.receive(message, now)
-                        view.clockOffset = engine.offset ?? 0
-                    } else if let remark = try view.receive(message) {
-                        write(remark)
-                    }
-                case .tick: if let text = view.take(now) { write(text) }
+                case .connected: view.connected()
+                case .disconnected: view.disconnected()
+                case .message(let message): if let remark = try view.receive(message) { write(remark) }
+                case .tick:
+                    if let text = view.take(now) { write(text) }
+                    if let remark = view.engine(isSilent: link.isSilent) { write(remark) }
                 case .stop: return ""
                 }
-                if let question = engine.take(now) { try? await context.bus.send([question]) }
                 if let end = view.takeEnd(now) { return end + "\n" }
                 guard !view.knowsSession else { return nil }
-                if let connectedAt, now.seconds(since: connectedAt) >= Self.retainedPatience {
-                    throw Failure.noSuchSession(key)
-                }
-                guard now.seconds(since: began) < Self.patience else { throw Failure.noAnswer }
+                if link.knowsAll(now) { throw Failure.noSuchSession(key) }
+                if let text = try wait.update(link, now) { terminal.status(text) }
                 return nil
             }
             write(view.finish())
@@ -174,9 +156,26 @@ extension SessionAction {
         }
     }
 
-    /// What the engine says of it, which begins with its name on the bus.
-    fileprivate func inShell(_ refusal: Refusal) -> Refusal {
-        guard refusal.message.hasPrefix("\(name) ") else { return refusal }
-        return Refusal(code: refusal.code, message: shellName + refusal.message.dropFirst(name.count))
+    fileprivate var isOfPlan: Bool {
+        if case .plan = self { true } else { false }
+    }
+
+    /// What it has changed of a plan, a change to a line. What `goTo` does shows in what is on.
+    fileprivate func changes(_ before: PlanState?, _ after: PlanState?) -> String {
+        guard case .plan(let action) = self, let before, let after else { return "" }
+        let changes = Written.changes(before, after)
+        if case .goTo = action, changes.isEmpty { return "" }
+        return (changes.isEmpty ? ["nothing"] : changes).map { "  changed: \($0)\n" }.joined()
+    }
+
+    /// What the engine says of it, which begins with its name on the bus; of an exercise that is not in a plan with those
+    /// that are.
+    fileprivate func inShell(_ refusal: Refusal, _ plan: PlanState?) -> Refusal {
+        var message = refusal.message
+        if message.hasPrefix("\(name) ") { message = shellName + message.dropFirst(name.count) }
+        if let plan, message.hasPrefix("item: ") {
+            message += "; expected \(plan.plan.blocks.flatMap { $0.items.map(\.id) }.joined(separator: ", "))"
+        }
+        return Refusal(code: refusal.code, message: message)
     }
 }

@@ -36,8 +36,9 @@ struct ControlService: Service {
         case unfinished(Refusal)
         /// A message that an older or newer engine may have sent.
         case unreadable(String)
-        /// The broker or the engine is not there.
-        case noAnswer
+        case noConnection
+        /// The engine is not there, or does not act for this account.
+        case noAnswer(User)
 
         init(_ refusal: Refusal) {
             self = refusal.code == Refusal.sessionInProgressCode ? .unfinished(refusal) : .refused(refusal)
@@ -51,15 +52,14 @@ struct ControlService: Service {
             case .refused(let refusal): refusal.message
             case .unfinished(let refusal): "\(refusal.message), or start with --replace"
             case .unreadable(let text): "cannot read what the engine says: \(text)"
-            case .noAnswer: "no answer within \(Int(ControlService.patience)) s: do broker and session-engine run?"
+            case .noConnection:
+                "no connection to the broker within \(Int(Wait.patience)) s: does it run where --mqtt-url says?"
+            case .noAnswer(let user):
+                "session-engine has not answered for \(Int(Wait.patience)) s: does it run, and may this account act for "
+                    + "\(user)?"
             }
         }
     }
-
-    /// Seconds until nobody can be expected to answer any more.
-    static let patience = 30.0
-    /// Seconds in which a broker has sent what it retains.
-    static let retainedPatience = 2.0
 
     let context: ServiceContext
     let terminal: Terminal
@@ -96,8 +96,8 @@ struct ControlService: Service {
     private func key() async throws -> SessionKey {
         if let session { return SessionKey(user, session) }
         let topic = Topic.user(user, .current)
-        return try await follow([topic], missing: .noCurrentSession(user)) { event, _ in
-            guard case .message(let message) = event else { return nil }
+        return try await follow([topic], missing: .noCurrentSession(user), askingAfter: EngineLink.calm) { event, _ in
+            guard case .message(let message) = event, topic == Topic(message.topic) else { return nil }
             let current = try JSONCoding.decode(CurrentSession.self, from: message.payload)
             guard let session = current.session else { throw Failure.noCurrentSession(user) }
             return SessionKey(user, session)
@@ -107,25 +107,30 @@ struct ControlService: Service {
     /// Follows topics until there is a result.
     ///
     /// - Parameters:
-    ///   - missing: what it means that the broker retains too little for a result; `nil` when more is awaited.
-    ///   - handle: is also told whether the broker has sent all it retains.
+    ///   - topics: besides replies to this process, which are always followed.
+    ///   - missing: what it means that too little was told for a result though the engine answers; `nil` when more is
+    ///     awaited.
+    ///   - delay: seconds from a connect until the engine is asked whether it answers: a reply that comes when nobody
+    ///     follows any more costs the connection.
     func follow<R: Sendable>(
-        _ topics: [Topic], missing: Failure?, _ handle: (ClientEvent, _ isComplete: Bool) async throws -> R?
+        _ topics: [Topic], missing: Failure?, askingAfter delay: Double = 0,
+        _ handle: (ClientEvent, EngineLink) async throws -> R?
     ) async throws -> R {
-        let began = context.clock.now
-        var connectedAt: Timestamp?
-        return try await context.follow(topics.map(TopicFilter.topic)) { event in
+        var link = EngineLink(user: user, client: context.client, delay: delay)
+        var wait = Wait(user, began: context.clock.now, isInteractive: terminal.isInteractive)
+        defer { terminal.status(wait.finish()) }
+        return try await context.follow((topics + [link.topic]).map(TopicFilter.topic)) { event in
             let now = context.clock.now
             switch event {
-            case .connected: connectedAt = now
             case .stop: throw Interrupted()
             case .message(let message) where message.payload.isEmpty: return nil
-            case .disconnected, .message, .tick: break
+            case .connected, .disconnected, .message, .tick: break
             }
-            let isComplete = connectedAt.map { now.seconds(since: $0) >= Self.retainedPatience } ?? false
-            if let result = try await handle(event, isComplete) { return result }
-            if let missing, isComplete { throw missing }
-            guard now.seconds(since: began) < Self.patience else { throw Failure.noAnswer }
+            try link.receive(event, now)
+            if let question = link.take(now) { try? await context.bus.send([question]) }
+            if let result = try await handle(event, link) { return result }
+            if let missing, link.knowsAll(now) { throw missing }
+            if let text = try wait.update(link, now) { terminal.status(text) }
             return nil
         }
     }

@@ -19,6 +19,7 @@ struct LiveView {
     private var metrics: MetricsSnapshot?
     private var workout: WorkoutRecord?
     private var isConnected = false
+    private var isEngineSilent = false
     private var completedAt: Timestamp?
     /// What was last written, and what of it does not tick.
     private var written: (text: String, change: String)?
@@ -72,6 +73,16 @@ struct LiveView {
         return nil
     }
 
+    /// Tells that the engine of a session that is shown does not answer, and that it does again; `nil` when that is known.
+    mutating func engine(isSilent: Bool) -> String? {
+        guard knowsSession, isSilent != isEngineSilent else { return nil }
+        isEngineSilent = isSilent
+        // The line comes again below it.
+        if isInteractive { written = nil }
+        return line.remark(
+            isSilent ? "\(EngineLink.silence); what is shown may be old" : "session-engine answers again")
+    }
+
     /// What is to be written now; `nil` when nothing has changed.
     mutating func take(_ now: Timestamp) -> String? {
         guard let text = text(now), let change = self.text(nil) else { return nil }
@@ -111,6 +122,7 @@ struct LiveView {
         let text = Written.live(
             state, plan, metrics,
             at: moment.map { Written.moment(of: state, plan, metrics, now: $0 + clockOffset) })
-        return isConnected ? text : "\(text) · no connection"
+        // First, for the end of a line may be cut off.
+        return isConnected ? text : "no connection · \(text)"
     }
 }

@@ -48,14 +48,24 @@ struct PlanFile {
             return try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
         } catch {
             let text = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? "\(error)"
-            guard let match = text.firstMatch(of: /(.*) around character (\d+)/), let count = Int(match.output.2) else {
-                throw Problem(description: "\(path): not JSON: \(text)")
+            if let match = text.firstMatch(of: /(.*) (?:around|starting from) character (\d+)/) {
+                // Foundation counts bytes.
+                throw problem(String(match.output.1), at: data.prefix(Int(match.output.2) ?? 0), path)
             }
-            // Foundation counts bytes.
-            let lines = data.prefix(count).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-            let column = String(decoding: lines.last ?? Data(), as: UTF8.self).count + 1
-            throw Problem(description: "\(path): line \(lines.count), column \(column): not JSON: \(match.output.1)")
+            // It names no place where the file is too short.
+            guard text.hasPrefix("Unexpected end of file"), let end = data.lastIndex(where: { $0 > UInt8(ascii: " ") })
+            else {
+                throw Problem(description: "\(path): not JSON: \(data.isEmpty ? "the file is empty" : text)")
+            }
+            throw problem("Unexpected end of file", at: data[...end], path)
         }
+    }
+
+    /// - Parameter read: what of the file stands before the place.
+    private static func problem(_ text: String, at read: Data, _ path: String) -> Problem {
+        let lines = read.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let column = String(decoding: lines.last ?? Data(), as: UTF8.self).count + 1
+        return Problem(description: "\(path): line \(lines.count), column \(column): not JSON: \(text)")
     }
 
     /// The first field of a file that a definition does not have.
