@@ -65,16 +65,20 @@ extension Command: Codable {
         var start = SessionStart(
             activity: try activity(container),
             environment: try container.decodeIfPresent(Environment.self, forKey: .environment),
-            name: try checked(container, .name) { (name: String) in (1...200).contains(name.utf8.count) },
+            name: try checked(container, .name, "1 to 200 bytes") { (name: String) in
+                (1...200).contains(name.utf8.count)
+            },
             mode: try container.decodeIfPresent(Mode.self, forKey: .mode),
-            countdown: try checked(container, .countdown) { (0...600).contains($0) },
+            countdown: try checked(container, .countdown, "0 to 600 s") { (0...600).contains($0) },
             startAt: try container.number(Timestamp.self, forKey: .startAt),
             units: try container.decodeIfPresent(Units.self, forKey: .units),
             timeZone: try timeZone(container))
         start.definition = try WorkoutDefinition.checked(container, .definition)
         start.endAt = try container.number(Timestamp.self, forKey: .endAt)
         start.permissions = try container.decodeIfPresent(Permissions.self, forKey: .permissions)
-        start.place = try checked(container, .place) { (place: Place) in place.isOnEarth }
+        start.place = try checked(container, .place, "la -90 to 90 and lo -180 to 180") { (place: Place) in
+            place.isOnEarth
+        }
         start.run = try container.decodeIfPresent(RunID.self, forKey: .run)
         start.notSynced = try container.decodeIfPresent(SessionID.self, forKey: .notSynced)
         start.replace = try container.decodeIfPresent(Bool.self, forKey: .replace) ?? false
@@ -154,18 +158,19 @@ extension Command: Codable {
     }
 
     private static func streams(_ container: KeyedDecodingContainer<Key>) throws -> [StreamName: Int] {
-        try checked(container, .streams) { (streams: [StreamName: Int]) in
+        let range = "at most \(SessionAction.streamLimit) streams of up to \(StreamLimits.items) items each"
+        return try checked(container, .streams, range) { (streams: [StreamName: Int]) in
             streams.count <= SessionAction.streamLimit
                 && streams.values.allSatisfy { (0...StreamLimits.items).contains($0) }
         } ?? [:]
     }
 
     private static func checked<Value: Decodable>(
-        _ container: KeyedDecodingContainer<Key>, _ key: Key, _ isAllowed: (Value) -> Bool
+        _ container: KeyedDecodingContainer<Key>, _ key: Key, _ range: String, _ isAllowed: (Value) -> Bool
     ) throws -> Value? {
         guard let value = try container.number(Value.self, forKey: key) else { return nil }
         guard isAllowed(value) else {
-            throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: "out of range")
+            throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: range)
         }
         return value
     }

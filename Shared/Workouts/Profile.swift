@@ -48,7 +48,7 @@ extension Profile {
         func outside<Value: Comparable>(_ value: Value?, _ range: ClosedRange<Value>) -> Bool {
             value.map { !range.contains($0) } ?? false
         }
-        if outside(birthYear, year - 120...year) { return "birthYear: out of range" }
+        if outside(birthYear, year - 120...year) { return "birthYear: \(year - 120) to \(year)" }
         if outside(weight, 20...400) { return "weight: 20 to 400 kg" }
         if outside(restingHeartRate, 20...150) { return "restingHeartRate: 20 to 150" }
         if outside(maximumHeartRate, 80...250) { return "maximumHeartRate: 80 to 250" }

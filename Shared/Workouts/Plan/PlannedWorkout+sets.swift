@@ -49,7 +49,10 @@ extension PlannedWorkout {
         }
         if let round = reference.round {
             guard rounds.contains(round) else {
-                throw .invalidCommand("round: \(item.id) has no turn in round \(round)")
+                let turns =
+                    rounds.count > 3
+                    ? "\(first), \(rounds[1]) … \(last)" : rounds.map(String.init).joined(separator: ", ")
+                throw .invalidCommand("round: \(item.id) has no turn in round \(round), but in \(turns)")
             }
             if block.timer.isPaced, now.block == place.block, round > now.round {
                 throw .invalidState("round \(now.round) is on, round \(round) has not begun")

@@ -75,9 +75,12 @@ import Testing
             (SetCompletion(SetReference(item: "x")), "item: the plan has no item x"),
             (SetCompletion(SetReference(item: "squat", set: 2)), "set: Squat has 2 sets"),
             (SetCompletion(SetReference(item: "squat", set: -1)), "set: Squat has 2 sets"),
-            (SetCompletion(SetReference(item: "squat", round: 2)), "round: squat has no turn in round 2"),
-            (SetCompletion(SetReference(item: "row", round: 1)), "round: row has no turn in round 1"),
-            (SetCompletion(SetReference(item: "row", round: .max)), "round: row has no turn in round \(Int.max)"),
+            (SetCompletion(SetReference(item: "squat", round: 2)), "round: squat has no turn in round 2, but in 1"),
+            (SetCompletion(SetReference(item: "row", round: 1)), "round: row has no turn in round 1, but in 2, 4"),
+            (
+                SetCompletion(SetReference(item: "row", round: .max)),
+                "round: row has no turn in round \(Int.max), but in 2, 4"
+            ),
             (SetCompletion(repetitions: 0), "repetitions: 1 to 1000"),
             (SetCompletion(weight: -1), "weight: 0 to 1000 kg"),
             (SetCompletion(time: .infinity), "time: 1 to 36000 s"),
