@@ -64,7 +64,7 @@ extension ControlService {
             }
             if isConnected, sentAt.map({ now.seconds(since: $0) >= Self.requestInterval }) ?? true {
                 sentAt = now
-                try? await context.bus.send([Topic.user(user, .request).message(JSONCoding.encode(request))])
+                await context.send([Topic.user(user, .request).message(JSONCoding.encode(request))])
             }
             return nil
         }

@@ -59,7 +59,7 @@ extension ControlService {
             if isKnown || link.hasRetained(now), var due = sender.take(now) {
                 before = before ?? shown
                 due.at = due.at.map { $0 + (link.offset ?? 0) }
-                try? await context.bus.send([Topic.session(key, .command).message(JSONCoding.encode(due))])
+                await context.send([Topic.session(key, .command).message(JSONCoding.encode(due))])
             }
             guard let accepted else { return nil }
             if let shown, shown.state.revision >= accepted.revision { return .some(shown) }
@@ -114,7 +114,7 @@ extension ControlService {
                 let now = context.clock.now
                 if case .message(let message) = event, message.payload.isEmpty { return nil }
                 try link.receive(event, now)
-                if let question = link.take(now) { try? await context.bus.send([question]) }
+                if let question = link.take(now) { await context.send([question]) }
                 view.clockOffset = link.offset ?? 0
                 switch event {
                 case .connected: view.connected()

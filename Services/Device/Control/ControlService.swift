@@ -127,7 +127,7 @@ struct ControlService: Service {
             case .connected, .disconnected, .message, .tick: break
             }
             try link.receive(event, now)
-            if let question = link.take(now) { try? await context.bus.send([question]) }
+            if let question = link.take(now) { await context.send([question]) }
             if let result = try await handle(event, link) { return result }
             if let missing, link.knowsAll(now) { throw missing }
             if let text = try wait.update(link, now) { terminal.status(text) }
