@@ -195,6 +195,17 @@ struct MachineEndTests {
         #expect(pushes.first?.read.event == "update" && pushes.first?.read.content.isFinished == false)
     }
 
+    @Test func `a session that is restored after its end was refused for long is told at once`() {
+        var (run, key) = Self.shown()
+        run.state(.canceled, of: key, reason: "expired")
+        for _ in 0..<240 {
+            run.exchange(.refused(reason: "BadTopic"))
+            run.pass(15)
+        }
+        run.state(.active, of: key)
+        #expect(run.run(2).map(\.push).map(\.read.event) == ["update"])
+    }
+
     @Test func `a session that is restored while its end is under way begins anew`() {
         var (run, key) = Self.shown()
         run.register(.start, 2, of: key)

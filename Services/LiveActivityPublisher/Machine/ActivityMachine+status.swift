@@ -7,7 +7,9 @@ extension ActivityMachine.Entry {
         guard let session, let record else { return }
         for var device in record.devices {
             let isEnding = paces[device.device]?.underway?.event == .end
+            let before = device.phase
             device.follow(isOver: session.isOver, isEnding: isEnding, now)
+            if case .ending = before, case .active = device.phase { paces[device.device]?.forgetRefusal() }
             self.record?[device.device] = device
             // Of a deleted session only those are kept who are to be told yet. Who has withdrawn is kept until then too, and
             // while a start may have begun what nobody has told the token of.

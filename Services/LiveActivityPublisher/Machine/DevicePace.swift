@@ -98,6 +98,11 @@ struct DevicePace {
         retryAt = now + max(pause, Self.refusalPause)
     }
 
+    /// The end is not wanted any more: that it was refused keeps nothing else waiting.
+    mutating func forgetRefusal() {
+        if failures == 0 { retryAt = nil }
+    }
+
     /// The activity goes on while its renewal waits.
     mutating func refuseRenewal(pause: Double, _ now: Timestamp) {
         succeed()
