@@ -185,6 +185,11 @@ struct PropertyWorld {
 
     private mutating func crash(_ random: inout SeededRandom) {
         asked = [:]
+        // Of who has withdrawn and was told the end nothing is on disk, not even when that was.
+        for phone in seen.keys where run.disk[phone.key]?[phone.device] == nil {
+            seen[phone]?.pushedAt = nil
+            seen[phone]?.timestamp = 0
+        }
         run.crash(after: .random(in: ActivityMachine.restartTime...5, using: &random), isHeard: false)
         check()
         for key in keys.shuffled(using: &random) {
