@@ -125,7 +125,7 @@ let package = Package(
                 "WeatherFetcher", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, asyncHTTPClient,
                 jwtKit, logging,
             ],
-            exclude: ["weatherkit_key.py"]),
+            exclude: ["Providers/weatherkit_key.py"]),
         tests(
             "LiveActivityPublisher",
             [

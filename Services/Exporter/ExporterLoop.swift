@@ -15,7 +15,7 @@ struct ExporterLoop {
     let store: any Store
     let metrics: ExporterMetrics
     let targets: ExportTargets
-    var machine = ExportMachine()
+    var machine = ExporterMachine()
     var collector = ChunkCollector()
     var epochs: [Shard: Epoch] = [:]
     /// What is still to be done; more than one event's worth only while the disk refuses.

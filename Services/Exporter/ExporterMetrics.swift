@@ -45,7 +45,7 @@ struct ExporterMetrics {
         count("deliveries_total", [("target", "\(outcome.target)"), ("outcome", name)])
     }
 
-    func show(_ machine: ExportMachine, _ collector: ChunkCollector) {
+    func show(_ machine: ExporterMachine, _ collector: ChunkCollector) {
         waiting.set(machine.waiting.count)
         working.set(machine.working.count)
         failed.set(machine.entries.values.count { $0.record.jobs.contains { $0.status == .failed } })

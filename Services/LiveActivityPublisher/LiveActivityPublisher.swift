@@ -16,7 +16,7 @@ struct LiveActivityPublisher: AsyncParsableCommand {
         let configuration = try APNsConfiguration.resolve(apns, environment: ProcessInfo.processInfo.environment)
         try await ServiceRunner.run("live-activity-publisher", base, store) { context in
             [
-                LiveActivityService(
+                LiveActivityPublisherService(
                     context: context, configuration: configuration,
                     store: try context.openStore(ActivityRecord.schema))
             ]

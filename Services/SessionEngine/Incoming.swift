@@ -21,3 +21,12 @@ struct Incoming {
 
     var payload: ArraySlice<UInt8> { message.payload }
 }
+
+/// What the engine reads of a service's presence.
+struct SeenPresence: Decodable {
+    enum Status: String, Decodable {
+        case online, offline
+    }
+
+    let status: Status
+}

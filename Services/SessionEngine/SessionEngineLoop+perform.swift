@@ -35,7 +35,7 @@ extension SessionEngineLoop {
             }
         }
         acknowledge()
-        var sent: Set<EngineAction> = []
+        var sent: Set<SessionEngineAction> = []
         var messages: [MQTTMessage] = []
         for action in actions where sent.insert(action).inserted && isOwned(action) {
             messages += machine.messages(for: action)
@@ -69,14 +69,14 @@ extension SessionEngineLoop {
     }
 
     /// What was asked of a shard that is lost by now is its new owner's to answer.
-    private func isOwned(_ action: EngineAction) -> Bool { epochs[action.user.shard] != nil }
+    private func isOwned(_ action: SessionEngineAction) -> Bool { epochs[action.user.shard] != nil }
 
     private func writes() -> [StoreWrite] {
-        var seen: Set<EngineAction> = []
+        var seen: Set<SessionEngineAction> = []
         return actions.flatMap { action in seen.insert(action).inserted ? writes(action) : [] }
     }
 
-    private func writes(_ action: EngineAction) -> [StoreWrite] {
+    private func writes(_ action: SessionEngineAction) -> [StoreWrite] {
         let shard = action.user.shard
         guard let epoch = epochs[shard] else { return [] }
         func put(_ collection: StoreCollection, _ key: String, _ value: some Encodable) -> StoreWrite {
@@ -118,7 +118,7 @@ extension SessionEngineLoop {
     }
 
     private mutating func keepForLater() {
-        var seen: Set<EngineAction> = []
+        var seen: Set<SessionEngineAction> = []
         actions = actions.filter { action in
             switch action {
             case .reply, .announce, .askCoach, .listWorkouts: false

@@ -9,14 +9,14 @@ import Workouts
 struct SessionEngineLoop {
     let context: ServiceContext
     let store: any Store
-    var machine: EngineMachine
+    var machine: SessionEngineMachine
     var epochs: [Shard: Epoch] = [:]
     private var rejections = Rejections(service: "session-engine")
     /// What is still to be done; more than one batch's worth only while the disk refuses.
-    var actions: [EngineAction] = []
+    var actions: [SessionEngineAction] = []
     /// Refused payloads that operators are to be told of.
     var rejected: [MQTTMessage] = []
-    let metrics: EngineMetrics
+    let metrics: SessionEngineMetrics
     /// The commits to it, with a disk left alone that refuses.
     var commits: StoreCommits
 
@@ -24,9 +24,9 @@ struct SessionEngineLoop {
     init(context: ServiceContext, store: any Store, asksCoach: Bool = false, health: StoreHealth = StoreHealth()) {
         self.context = context
         self.store = store
-        machine = EngineMachine(asksCoach: asksCoach)
+        machine = SessionEngineMachine(asksCoach: asksCoach)
         commits = StoreCommits(store, health, context.logger, complaint: "sessions not saved, going on in memory")
-        metrics = EngineMetrics(context.metrics)
+        metrics = SessionEngineMetrics(context.metrics)
     }
 
     mutating func handle(_ event: ServiceEvent) async throws {

@@ -22,7 +22,7 @@ struct WeatherFetcherService: Service {
         let provider = weather.provider
         context.logger.info(
             "asking for the weather", metadata: ["provider": "\(provider.map { type(of: $0).name } ?? "none")"])
-        var loop = WeatherLoop(context: context, machine: machine(provider), store: store, health: health)
+        var loop = WeatherFetcherLoop(context: context, machine: machine(provider), store: store, health: health)
         try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(patience)) { client in
             let source = provider.map {
                 WeatherSource($0, weather, clock: context.clock, client: client, patience: patience)
@@ -41,11 +41,11 @@ struct WeatherFetcherService: Service {
         }
     }
 
-    private func machine(_ provider: (any WeatherProvider)?) -> WeatherMachine {
-        guard let provider else { return WeatherMachine(provider: nil) }
+    private func machine(_ provider: (any WeatherProvider)?) -> WeatherFetcherMachine {
+        guard let provider else { return WeatherFetcherMachine(provider: nil) }
         // Whoever runs a server of their own knows what it can bear.
         let budget = weather.url == nil ? type(of: provider).budget : nil
-        return WeatherMachine(provider: type(of: provider).name, budget: budget)
+        return WeatherFetcherMachine(provider: type(of: provider).name, budget: budget)
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

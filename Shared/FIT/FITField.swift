@@ -30,3 +30,57 @@ package struct FITField: Sendable {
 
     package func value(_ stored: Double) -> Double { stored / scale - offset }
 }
+
+extension FITField {
+    /// The bits to store for a value: the nearest that the type can hold, or the type's invalid value when there is
+    /// none. What is not a number is no value.
+    ///
+    /// - Precondition: the type is one of whole numbers of at most four bytes.
+    func stored(_ value: Double?) -> UInt32 {
+        guard let value, value.isFinite else { return type.invalid }
+        let scaled = ((value + offset) * scale).rounded()
+        let range = type.range
+        guard isClamped || range.contains(scaled) else { return type.invalid }
+        return UInt32(truncatingIfNeeded: Int64(min(max(scaled, range.lowerBound), range.upperBound)))
+    }
+}
+
+extension FITBaseType {
+    /// Whether the numbers of the type are signed.
+    private var isSigned: Bool { self == .sint8 || self == .sint16 || self == .sint32 }
+
+    /// Whether 0 is what stands for no value.
+    private var isZeroInvalid: Bool { self == .uint8z || self == .uint16z || self == .uint32z }
+
+    /// The bits that stand for no value, in the low bytes.
+    fileprivate var invalid: UInt32 {
+        if isZeroInvalid { return 0 }
+        return UInt32.max >> (32 - 8 * size + (isSigned ? 1 : 0))
+    }
+
+    /// The numbers that the type can tell, its invalid value left out.
+    fileprivate var range: ClosedRange<Double> {
+        let bits = 8 * size - (isSigned ? 1 : 0)
+        let values = Double(sign: .plus, exponent: bits, significand: 1)
+        if isSigned { return -values...values - 2 }
+        return isZeroInvalid ? 1...values - 1 : 0...values - 2
+    }
+}
+
+/// What a field holds. A value that the device marked as invalid is not a value: the field is absent, or the element
+/// nil.
+package enum FITValue: Equatable, Sendable {
+    /// One number as it is stored, without scale and offset. Whole numbers beyond 2⁵³ are rounded.
+    case number(Double)
+    /// An array of more than one number, at least one of them present.
+    case numbers([Double?])
+    /// Text up to its first zero byte, never empty.
+    case text(String)
+    /// Bytes that stand for themselves, or of a type nobody knows; not all of them 0xFF.
+    case bytes([UInt8])
+
+    init?(raw bytes: ArraySlice<UInt8>) {
+        guard bytes.contains(where: { $0 != 0xFF }) else { return nil }
+        self = .bytes(Array(bytes))
+    }
+}

@@ -57,3 +57,47 @@ struct FITHeader {
         }
     }
 }
+
+/// The checksum of FIT headers and files (CRC-16/ARC), computed half a byte at a time as the format's documents do.
+package struct FITChecksum {
+    package private(set) var value: UInt16 = 0
+
+    private static let table: [UInt16] = [
+        0x0000, 0xCC01, 0xD801, 0x1400, 0xF001, 0x3C00, 0x2800, 0xE401,
+        0xA001, 0x6C00, 0x7800, 0xB401, 0x5000, 0x9C01, 0x8801, 0x4400,
+    ]
+
+    package init(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes {
+            add(nibble: UInt16(byte & 0x0F))
+            add(nibble: UInt16(byte >> 4))
+        }
+    }
+
+    private mutating func add(nibble: UInt16) {
+        value = (value >> 4) ^ Self.table[Int(value & 0x0F)] ^ Self.table[Int(nibble)]
+    }
+}
+
+/// Why a file cannot be read as FIT. Nothing can be done with the file but to get it again; the description tells a
+/// person what is wrong, and at which byte, counted from the first byte of the file.
+package enum FITError: Error, Equatable, CustomStringConvertible {
+    /// No FIT file begins here: it is some other kind of file, or something follows a FIT file that is not one.
+    case notFIT(offset: Int)
+    /// The file ends, or says that it ends, before what began at `offset` is complete.
+    case truncated(offset: Int, missing: Int)
+    /// The file contradicts itself.
+    case corrupt(offset: Int, reason: String)
+    /// The file is sound, but no session in it says when it started: it is not a recorded activity.
+    case noSession
+
+    package var description: String {
+        switch self {
+        case .notFIT(let offset): "not a FIT file: no .FIT signature in the header at byte \(offset)"
+        case .truncated(let offset, let missing):
+            "the FIT file is cut off: what begins at byte \(offset) lacks \(missing) bytes"
+        case .corrupt(let offset, let reason): "the FIT file is damaged at byte \(offset): \(reason)"
+        case .noSession: "the FIT file is not a recorded activity: no session in it has a start time"
+        }
+    }
+}

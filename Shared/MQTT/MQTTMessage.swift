@@ -21,3 +21,21 @@ package struct MQTTMessage: Sendable, Hashable {
         self.init(topic: topic, payload: payload[...], qos: qos, retain: retain)
     }
 }
+
+/// How hard a message is delivered. QoS 2 is left out on purpose: after PUBREC its payload lives in the client's memory
+/// alone, so a consumer that is killed loses it.
+package enum QoS: UInt8, Sendable, Hashable {
+    case atMostOnce = 0
+    case atLeastOnce = 1
+}
+
+/// A topic filter, `+` and `#` allowed, and the highest QoS in which its messages are delivered.
+package struct MQTTSubscription: Sendable, Hashable {
+    package var filter: String
+    package var qos: QoS
+
+    package init(filter: String, qos: QoS) {
+        self.filter = filter
+        self.qos = qos
+    }
+}

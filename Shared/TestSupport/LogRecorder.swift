@@ -29,3 +29,8 @@ package final class LogRecorder: Sendable {
         }
     }
 }
+
+extension Logger {
+    /// Says nothing.
+    package static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+}

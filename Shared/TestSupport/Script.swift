@@ -50,3 +50,49 @@ extension [MQTTMessage] {
         try payloads(.session(key, kind.ack(Device(device)!))).map { try Ack($0) }
     }
 }
+
+/// The interpreter that `PYTHON` names, and what it runs for tests.
+package enum Python {
+    package static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
+
+    /// The path of one of this folder's programs.
+    static func program(_ name: String) -> String {
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: name).path(percentEncoded: false)
+    }
+
+    /// Whether there is no interpreter, or it lacks one of these modules.
+    package static func lacks(_ modules: String) -> Bool {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = [interpreter, "-c", "import \(modules)"]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return true }
+        process.waitUntilExit()
+        return process.terminationStatus != 0
+    }
+}
+
+/// Prometheus' own checker of metrics.
+package enum Promtool {
+    /// The exit code and all it printed; `nil` when there is no promtool.
+    package static func check(_ text: String) throws -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        guard
+            let tool = path.split(separator: ":").map({ "\($0)/promtool" })
+                .first(where: FileManager.default.isExecutableFile)
+        else { return nil }
+        let process = Process()
+        process.executableURL = URL(filePath: tool)
+        process.arguments = ["check", "metrics"]
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        try input.fileHandleForWriting.close()
+        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        return "exit \(process.terminationStatus)\n\(said)"
+    }
+}

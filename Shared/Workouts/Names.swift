@@ -177,3 +177,38 @@ package struct SessionKey: Hashable, Comparable, Codable, Sendable, CustomString
         (left.user, left.session) < (right.user, right.session)
     }
 }
+
+extension User {
+    /// The shard that the session engine works for this user in: the last byte of the CRC-32 of the name.
+    package var shard: Shard {
+        let checksum = description.utf8.reduce(UInt32.max) { checksum, byte in
+            (0..<8).reduce(checksum ^ UInt32(byte)) { value, _ in
+                value & 1 == 1 ? value >> 1 ^ 0xedb8_8320 : value >> 1
+            }
+        }
+        return Shard(UInt8(truncatingIfNeeded: ~checksum))
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Decodes a field with numbers in it, and names it when one of them does not fit: Foundation calls the whole text no
+    /// JSON then.
+    package func number<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        do {
+            return try decodeIfPresent(type, forKey: key)
+        } catch let error as DecodingError {
+            throw error
+        } catch {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "out of range")
+        }
+    }
+
+    /// Decodes a whole number, and names the field when it is none.
+    package func wholeNumber(forKey key: Key) throws -> Int? {
+        guard let number = try number(Double.self, forKey: key) else { return nil }
+        guard let whole = Int(exactly: number) else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "not a whole number")
+        }
+        return whole
+    }
+}

@@ -1,6 +1,7 @@
 import Bus
 import MQTT
 import Synchronization
+import Testing
 
 /// A bus with nobody but ``FakeServices`` on its other side, which answer inside `send`.
 ///
@@ -181,5 +182,12 @@ extension FakeBus.State {
     private static func filter(_ filter: String, matches topic: String) -> Bool {
         let (levels, actual) = (filter.split(separator: "/"), topic.split(separator: "/"))
         return levels.count == actual.count && zip(levels, actual).allSatisfy { $0 == "+" || $0 == $1 }
+    }
+}
+
+@Suite struct FakeBusTests {
+    @Test func `who waits for a subscriber that does not come is told in time`() async throws {
+        let bus = ControlFixture().bus
+        await #expect(throws: FakeBus.NoReader.self) { try await bus.waitForReader(bound: .milliseconds(1)) }
     }
 }

@@ -1,8 +1,12 @@
+import Bus
 import Foundation
 import MQTT
 import ServiceLifecycle
 import Synchronization
 import TestSupport
+import Workouts
+
+@testable import Exporter
 
 /// Sees everything on a broker and sends what a test wants sent, over all reconnects.
 final class BusObserver: Sendable {
@@ -80,5 +84,15 @@ final class BusObserver: Sendable {
     /// Publishes; whether it arrived is unknown when the connection breaks.
     func publish(_ message: MQTTMessage) async {
         try? await client.publish(message)
+    }
+}
+
+extension BusObserver {
+    /// Waits until a session's files are there.
+    func exported(_ key: SessionKey, to target: Target = .folder) async throws -> ExportStatus {
+        let payload = try await wait(for: Topic.session(key, .export(target)).name) { payload in
+            (try? JSONCoding.decode(ExportStatus.self, from: payload))?.status == .done
+        }
+        return try JSONCoding.decode(ExportStatus.self, from: payload)
     }
 }

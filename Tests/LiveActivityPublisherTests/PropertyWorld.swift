@@ -190,7 +190,7 @@ struct PropertyWorld {
             seen[phone]?.pushedAt = nil
             seen[phone]?.timestamp = 0
         }
-        run.crash(after: .random(in: ActivityMachine.restartTime...5, using: &random), isHeard: false)
+        run.crash(after: .random(in: LiveActivityPublisherMachine.restartTime...5, using: &random), isHeard: false)
         check()
         for key in keys.shuffled(using: &random) {
             if Bool.random(using: &random), let snapshot = run.snapshots[key] { run.receive(snapshot, of: key) }
@@ -267,5 +267,16 @@ struct PropertyWorld {
         run.pass(3_600 * 60)
         run.pass(3_600)
         #expect(run.machine.entries.isEmpty && run.disk.isEmpty && run.retained.isEmpty, "something is left")
+    }
+}
+
+struct PropertyTests {
+    @Test func `whatever happens in any order, phones are told once, in order, not too fast, and the end`() {
+        var random = SeededRandom()
+        for _ in 0..<150 {
+            var world = PropertyWorld()
+            for _ in 0..<Int.random(in: 20...600, using: &random) { world.step(&random) }
+            world.settle()
+        }
     }
 }

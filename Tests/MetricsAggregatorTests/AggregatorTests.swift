@@ -207,3 +207,5 @@ struct AggregatorTests {
         #expect(try await again.tick().payloads(.session(script.key, .summaryMetrics)).count == 1)
     }
 }
+
+typealias Aggregator = StreamOwner<SampleWork>

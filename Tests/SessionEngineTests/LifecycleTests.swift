@@ -9,7 +9,7 @@ import Workouts
 struct LifecycleTests {
     private static let start = Timestamp(seconds: 1_700_000_000)
     private static let hour = 3_600.0
-    private var machine = EngineMachine()
+    private var machine = SessionEngineMachine()
     private let user = User("demo")!
 
     init() {
@@ -40,7 +40,7 @@ struct LifecycleTests {
         #expect(perform(.start(start), at: seconds, now: now, number)?.ok == true)
     }
 
-    private mutating func hear(_ count: Int, newest seconds: Double, now: Double) -> [EngineAction] {
+    private mutating func hear(_ count: Int, newest seconds: Double, now: Double) -> [SessionEngineAction] {
         let progress = MetricsProgress(count: count, newest: Self.start + seconds)
         return machine.hear(progress, of: key(), now: Self.start + now)
     }

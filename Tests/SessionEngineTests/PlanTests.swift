@@ -213,7 +213,7 @@ struct PlanTests {
 
     @Test mutating func `a session can be ended after as many commands as it may have`() async throws {
         try await planned.begin(.strength)
-        for number in 1..<EngineMachine.replyLimit {
+        for number in 1..<SessionEngineMachine.replyLimit {
             let reply = try await planned.perform(.setPresentationMode(number % 2 == 0 ? .list : .workout))
             #expect(reply?.ok == true)
         }

@@ -9,7 +9,7 @@ import Workouts
 /// What the broker forgets, keeps or brings back.
 struct RetainedTests {
     private static let now = Timestamp(seconds: 1_700_000_000)
-    private var machine = EngineMachine()
+    private var machine = SessionEngineMachine()
     private let key = SessionKey(User("demo")!, SessionID(UUID()))
 
     init() {

@@ -16,11 +16,11 @@ struct RouteTests {
         solo.perform(.end(streams: streams), at: 60)
     }
 
-    private mutating func receive(_ report: MetricsReport, at seconds: Double) -> [EngineAction] {
+    private mutating func receive(_ report: MetricsReport, at seconds: Double) -> [SessionEngineAction] {
         solo.machine.receive(report, for: solo.key(), now: solo.time(seconds))
     }
 
-    private mutating func receive(_ report: RouteReport, at seconds: Double) -> [EngineAction] {
+    private mutating func receive(_ report: RouteReport, at seconds: Double) -> [SessionEngineAction] {
         solo.machine.receive(report, for: solo.key(), now: solo.time(seconds))
     }
 

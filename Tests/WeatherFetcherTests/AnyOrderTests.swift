@@ -35,10 +35,10 @@ import Workouts
         mutating func check(_ requests: [WeatherRequest], underway: [WeatherRequest], _ now: Timestamp) {
             #expect(
                 Set((requests + underway).map(\.cell)).count == requests.count + underway.count, "asked twice at once")
-            #expect(requests.count + underway.count <= WeatherMachine.concurrency)
+            #expect(requests.count + underway.count <= WeatherFetcherMachine.concurrency)
             for request in requests {
                 if let succeeded = succeededAt[request.cell] {
-                    #expect(now.seconds(since: succeeded) >= WeatherMachine.interval, "asked again too early")
+                    #expect(now.seconds(since: succeeded) >= WeatherFetcherMachine.interval, "asked again too early")
                 }
                 askedAt[request.cell] = now
             }

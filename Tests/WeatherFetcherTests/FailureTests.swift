@@ -9,7 +9,7 @@ import Workouts
 @Suite(.timeLimit(.minutes(5))) struct FailureTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
-    private var machine = WeatherMachine(provider: "open-meteo")
+    private var machine = WeatherFetcherMachine(provider: "open-meteo")
     private let session: SampleSession
 
     init() {

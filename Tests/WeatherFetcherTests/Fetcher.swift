@@ -13,11 +13,12 @@ struct Fetcher {
     let bus = RecordingBus()
     let store: RefusingStore
     let clock: ManualClock
-    private(set) var loop: WeatherLoop
+    private(set) var loop: WeatherFetcherLoop
 
     /// Starts on the store in a folder, as a process does.
     init(
-        _ folder: TemporaryFolder, clock: ManualClock, machine: WeatherMachine = WeatherMachine(provider: "open-meteo"),
+        _ folder: TemporaryFolder, clock: ManualClock,
+        machine: WeatherFetcherMachine = WeatherFetcherMachine(provider: "open-meteo"),
         random: any RandomNumberGenerator = SystemRandomNumberGenerator()
     ) async throws {
         self.clock = clock
@@ -27,7 +28,7 @@ struct Fetcher {
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "weather-fetcher"),
             logger: .silent, bus: bus, clock: clock)
-        loop = WeatherLoop(context: context, machine: machine, store: store, random: random)
+        loop = WeatherFetcherLoop(context: context, machine: machine, store: store, random: random)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))
             break

@@ -9,7 +9,7 @@ enum ExportAction: Hashable {
     case saveWorkout(SessionKey)
     /// The record and the workout go.
     case erase(SessionKey)
-    /// What stands on `export/{target}` is to be what ``ExportMachine/message(of:target:)`` says by then.
+    /// What stands on `export/{target}` is to be what ``ExporterMachine/message(of:target:)`` says by then.
     case publish(SessionKey, Target)
     /// Files below the folder of exports go, as far as they are there.
     case removeFiles(SessionKey, [String])

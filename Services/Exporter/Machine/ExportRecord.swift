@@ -61,6 +61,6 @@ struct ExportRecord: Codable, Equatable, Sendable {
     /// Whether nothing happens to it any more and its retained topics are gone: it is not held in memory until the session
     /// is heard of again.
     func isAtRest(_ now: Timestamp) -> Bool {
-        !isOpen && now.seconds(since: changedAt) >= ExportMachine.retention
+        !isOpen && now.seconds(since: changedAt) >= ExporterMachine.retention
     }
 }

@@ -4,6 +4,7 @@ import Foundation
 import MQTT
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import ServiceKit
 import Workouts
 
@@ -139,6 +140,63 @@ struct APNsClient: Sendable {
             }
             defer { group.cancelAll() }
             return try await group.next() ?? []
+        }
+    }
+}
+
+extension APNsClient {
+    /// How a client has to be set up.
+    ///
+    /// - Parameter authorities: who may sign APNs' certificate, a PEM file; `nil` for those of the system.
+    static func http(authorities: String?, limits: Limits = Limits()) -> HTTPClient.Configuration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let authorities { tls.trustRoots = .file(authorities) }
+        var pool = HTTPClient.Configuration.ConnectionPool()
+        // A push has tries of its own.
+        pool.retryConnectionEstablishment = false
+        var configuration = HTTPClient.Configuration(
+            tlsConfiguration: tls, redirectConfiguration: .disallow,
+            timeout: HTTPClient.Configuration.Timeout(connect: TimeAmount(limits.each)), connectionPool: pool)
+        let silence = TimeAmount(limits.silence)
+        configuration.http2ConnectionDebugInitializer = { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(SilenceHandler(), position: .first)
+                try pipeline.addHandler(IdleStateHandler(readTimeout: silence), position: .first)
+            }
+        }
+        return configuration
+    }
+}
+
+/// Closes a connection on which nothing comes any more. Otherwise pushes would go into a dead one for as long as the system
+/// believes in it, a quarter of an hour.
+private final class SilenceHandler: ChannelInboundHandler {
+    typealias InboundIn = NIOAny
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case IdleStateHandler.IdleStateEvent.read = event {
+            context.close(promise: nil)
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+}
+
+extension APNsClient {
+    /// What went wrong with a connection. People's devices are told: no address stands in it, and no path.
+    static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as HTTPClientError where error == .deadlineExceeded: "no answer in time"
+        case let error as HTTPClientError: error.shortDescription
+        case let error as IOError: String(cString: strerror(error.errnoCode))
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            "the certificate is for another name"
+        case is NIOSSLError:
+            "\(error)".contains("CERTIFICATE_VERIFY_FAILED")
+                ? "the certificate is not trusted" : "no connection over TLS"
+        default: "no connection (\(type(of: error)))"
         }
     }
 }

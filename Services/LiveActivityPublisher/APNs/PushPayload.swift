@@ -72,3 +72,13 @@ extension JSONWriter {
         field(key, Int64(time.seconds.rounded(.down)))
     }
 }
+
+extension ActivityRegistration.Environment {
+    /// Where APNs takes pushes for tokens of the environment.
+    var url: String {
+        switch self {
+        case .production: "https://api.push.apple.com"
+        case .sandbox: "https://api.sandbox.push.apple.com"
+        }
+    }
+}

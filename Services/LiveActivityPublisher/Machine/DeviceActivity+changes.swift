@@ -140,7 +140,7 @@ extension DeviceActivity {
             end.began = min(end.began, now)
             phase = .ending(token, end)
         case .ended(let dismissesAt):
-            phase = .ended(dismissesAt: min(dismissesAt, now + ActivityMachine.Entry.dismissal))
+            phase = .ended(dismissesAt: min(dismissesAt, now + LiveActivityPublisherMachine.Entry.dismissal))
         case .dismissed: break
         }
         startedAt = startedAt.map { min($0, now) }

@@ -35,7 +35,7 @@ struct WeatherSource: Sendable {
     /// How a client has to be set up.
     static func http(_ patience: Duration) -> HTTPClient.Configuration {
         var pool = HTTPClient.Configuration.ConnectionPool()
-        pool.concurrentHTTP1ConnectionsPerHostSoftLimit = WeatherMachine.concurrency
+        pool.concurrentHTTP1ConnectionsPerHostSoftLimit = WeatherFetcherMachine.concurrency
         // The machine decides when to try again.
         pool.retryConnectionEstablishment = false
         return HTTPClient.Configuration(

@@ -1,5 +1,6 @@
 package import Logging
 package import Storage
+import Synchronization
 package import Workouts
 
 /// Commits to a service's store, and leaves a disk alone for a second that refuses.
@@ -54,5 +55,20 @@ package struct StoreCommits: Sendable {
             if isNews { logger.error(complaint, metadata: [LogKey.error: "\(error)"]) }
             return .refused(isNews: isNews)
         }
+    }
+}
+
+/// Whether the disk took the last commit: what `/readyz` asks of a service's store.
+package final class StoreHealth: Sendable {
+    private let state = Atomic(true)
+
+    package init() {}
+
+    package var isWriting: Bool { state.load(ordering: .relaxed) }
+
+    /// Takes note of how a commit went and tells whether the one before went otherwise.
+    @discardableResult
+    package func note(_ success: Bool) -> Bool {
+        state.exchange(success, ordering: .relaxed) != success
     }
 }

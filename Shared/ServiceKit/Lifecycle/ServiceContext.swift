@@ -1,5 +1,6 @@
 package import Logging
 package import MQTT
+package import Storage
 
 /// What a service is built with.
 package struct ServiceContext: Sendable {
@@ -37,6 +38,15 @@ extension ServiceContext {
             try await bus.send(messages)
         } catch {
             logger.debug("not published", metadata: [LogKey.error: "\(error)"])
+        }
+    }
+}
+
+extension ServiceContext {
+    /// Opens the store that the settings name.
+    package func openStore(_ schema: StoreSchema) throws(StoreError) -> any Store {
+        switch configuration.store {
+        case .sqlite(let path): try SQLiteStore(path: path, schema: schema, shards: configuration.shards.shards)
         }
     }
 }

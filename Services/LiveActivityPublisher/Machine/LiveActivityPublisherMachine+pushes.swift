@@ -1,0 +1,250 @@
+import Bus
+import Foundation
+import ServiceKit
+import Workouts
+
+/// What is to be sent when.
+extension LiveActivityPublisherMachine {
+    /// What is to be sent now: starts and ends before updates, then what has been due the longest. The outcome of each is to
+    /// be told to ``receive(_:for:now:)``.
+    ///
+    /// - Parameter room: how many may be begun.
+    /// - Returns: the pushes, and what is to be on disk before they are sent.
+    mutating func pushes(now: Timestamp, room: Int) -> (pushes: [Push], actions: [ActivityAction]) {
+        notice(now)
+        var pushes: [Push] = []
+        var actions: [ActivityAction] = []
+        while pushes.count < room, let key = urgent.takeFirst(by: now) {
+            actions += send(key, isUrgent: true, room, &pushes, now)
+        }
+        while pushes.count < room, let key = updates.takeFirst(by: now) {
+            actions += send(key, isUrgent: false, room, &pushes, now)
+        }
+        return (pushes, actions)
+    }
+
+    /// A push that was kept back, as it is to be sent now; `nil` when there is nothing to tell any more.
+    mutating func remake(_ push: Push, now: Timestamp) -> Push? {
+        guard var entry = entries[push.key], let pace = entry.paces[push.device], pace.underway?.id == push.id else {
+            return nil
+        }
+        if pace.pushedAt == now { return push }
+        entry.paces[push.device]?.underway = nil
+        defer { store(entry, push.key, now) }
+        guard let device = entry.record?[push.device], let due = entry.due(device) else { return nil }
+        return entry.push(due.event, device, of: push.key, now)
+    }
+
+    private mutating func send(
+        _ key: SessionKey, isUrgent: Bool, _ room: Int, _ pushes: inout [Push], _ now: Timestamp
+    ) -> [ActivityAction] {
+        guard var entry = entries[key], let record = entry.record else { return [] }
+        for device in record.devices where pushes.count < room {
+            guard let due = entry.due(device), due.time <= now, (due.event != .update) == isUrgent else { continue }
+            pushes.append(entry.push(due.event, device, of: key, now))
+        }
+        store(entry, key, now)
+        return entry.record == record ? [] : [.save(key)]
+    }
+
+    /// Asks for a look at a session when the next push may be due, and when time alone changes something.
+    mutating func schedule(_ entry: Entry, _ key: SessionKey, _ now: Timestamp) {
+        looks.ask(key, at: entry.looksAt(now))
+        guard canPush, let record = entry.record else { return }
+        for device in record.devices {
+            guard let due = entry.due(device) else { continue }
+            if due.event == .update { updates.ask(key, at: due.time) } else { urgent.ask(key, at: due.time) }
+        }
+    }
+}
+
+extension LiveActivityPublisherMachine.Entry {
+    /// A start that APNs has not confirmed is sent again after so many seconds.
+    private static let startPatience = 30.0
+    /// Of a session that nothing was heard of for so many seconds nothing is told any more: the engine would have given it up.
+    private static let silence = Session.expiry + 900
+    /// How long APNs keeps a start and an end for a phone that is out of reach, in seconds.
+    private static let startExpiry = 600.0
+    private static let endExpiry = DeviceActivity.limit
+    /// The end is shown for so long, in seconds.
+    static let dismissal = 60.0
+
+    /// What is to be sent next to a device, and when at the earliest.
+    func due(_ device: DeviceActivity) -> (event: DevicePace.Event, time: Timestamp)? {
+        guard let session, let content else { return nil }
+        let pace = paces[device.device] ?? DevicePace()
+        guard pace.underway == nil else { return nil }
+        let opensAt = [pace.opensAt, snapshotAwaitedUntil].compactMap(\.self).max() ?? Timestamp(microseconds: 0)
+        switch device.phase {
+        case .none(let startsAt?):
+            guard device.startToken != nil, !session.isOver, session.course != .preparing else { return nil }
+            return (.start, max(opensAt, startsAt))
+        case .starting(let start):
+            guard device.startToken != nil, !session.isOver, !start.isConfirmed else { return nil }
+            return (.start, max(opensAt, start.sentAt + Self.startPatience))
+        case .active(_, let since):
+            let renewsAt = device.startToken == nil ? nil : since + DeviceActivity.renewalAge
+            return update(content, pace, opensAt, renewsAt: renewsAt)
+        case .ending(_, let end) where end.isRenewal:
+            return update(content, pace, opensAt, renewsAt: pace.renewsAt ?? opensAt)
+        case .ending: return (.end, opensAt)
+        case .none(nil), .ended, .dismissed: return nil
+        }
+    }
+
+    /// The next update, or the end of the activity when it is to be renewed before.
+    private func update(
+        _ content: ContentState, _ pace: DevicePace, _ opensAt: Timestamp, renewsAt: Timestamp?
+    ) -> (event: DevicePace.Event, time: Timestamp)? {
+        let isChanged = pace.shown.map { !content.showsSame(as: $0) } ?? true
+        let time = isChanged ? opensAt : max(opensAt, pace.keepAliveAt ?? opensAt)
+        if let renewsAt, renewsAt <= time { return (.end, max(opensAt, renewsAt)) }
+        return time < heardAt + Self.silence ? (.update, time) : nil
+    }
+
+    /// Makes a push of what is due and takes note of it.
+    mutating func push(
+        _ event: DevicePace.Event, _ device: DeviceActivity, of key: SessionKey, _ now: Timestamp
+    ) -> Push {
+        guard let session, let content else { preconditionFailure("nothing is due of a session without a state") }
+        var device = device
+        var pace = paces[device.device] ?? DevicePace()
+        let staleDate = now + DevicePace.freshness
+        let id: UUID
+        let token: PushToken?
+        let kind: PushPayload.Event
+        var priority = 10
+        var expiration = staleDate
+        switch event {
+        case .start:
+            device.start(now)
+            token = device.startToken
+            id = device.id ?? UUID()
+            let alert = PushPayload.Alert(title: session.attributes.workoutName, body: "Workout in progress")
+            kind = .start(session.attributes, alert)
+            expiration = now + Self.startExpiry
+        case .update:
+            token = device.updateToken
+            id = UUID()
+            kind = .update
+            priority = pace.priority(of: content, isTold: session.revision == device.toldRevision, now)
+        case .end:
+            device.renew(now)
+            token = device.updateToken
+            id = device.id ?? UUID()
+            kind = .end(dismissalDate: device.isRenewed || device.isWithdrawn ? now : dismissal(now))
+            expiration = now + Self.endExpiry
+        }
+        guard let token else { preconditionFailure("nothing is due without a token") }
+        let timestamp = pace.push(id, event, content, revision: session.revision, priority: priority, now)
+        let payload = PushPayload(
+            event: kind, timestamp: timestamp, state: content, staleDate: event == .end ? nil : staleDate)
+        record?[device.device] = device
+        paces[device.device] = pace
+        return Push(
+            key: key, device: device.device, token: token.token, environment: token.environment, id: id,
+            priority: priority, expiration: expiration, payload: payload.bytes)
+    }
+
+    /// Until when the end of the session is shown.
+    func dismissal(_ now: Timestamp) -> Timestamp { session?.course == .over ? now + Self.dismissal : now }
+}
+
+extension LiveActivityPublisherMachine {
+    /// Takes what came of a push. What nobody waits for any more changes nothing.
+    mutating func receive(_ outcome: PushOutcome, for push: Push, now: Timestamp) -> [ActivityAction] {
+        let reports = trouble.take(outcome, now).map { ActivityAction.report($0) }
+        guard let underway = entries[push.key]?.paces[push.device]?.underway, underway.id == push.id else {
+            return reports
+        }
+        return reports + change(push.key, now) { $0.take(outcome, for: push, underway, now) }
+    }
+}
+
+extension LiveActivityPublisherMachine.Entry {
+    fileprivate mutating func take(
+        _ outcome: PushOutcome, for push: Push, _ underway: DevicePace.Underway, _ now: Timestamp
+    ) {
+        paces[push.device]?.underway = nil
+        switch outcome {
+        case .delivered:
+            record?.reason = nil
+            paces[push.device]?.succeed()
+        case .tokenGone(let reason):
+            record?.reason = Self.brief(reason)
+            paces[push.device]?.succeed()
+        case .refused(let reason):
+            record?.reason = Self.brief(reason)
+            paces[push.device]?.refuse(now)
+        case .failed(let reason, let retryAfter):
+            record?.reason = Self.brief(reason)
+            paces[push.device]?.fail(retryAfter: retryAfter, now)
+        }
+        // It may have withdrawn meanwhile.
+        guard var device = record?[push.device], var pace = paces[push.device] else { return }
+        switch underway.event {
+        case .start: device.endStart(outcome, for: push, &pace, now)
+        case .update: device.endUpdate(outcome, for: push, underway, &pace, now)
+        case .end:
+            let dismissesAt = dismissal(pace.pushedAt ?? now)
+            device.endEnd(outcome, for: push, &pace, dismissesAt, now)
+        }
+        record?[push.device] = device
+        paces[push.device] = pace
+    }
+
+    /// Reasons are published: what comes from a connection may be long.
+    private static func brief(_ reason: String) -> String { String(reason.prefix(200)) }
+}
+
+extension DeviceActivity {
+    fileprivate mutating func endStart(
+        _ outcome: PushOutcome, for push: Push, _ pace: inout DevicePace, _ now: Timestamp
+    ) {
+        if case .tokenGone = outcome, startToken?.token == push.token { startToken = nil }
+        // The app may have told the token of the new activity already.
+        guard case .starting(var start) = phase, start.id == push.id else { return }
+        switch outcome {
+        case .delivered:
+            start.isConfirmed = true
+            phase = .starting(start)
+            pace.freshUntil = start.sentAt + DevicePace.freshness
+        // The device may have registered another meanwhile.
+        case .tokenGone: phase = .none(startsAt: startToken == nil ? nil : now)
+        case .refused: phase = .none(startsAt: start.sentAt + Self.startInterval)
+        case .failed: break
+        }
+    }
+
+    fileprivate mutating func endUpdate(
+        _ outcome: PushOutcome, for push: Push, _ underway: DevicePace.Underway, _ pace: inout DevicePace,
+        _ now: Timestamp
+    ) {
+        // It was for another activity, or this one is ending.
+        guard updateToken?.token == push.token else { return }
+        switch outcome {
+        case .delivered:
+            toldRevision = underway.revision
+            pace.shown = underway.content
+            pace.freshUntil = pace.pushedAt.map { $0 + DevicePace.freshness }
+        case .tokenGone: lose(now)
+        case .refused: pace.shown = underway.content
+        case .failed: break
+        }
+    }
+
+    fileprivate mutating func endEnd(
+        _ outcome: PushOutcome, for push: Push, _ pace: inout DevicePace, _ dismissesAt: Timestamp, _ now: Timestamp
+    ) {
+        guard case .ending(let token, let end) = phase, end.id == push.id else { return }
+        switch outcome {
+        case .delivered: self.end(token, dismissesAt: dismissesAt, now)
+        case .tokenGone: self.end(token, dismissesAt: nil, now)
+        // Tried again after as long as it has been due: a dozen times until iOS ends the activity.
+        case .refused where end.isRenewal: return pace.refuseRenewal(pause: now.seconds(since: end.since), now)
+        case .refused: return pace.refuse(pause: now.seconds(since: end.since), now)
+        case .failed: return
+        }
+        pace.renew(freshUntil: nil)
+    }
+}

@@ -1,0 +1,130 @@
+import Bus
+import Workouts
+
+/// What devices say of themselves. Each is answered, and its repetition alike.
+extension LiveActivityPublisherMachine {
+    /// Registrations of one session that wait for its `state`.
+    private static let waitingLimit = 2 * ActivityRecord.deviceLimit
+
+    mutating func receive(
+        _ registration: ActivityRegistration, of key: SessionKey, now: Timestamp
+    ) -> [ActivityAction] {
+        guard var entry = entries[key] ?? stranger(now), entry.session?.course != .deleted else {
+            return [answer(registration, key, now, .sessionNotFound)]
+        }
+        guard entry.session != nil || entry.record != nil else {
+            guard !entry.waiting.contains(where: { $0.id == registration.id }) else { return [] }
+            guard entry.waiting.count < Self.waitingLimit else {
+                return [answer(registration, key, now, .sessionNotFound)]
+            }
+            entry.waiting.append(registration)
+            store(entry, key, now)
+            return []
+        }
+        if entry.record?.hasAnswered(registration.id) == true { return [answer(registration, key, now)] }
+        if case .register = registration.action, let record = entry.record,
+            record[registration.device]?.isWithdrawn ?? true,
+            record.devices.count(where: { !$0.isWithdrawn }) == ActivityRecord.deviceLimit
+        {
+            let refusal = Refusal.invalidState("a session has at most \(ActivityRecord.deviceLimit) devices")
+            return [answer(registration, key, now, refusal)]
+        }
+        return change(key, now) { $0.take(registration, now) } + [answer(registration, key, now)]
+    }
+
+    func answer(
+        _ registration: ActivityRegistration, _ key: SessionKey, _ now: Timestamp, _ refusal: Refusal? = nil
+    ) -> ActivityAction {
+        let reply = Reply(id: registration.id, revision: nil, now: now, error: refusal)
+        return .reply(key.user, registration.client, reply)
+    }
+}
+
+extension LiveActivityPublisherMachine.Entry {
+    fileprivate mutating func take(_ registration: ActivityRegistration, _ now: Timestamp) {
+        let name = registration.device
+        // Who never registered has nothing to withdraw.
+        guard record != nil || registration.action != .withdraw else { return }
+        var record = record ?? ActivityRecord(changedAt: now)
+        record.answer(registration.id)
+        defer { self.record = record }
+        switch registration.action {
+        case .withdraw:
+            record[name]?.withdraw(now)
+            // Of a device that comes and goes it is still known when it was pushed to; of too many it is not.
+            guard paces.count > 2 * ActivityRecord.deviceLimit else { return }
+            paces = paces.filter { record[$0.key] != nil || $0.value.underway != nil }
+        case .register(let digits, .activity, let environment):
+            var device = record[name] ?? DeviceActivity(device: name)
+            let token = PushToken(token: digits, environment: environment)
+            if device.take(updateToken: token, now) {
+                paces[name, default: DevicePace()].renew(freshUntil: now + DevicePace.freshness)
+            }
+            record[name] = device
+        case .register(let digits, .start, let environment):
+            var device = record[name] ?? DeviceActivity(device: name)
+            device.take(startToken: PushToken(token: digits, environment: environment), now)
+            record[name] = device
+        }
+    }
+}
+
+extension LiveActivityPublisherMachine.Entry {
+    /// Draws the consequences of what has changed for each device.
+    mutating func follow(_ now: Timestamp, canPush: Bool) {
+        guard let session, let record else { return }
+        for var device in record.devices {
+            let isEnding = paces[device.device]?.underway?.event == .end
+            let before = device.phase
+            device.follow(isOver: session.isOver, isEnding: isEnding, now)
+            if case .ending = before, case .active = device.phase { paces[device.device]?.forgetRefusal() }
+            self.record?[device.device] = device
+            // Of a deleted session only those are kept who are to be told yet. Who has withdrawn is kept until then too, and
+            // while a start may have begun what nobody has told the token of.
+            let isDeleted = session.course == .deleted
+            let isLeft = canPush && (isDeleted ? device.updateToken != nil : device.id != nil)
+            if isDeleted || device.isWithdrawn, !isLeft { self.record?[device.device] = nil }
+        }
+    }
+
+    /// Whether nothing is left to do of a deleted session.
+    var isDone: Bool { session?.course == .deleted && record?.devices.isEmpty ?? true }
+
+    /// Gives the status a revision of its own when it has changed.
+    ///
+    /// - Returns: whether it is to be published.
+    mutating func revise(_ key: SessionKey, _ now: Timestamp, canPush: Bool) -> Bool {
+        guard var record else { return false }
+        defer { self.record = record }
+        guard session?.course != .deleted else {
+            defer { record.status = nil }
+            return record.status != nil
+        }
+        let devices = record.devices.filter { !$0.isWithdrawn }.map { device in
+            ActivityStatus.DeviceStatus(
+                device: device.device, status: canPush ? status(of: device, now) : .pending)
+        }
+        let order: [ActivityStatus.Status] = [.active, .stale, .pending, .ended, .dismissed]
+        let best = order.first { status in devices.contains { $0.status == status } }
+        var next = ActivityStatus(
+            key: key, revision: record.revision, status: best ?? (isOver ? .dismissed : .pending), devices: devices,
+            reason: record.reason)
+        guard next != record.status else { return false }
+        record.revision = max(record.revision + 1, now.milliseconds)
+        record.changedAt = now
+        next.revision = record.revision
+        record.status = next
+        return true
+    }
+
+    private func status(of device: DeviceActivity, _ now: Timestamp) -> ActivityStatus.Status {
+        let isFresh = (paces[device.device]?.freshUntil).map { $0 > now } ?? false
+        switch device.phase {
+        case .none: return isOver ? .dismissed : .pending
+        case .starting(let start) where !start.isConfirmed: return isOver ? .dismissed : .pending
+        case .starting, .active, .ending: return isFresh ? .active : .stale
+        case .ended: return .ended
+        case .dismissed: return .dismissed
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import ServiceKit
+import Workouts
+
+extension LiveActivityPublisherMachine {
+    /// Lets the service's clock pass: what is shown becomes stale, ends are dismissed, retained topics are cleared, and what
+    /// waits for a session in vain is refused.
+    mutating func advance(to now: Timestamp) -> [ActivityAction] {
+        notice(now)
+        return looks.take(by: now).flatMap { look(at: $0, now) }
+    }
+
+    private mutating func look(at key: SessionKey, _ now: Timestamp) -> [ActivityAction] {
+        guard let entry = entries[key] else { return [] }
+        guard let record = entry.record else {
+            guard entry.looksAt(now) <= now else {
+                store(entry, key, now)
+                return []
+            }
+            forget(key)
+            return entry.waiting.map { answer($0, key, now, .sessionNotFound) }
+        }
+        if entry.session?.isOver ?? true, record.changedAt + Self.retention <= now {
+            forget(key)
+            return [.erase(key), .publish(key)]
+        }
+        return change(key, now) { $0.advance(to: now) }
+    }
+
+    /// Looks whether the clock was set back.
+    mutating func notice(_ now: Timestamp) {
+        defer { clock = now }
+        guard let clock, now < clock - 1 else { return }
+        for (key, entry) in entries {
+            var entry = entry
+            entry.rewind(to: now)
+            store(entry, key, now)
+        }
+    }
+}
+
+extension LiveActivityPublisherMachine.Entry {
+    mutating func advance(to now: Timestamp) {
+        for var device in record?.devices ?? [] {
+            let before = device.phase
+            device.advance(to: now, isOver: isOver)
+            guard device.phase != before else { continue }
+            record?[device.device] = device
+            paces[device.device]?.renew(freshUntil: nil)
+        }
+    }
+
+    /// The clock was set back: what waits for a time waits no longer than it would have.
+    mutating func rewind(to now: Timestamp) {
+        heardAt = min(heardAt, now)
+        snapshotAwaitedUntil = nil
+        for device in paces.keys { paces[device]?.rewind(to: now) }
+        guard var record else { return }
+        record.changedAt = min(record.changedAt, now)
+        for var device in record.devices {
+            device.rewind(to: now)
+            record[device.device] = device
+        }
+        self.record = record
+    }
+
+    /// When time alone changes something.
+    func looksAt(_ now: Timestamp) -> Timestamp {
+        guard let record else {
+            return heardAt
+                + (session == nil ? LiveActivityPublisherMachine.patience : LiveActivityPublisherMachine.retention)
+        }
+        let retention = record.changedAt + LiveActivityPublisherMachine.retention
+        // While the session goes on it stands as long as it takes.
+        var time = session?.isOver ?? true ? retention : max(retention, now + LiveActivityPublisherMachine.retention)
+        for device in record.devices {
+            if let deadline = device.deadline(isOver: isOver) { time = min(time, deadline) }
+            if let freshUntil = paces[device.device]?.freshUntil, freshUntil > now { time = min(time, freshUntil) }
+        }
+        return time
+    }
+}

@@ -1,0 +1,236 @@
+import Bus
+import MQTT
+import ServiceKit
+import Workouts
+
+/// The sessions that go on, the devices that want to show them and what those are to be told.
+///
+/// A value: it reads no clock and asks nobody. States, snapshots, registrations, outcomes and time go in; actions and pushes
+/// come out.
+struct LiveActivityPublisherMachine {
+    /// How long what is said of a session waits for its `state`, in seconds.
+    static let patience = 60.0
+    /// Sessions without a `state` that are held at one time.
+    static let strangerLimit = 10_000
+    /// After a restart the retained snapshot is awaited for so long, in seconds.
+    static let snapshotPatience = 1.0
+    /// From its end to its restart a process takes at least so many seconds.
+    static let restartTime = 0.5
+    /// The retained topic is cleared this long after its last change, in seconds.
+    static let retention = 48 * 3_600.0
+
+    struct Entry {
+        /// `nil` until a device has registered.
+        var record: ActivityRecord?
+        /// `nil` until its `state` has come.
+        var session: ActivitySession?
+        var snapshot: MetricsSnapshot?
+        /// What is to be shown of it now.
+        var content: ContentState?
+        var paces: [Device: DevicePace] = [:]
+        /// Registrations that came before the `state`.
+        var waiting: [ActivityRegistration] = []
+        /// When a state or a snapshot came last.
+        var heardAt: Timestamp
+        /// Of a session from the store: when to do without a snapshot.
+        var snapshotAwaitedUntil: Timestamp?
+        /// What was published since the connection began.
+        var published = PublishedRevisions()
+
+        var isOver: Bool { session?.isOver ?? false }
+    }
+
+    /// Whether there is a key: without it nothing is sent.
+    let canPush: Bool
+    private(set) var entries: [SessionKey: Entry] = [:]
+    /// Sessions that have neither a state nor a record.
+    private(set) var strangers: Set<SessionKey> = []
+    /// When starts and ends may be due, and updates; the rest of what time does.
+    var urgent = Deadlines()
+    var updates = Deadlines()
+    var looks = Deadlines()
+    var trouble = PushTrouble()
+    /// The latest time that was seen.
+    var clock: Timestamp?
+
+    init(canPush: Bool) {
+        self.canPush = canPush
+    }
+
+    // MARK: Sessions
+
+    /// Takes over a session from the store.
+    mutating func load(_ record: ActivityRecord, of key: SessionKey, now: Timestamp) {
+        guard entries[key] == nil else { return }
+        var entry = Entry(record: record, heardAt: now)
+        entry.rewind(to: now)
+        for device in record.devices {
+            var pace = DevicePace()
+            pace.pushedAt = now - Self.restartTime
+            // What it has missed meanwhile is not known: it counts as up to date for as long as it can be.
+            let told = record.status?.devices.first { $0.device == device.device }
+            if told?.status == .active { pace.freshUntil = now + DevicePace.freshness }
+            entry.paces[device.device] = pace
+        }
+        entry.snapshotAwaitedUntil = now + Self.snapshotPatience
+        store(entry, key, now)
+    }
+
+    /// Forgets sessions that are another process's now.
+    mutating func drop(where isLost: (SessionKey) -> Bool) {
+        for key in entries.keys.filter(isLost) { forget(key) }
+    }
+
+    /// Takes a session's state; an older one changes nothing.
+    ///
+    /// - Parameter plan: its planned part, when there is one.
+    mutating func receive(_ state: SessionState, plan: PlanState? = nil, now: Timestamp) -> [ActivityAction] {
+        let key = state.key
+        let session = ActivitySession(state, plan)
+        let known = entries[key]
+        guard session.revision >= known?.session?.revision ?? known?.record?.stateRevision ?? 0 else { return [] }
+        if session.course == .deleted { return delete(key, session, now) }
+        let isAwaited = entries[key].map { $0.record != nil || !$0.waiting.isEmpty } ?? false
+        // What nobody wants to show and is over is not kept in mind.
+        guard isAwaited || !session.isOver else {
+            forget(key)
+            return []
+        }
+        var actions = change(key, now) { entry in
+            if entry.session == nil, entry.record != nil {
+                entry.snapshotAwaitedUntil = now + Self.snapshotPatience
+            }
+            entry.session = session
+            entry.heardAt = now
+        }
+        let waiting = entries[key]?.waiting ?? []
+        entries[key]?.waiting = []
+        for registration in waiting { actions += receive(registration, of: key, now: now) }
+        if session.isOver, entries[key]?.record == nil { forget(key) }
+        return actions
+    }
+
+    /// The broker was told to forget the session: whatever it was, it is over.
+    mutating func forgetState(of key: SessionKey, now: Timestamp) -> [ActivityAction] {
+        guard let entry = entries[key], let session = entry.session, !session.isOver else { return [] }
+        guard entry.record != nil else {
+            forget(key)
+            return []
+        }
+        return change(key, now) { $0.session?.course = .over }
+    }
+
+    /// Takes a session's live metrics; older ones change nothing.
+    mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey, now: Timestamp) {
+        guard snapshot.revision > entries[key]?.snapshot?.revision ?? -1 else { return }
+        guard var entry = entries[key] ?? stranger(now), entry.session?.course != .deleted else { return }
+        entry.snapshot = snapshot
+        entry.snapshotAwaitedUntil = nil
+        if entry.session != nil { entry.heardAt = now }
+        store(entry, key, now)
+    }
+
+    /// A session that is not known yet, unless there are too many.
+    func stranger(_ now: Timestamp) -> Entry? {
+        strangers.count < Self.strangerLimit ? Entry(heardAt: now) : nil
+    }
+
+    /// Its end is sent yet where an activity is shown; the rest goes at once.
+    private mutating func delete(_ key: SessionKey, _ session: ActivitySession, _ now: Timestamp) -> [ActivityAction] {
+        guard var entry = entries[key] else { return [] }
+        let refusals = entry.waiting.map { answer($0, key, now, .sessionNotFound) }
+        guard entry.record != nil else {
+            forget(key)
+            return refusals
+        }
+        guard entry.session?.course != .deleted else { return [] }
+        entry.waiting = []
+        entry.snapshot = nil
+        store(entry, key, now)
+        return change(key, now) { $0.session = session } + [.publish(key)] + refusals
+    }
+
+    // MARK: Keeping
+
+    /// Changes a session, draws the consequences and says what of it is to be saved and published.
+    mutating func change(
+        _ key: SessionKey, _ now: Timestamp, _ body: (inout Entry) -> Void
+    ) -> [ActivityAction] {
+        var entry = entries[key] ?? Entry(heardAt: now)
+        let before = entry.record
+        body(&entry)
+        entry.follow(now, canPush: canPush)
+        if let session = entry.session { entry.record?.stateRevision = session.revision }
+        if entry.isDone {
+            forget(key)
+            return before == nil ? [] : [.erase(key), .publish(key)]
+        }
+        let isNews = entry.revise(key, now, canPush: canPush)
+        let isChanged = entry.record != before
+        store(entry, key, now)
+        return (isChanged ? [.save(key)] : []) + (isNews ? [.publish(key)] : [])
+    }
+
+    mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Timestamp) {
+        var entry = entry
+        entry.content = entry.session.map { ContentState($0, entry.snapshot) }
+        entries[key] = entry
+        if entry.session == nil, entry.record == nil { strangers.insert(key) } else { strangers.remove(key) }
+        schedule(entry, key, now)
+    }
+
+    mutating func forget(_ key: SessionKey) {
+        entries[key] = nil
+        strangers.remove(key)
+        urgent.forget(key)
+        updates.forget(key)
+        looks.forget(key)
+    }
+
+    /// Takes note of a revision that this process publishes, for it comes back as an echo.
+    mutating func note(_ revision: Int64, of key: SessionKey) { entries[key]?.published.insert(revision) }
+
+    /// A new connection: nothing published before comes back as an echo.
+    mutating func forgetEchoes() {
+        for key in entries.keys { entries[key]?.published = PublishedRevisions() }
+    }
+}
+
+/// The broker may forget everything or bring the past back: the owner says what counts.
+extension LiveActivityPublisherMachine {
+    /// A new connection: everything retained is published again, sessions that go on first.
+    mutating func connected() -> [ActivityAction] {
+        forgetEchoes()
+        let standing = entries.filter { $0.value.record?.status != nil }
+        return standing.sorted { ($0.value.isOver ? 1 : 0, $0.key) < ($1.value.isOver ? 1 : 0, $1.key) }
+            .map { .publish($0.key) }
+    }
+
+    /// The message that makes known how a session's activities stand; an empty one, which clears the topic, when there are
+    /// none.
+    mutating func message(of key: SessionKey) -> MQTTMessage {
+        let topic = Topic.session(key, .activity)
+        guard let status = entries[key]?.record?.status else { return topic.message([]) }
+        note(status.revision, of: key)
+        return topic.message(JSONCoding.encode(status))
+    }
+
+    /// A revision of `activity` that stands on the bus.
+    mutating func see(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [ActivityAction] {
+        // What was cleared has come back, or is of an earlier life that this store does not know.
+        guard let entry = entries[key], let status = entry.record?.status else { return [.publish(key)] }
+        switch RetainedRevision(revision, newest: status.revision, published: entry.published) {
+        case .known: return []
+        case .outdated: return [.publish(key)]
+        case .ahead: return change(key, now) { $0.record?.raise(above: revision, now) } + [.publish(key)]
+        }
+    }
+}
+
+extension ActivityRecord {
+    fileprivate mutating func raise(above seen: Int64, _ now: Timestamp) {
+        revision = max(seen + 1, now.milliseconds)
+        status?.revision = revision
+        changedAt = now
+    }
+}

@@ -1,0 +1,280 @@
+import Bus
+import Workouts
+
+extension SessionEngineMachine {
+    /// Applies a command once: a repeat of an accepted one gets the stored reply, a refused one is judged anew.
+    mutating func receive(_ command: Command, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+        if let stored = entries[key]?.replies[command.id] {
+            var reply = stored
+            reply.now = now
+            var actions: [SessionEngineAction] = [.reply(key.user, command.client, reply)]
+            // A device that ends again has not seen the record.
+            if case .end = command.action, entries[key]?.record.workout != nil { actions.append(.publishWorkout(key)) }
+            return actions
+        }
+        if hold(command, key, now) { return [] }
+        let restored = isHeard(command.action) ? restore(key, now) : []
+        do throws(Refusal) {
+            try check(command, key, now)
+            if let asked = try ask(command, key, now) { return restored + asked }
+            return restored + (try apply(command, key, now))
+        } catch {
+            return restored + [refuse(command.envelope, for: key, error, now: now)]
+        }
+    }
+
+    /// Whether a command tells that a session which expired goes on after all.
+    private func isHeard(_ action: SessionAction) -> Bool {
+        switch action {
+        case .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .plan: true
+        case .start, .recover: false
+        }
+    }
+
+    /// The answer to a command that could not be carried out.
+    func refuse(
+        _ envelope: Command.Envelope, for key: SessionKey, _ refusal: Refusal, now: Timestamp
+    ) -> SessionEngineAction {
+        let revision = entries[key]?.record.revision
+        return .reply(key.user, envelope.client, Reply(id: envelope.id, revision: revision, now: now, error: refusal))
+    }
+
+    private mutating func apply(
+        _ command: Command, _ key: SessionKey, _ now: Timestamp
+    ) throws(Refusal) -> [SessionEngineAction] {
+        let at = command.at ?? now
+        var actions: [SessionEngineAction] = []
+        var entry: Entry
+        if case .start(let start) = command.action {
+            entry = try begin(start, key, at, now)
+            actions += replace(start, key, at, now)
+        } else {
+            guard let known = entries[key] else { throw .sessionNotFound }
+            entry = known
+            try entry.record.session.apply(command.action, at: at, newest: entry.record.newest)
+        }
+        return actions + accept(command, entry, key, now)
+    }
+
+    /// Keeps what a command made of a session, and replies.
+    mutating func accept(_ command: Command, _ changed: Entry, _ key: SessionKey, _ now: Timestamp)
+        -> [SessionEngineAction]
+    {
+        var entry = changed
+        var actions: [SessionEngineAction] = []
+        entry.heardAt = now
+        let hasChanged = entry.record.session != entries[key]?.record.session
+        let isOverdue =
+            entry.record.session.isUnfinished
+            && now.seconds(since: entry.record.lastActiveAt) >= Self.activityInterval
+        let cues = takeCue(&entry, key, now)
+        if hasChanged || isOverdue || !cues.isEmpty {
+            entry.record.lastActiveAt = now
+            bump(&entry.record, now)
+            actions += [.publishState(key), .publishCurrent(key.user)]
+        }
+        if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
+        let at = command.at ?? now
+        switch command.action {
+        case .end where hasChanged: entry.record.endRevision = entry.record.revision
+        case .end where entry.record.workout != nil: actions.append(.publishWorkout(key))
+        case .recover: entry.record.endRevision = entry.record.revision
+        case .lap:
+            let number = entry.record.session.laps.count
+            actions.append(.announce(key, Announcement(.lap, at: at, number: number, text: "Lap \(number)")))
+        case .start, .deviceReady, .pause, .resume, .suspend, .end, .discard, .plan: break
+        }
+        actions += cues
+        var reply = Reply(id: command.id, revision: entry.record.revision, now: now)
+        reply.at = at
+        entry.replies[command.id] = reply
+        store(entry, key)
+        return [.save(key), .saveReply(key, reply)] + actions + settle(key, now)
+            + [.reply(key.user, command.client, reply)]
+    }
+
+    /// How many commands a session may have had; there is room to end it after all others.
+    private func replyLimit(_ action: SessionAction) -> Int {
+        switch action {
+        case .end, .suspend, .discard, .recover: Self.replyLimit + Self.endingLimit
+        case .start, .deviceReady, .pause, .resume, .lap, .plan: Self.replyLimit
+        }
+    }
+
+    /// Refuses what cannot be carried out at once, and what no coach is asked about either.
+    private func check(_ command: Command, _ key: SessionKey, _ now: Timestamp) throws(Refusal) {
+        try check(command.at, "at", now)
+        guard entries[key]?.replies.count ?? 0 < replyLimit(command.action) else {
+            throw .invalidState("too many commands in one session")
+        }
+    }
+
+    private func check(_ time: Timestamp?, _ field: String, _ now: Timestamp) throws(Refusal) {
+        guard let time, !AcceptedTimes(now: now).contains(time) else { return }
+        throw .invalidCommand("\(field): before 2000 or more than a day ahead of the engine's clock")
+    }
+
+    private func begin(
+        _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Timestamp
+    ) throws(Refusal) -> Entry {
+        guard entries[key] == nil else { throw .invalidState("the session has begun already") }
+        try check(start.startAt, "startAt", now)
+        try check(start.endAt, "endAt", now)
+        if let obstacle = obstacle(key.user, from: at, to: start.endAt), !start.replace {
+            throw .sessionInProgress(obstacle.session)
+        }
+        let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now)
+        return Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), heardAt: now)
+    }
+
+    /// Discards what stands in the way of a session that replaces it.
+    private mutating func replace(
+        _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Timestamp
+    ) -> [SessionEngineAction] {
+        var actions: [SessionEngineAction] = []
+        while let obstacle = obstacle(key.user, from: at, to: start.endAt), var other = entries[obstacle] {
+            // An unfinished session can always be discarded.
+            guard (try? other.record.session.apply(.discard, at: at)) != nil else { break }
+            bump(&other.record, now)
+            store(other, obstacle)
+            actions += [.save(obstacle), .publishState(obstacle)]
+        }
+        return actions
+    }
+}
+
+/// The planned workouts that a user keeps. A session has its own copy: what happens here never touches it.
+extension SessionEngineMachine {
+    mutating func save(
+        _ definition: WorkoutDefinition, _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Timestamp
+    ) -> [SessionEngineAction] {
+        var plans = (users[user]?.plans?.plans ?? []).filter { $0.plan != id }
+        plans.append(SavedPlans.Plan(plan: id, savedAt: now, definition: definition))
+        guard plans.count <= SavedPlans.limit, JSONCoding.encode(plans).count <= SavedPlans.bytes else {
+            return [refuse(request, user, .planLimit, now)]
+        }
+        return set(plans, user, now) + accept(request, user, now)
+    }
+
+    mutating func delete(
+        _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Timestamp
+    ) -> [SessionEngineAction] {
+        let plans = users[user]?.plans?.plans ?? []
+        guard plans.contains(where: { $0.plan == id }) else { return [refuse(request, user, .planNotFound, now)] }
+        return set(plans.filter { $0.plan != id }, user, now) + accept(request, user, now)
+    }
+
+    /// Replaces a user's plans; who never had any goes on without.
+    mutating func set(_ plans: [SavedPlans.Plan], _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
+        var record = users[user] ?? UserRecord()
+        guard record.plans != nil || !plans.isEmpty else { return [] }
+        record.plans = SavedPlans(revision: max((record.plans?.revision ?? 0) + 1, now.milliseconds), plans: plans)
+        users[user] = record
+        return [.saveUser(user), .publishPlans(user)]
+    }
+}
+
+extension Refusal {
+    /// The user has no such saved plan.
+    fileprivate static let planNotFound = Refusal(code: "plan_not_found", message: "there is no such saved plan")
+    /// There is no room for another saved plan.
+    fileprivate static let planLimit = Refusal(
+        code: "plan_limit",
+        message:
+            "at most \(SavedPlans.limit) plans of \(SavedPlans.bytes / 1_024) KiB in all can be saved; delete one first"
+    )
+}
+
+/// Changes that an outside coach is asked about: awaited for three seconds, and a late answer changes nothing.
+extension SessionEngineMachine {
+    /// Asks, when the command is for the coach; `nil` when it is to be carried out at once.
+    mutating func ask(_ command: Command, _ key: SessionKey, _ now: Timestamp) throws(Refusal) -> [SessionEngineAction]?
+    {
+        guard asksCoach, case .plan(let action) = command.action, var entry = entries[key] else { return nil }
+        let at = command.at ?? now
+        let item: String?
+        let difficulty: Difficulty?
+        switch action {
+        // Whoever names the alternative has chosen.
+        case .swapExercise(let id, alternative: nil):
+            item = try entry.record.session.planItem(id, at: at)
+            difficulty = nil
+        case .adjustDifficulty(let id, let wanted):
+            // Checks that it can be changed now, though it may be about all items.
+            let checked = try entry.record.session.planItem(id, at: at)
+            item = id == nil ? nil : checked
+            difficulty = wanted
+        default: return nil
+        }
+        guard let state = entry.record.session.planState(now) else { return nil }
+        guard entry.question == nil else {
+            throw .invalidState("the coach is being asked about another change; try again in a moment")
+        }
+        var command = command
+        command.at = at
+        entry.question = CoachQuestion(
+            command: command,
+            request: CoachRequest(
+                id: command.id, session: key.session, type: difficulty == nil ? .swapExercise : .adjustDifficulty,
+                activity: entry.record.session.activity, item: item, difficulty: difficulty, plan: state.plan,
+                progress: state.progress, answerBy: now + CoachQuestion.patience))
+        store(entry, key)
+        return [.askCoach(key, command.id)]
+    }
+
+    /// Lets a command wait that must not overtake the change that the coach is asked about: `suspend` saves what comes of
+    /// it. Says whether it waits.
+    mutating func hold(_ command: Command, _ key: SessionKey, _ now: Timestamp) -> Bool {
+        guard var entry = entries[key], var question = entry.question else { return false }
+        if question.holds(command.id) { return true }
+        guard !question.waiting.isEmpty || command.action == .suspend else { return false }
+        // Repeated by its client when there is no room.
+        guard question.waiting.count < CoachQuestion.waitingLimit else { return true }
+        var held = command
+        held.at = command.at ?? now
+        question.waiting.append(held)
+        entry.question = question
+        store(entry, key)
+        return true
+    }
+
+    /// The coach has answered; what nobody awaits any more changes nothing.
+    mutating func receive(_ reply: CoachReply, of user: User, now: Timestamp) -> [SessionEngineAction] {
+        guard let key = sessions(of: user).first(where: { entries[$0]?.question?.command.id == reply.id }) else {
+            return []
+        }
+        if let question = entries[key]?.question, question.request.answerBy <= now {
+            return answer(key, .failure(.coachTimeout), now)
+        }
+        if let exercises = reply.exercises { return answer(key, .success(CoachAdvice(exercises)), now) }
+        return answer(key, .failure(.coachFailed(reply.error ?? "the coach has no advice")), now)
+    }
+
+    /// Carries the change out or refuses it, and then what waited for it.
+    mutating func answer(
+        _ key: SessionKey, _ advice: Result<CoachAdvice, Refusal>, _ now: Timestamp
+    ) -> [SessionEngineAction] {
+        guard var entry = entries[key], let question = entry.question else { return [] }
+        entry.question = nil
+        store(entry, key)
+        var actions: [SessionEngineAction]
+        do throws(Refusal) {
+            let advice = try advice.get()
+            if let item = question.request.item, advice.exercises.keys.contains(where: { $0 != item }) {
+                throw .coachFailed("the coach answered for another exercise")
+            }
+            try entry.record.session.take(advice, at: question.command.at ?? now)
+            actions = accept(question.command, entry, key, now)
+        } catch {
+            actions = [refuse(question.command.envelope, for: key, error, now: now)]
+        }
+        for command in question.waiting { actions += receive(command, for: key, now: now) }
+        return actions
+    }
+}
+
+extension Refusal {
+    /// The coach was silent for too long.
+    static let coachTimeout = Refusal(
+        code: "coach_timeout", message: "the coach did not answer within 3 s; nothing has changed")
+}

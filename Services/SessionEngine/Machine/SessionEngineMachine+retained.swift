@@ -1,0 +1,252 @@
+import Bus
+import MQTT
+import ServiceKit
+import Workouts
+
+/// The broker may forget everything or bring the past back: the owner says what counts.
+extension SessionEngineMachine {
+    /// A new connection: everything retained is published again, live sessions first.
+    mutating func connected(now: Timestamp) -> [SessionEngineAction] {
+        connectedAt = now
+        routeBuilders = []
+        forgetEchoes()
+        // From now on there is something to hear of them.
+        for (key, entry) in entries {
+            if let due = due(entry) { deadlines.ask(key, at: due) }
+        }
+        let keys = entries.keys.sorted { left, right in
+            (isLive(left) ? 0 : 1, left) < (isLive(right) ? 0 : 1, right)
+        }
+        let sessions = keys.flatMap { key -> [SessionEngineAction] in
+            entries[key]?.record.workout == nil ? [.publishState(key)] : [.publishState(key), .publishWorkout(key)]
+        }
+        let known = users.sorted { $0.key < $1.key }
+        let current = known.filter { $0.value.current != nil }.map { SessionEngineAction.publishCurrent($0.key) }
+        let profiles = known.filter { $0.value.revision > 0 }.map { SessionEngineAction.publishProfile($0.key) }
+        let plans = known.filter { $0.value.plans != nil }.map { SessionEngineAction.publishPlans($0.key) }
+        return sessions + current + profiles + plans
+    }
+
+    /// Nothing can be heard of anybody: until the next connection nothing is given up for having been silent.
+    mutating func disconnected() {
+        connectedAt = nil
+    }
+
+    private func isLive(_ key: SessionKey) -> Bool {
+        guard let session = entries[key]?.record.session else { return false }
+        return session.isUnfinished || session.statusName == .saving
+    }
+
+    /// The messages that a publishing action stands for, as of now.
+    mutating func messages(for action: SessionEngineAction) -> [MQTTMessage] {
+        switch action {
+        case .publishState(let key):
+            guard let entry = entries[key] else { return [] }
+            note(entry.record.revision, of: key, \.state)
+            let state = PublishedState(entry.record.state, entry.record.planState)
+            return [Topic.session(key, .state).message(JSONCoding.encode(state))]
+        case .publishWorkout(let key):
+            guard let entry = entries[key] else { return [] }
+            guard let workout = entry.record.workout else { return [Topic.session(key, .workout).message([])] }
+            note(workout.revision, of: key, \.workout)
+            return [Topic.session(key, .workout).message(JSONCoding.encode(workout))]
+        case .publishCurrent(let user):
+            let record = unfinished(user)
+            let current = CurrentSession(
+                revision: currentRevision(user), state: record?.state, plan: record?.planState)
+            userEchoes[user, default: UserEchoes()].current.insert(current.revision)
+            return [Topic.user(user, .current).message(JSONCoding.encode(current))]
+        case .publishProfile(let user):
+            guard let record = users[user] else { return [] }
+            userEchoes[user, default: UserEchoes()].profile.insert(record.revision)
+            let profile = UserProfile(revision: record.revision, profile: record.profile)
+            return [Topic.user(user, .profile).message(JSONCoding.encode(profile))]
+        case .publishPlans(let user):
+            guard let plans = users[user]?.plans else { return [] }
+            userEchoes[user, default: UserEchoes()].plans.insert(plans.revision)
+            return [Topic.user(user, .plans).message(JSONCoding.encode(plans))]
+        case .askCoach(let key, let id):
+            guard let question = entries[key]?.question, question.command.id == id else { return [] }
+            return [Topic.user(key.user, .coachRequest).message(JSONCoding.encode(question.request))]
+        case .clear(let key):
+            return [Topic.session(key, .state).message([]), Topic.session(key, .workout).message([])]
+        case .announce(let key, let announcement):
+            return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
+        case .reply(let user, let client, let reply):
+            return [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
+        case .save, .saveReply, .saveUser, .eraseReplies, .eraseCorrupt, .unarchive, .archive, .erase, .listWorkouts:
+            return []
+        }
+    }
+
+    /// A revision of `state` that stands on the bus.
+    mutating func seeState(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+        guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
+        switch RetainedRevision(revision, newest: entry.record.revision, published: entry.echoes.state) {
+        case .known: return []
+        case .outdated: return [.publishState(key)]
+        case .ahead:
+            entry.record.revision = revision
+            bump(&entry.record, now)
+            store(entry, key)
+            return [.save(key), .publishState(key), .publishCurrent(key.user)]
+        }
+    }
+
+    /// A revision of `workout` that stands on the bus.
+    mutating func seeWorkout(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+        guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
+        // One that was deleted, or is not finished: there is to be none.
+        guard let workout = entry.record.workout else { return [.publishWorkout(key)] }
+        switch RetainedRevision(revision, newest: workout.revision, published: entry.echoes.workout) {
+        case .known: return []
+        case .outdated: return [.publishWorkout(key)]
+        case .ahead:
+            entry.record.workout?.revision = max(revision + 1, now.milliseconds)
+            entry.record.publishedAt = now
+            store(entry, key)
+            return [.save(key), .publishWorkout(key)]
+        }
+    }
+
+    /// Whether a session that is not known left the bus so long ago that nobody remembers.
+    private func isForgotten(_ revision: Int64, _ now: Timestamp) -> Bool {
+        revision < (now - Self.deletedRetention).milliseconds
+    }
+
+    /// A revision of `current` that stands on the bus; of a user of whom nothing is left it offers what nobody has.
+    mutating func seeCurrent(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
+        let newest = currentRevision(user)
+        let published = userEchoes[user]?.current ?? PublishedRevisions()
+        switch RetainedRevision(revision, newest: newest, published: published) {
+        case .known: return []
+        case .outdated: return [.publishCurrent(user)]
+        case .ahead:
+            users[user, default: UserRecord()].raise(to: max(revision + 1, now.milliseconds))
+            return [.saveUser(user), .publishCurrent(user)]
+        }
+    }
+
+    /// A revision of `profile` that stands on the bus.
+    mutating func seeProfile(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
+        guard let record = users[user], record.revision > 0 else { return [] }
+        let published = userEchoes[user]?.profile ?? PublishedRevisions()
+        switch RetainedRevision(revision, newest: record.revision, published: published) {
+        case .known: return []
+        case .outdated: return [.publishProfile(user)]
+        case .ahead:
+            users[user]?.revision = max(revision + 1, now.milliseconds)
+            return [.saveUser(user), .publishProfile(user)]
+        }
+    }
+
+    /// A revision of `plans` that stands on the bus.
+    mutating func seePlans(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
+        guard let plans = users[user]?.plans else { return [] }
+        let published = userEchoes[user]?.plans ?? PublishedRevisions()
+        switch RetainedRevision(revision, newest: plans.revision, published: published) {
+        case .known: return []
+        case .outdated: return [.publishPlans(user)]
+        case .ahead:
+            users[user]?.plans?.revision = max(revision + 1, now.milliseconds)
+            return [.saveUser(user), .publishPlans(user)]
+        }
+    }
+}
+
+extension SessionEngineMachine {
+    /// Carries out a request of a user, of whom in memory is what the request deletes.
+    mutating func receive(_ request: UserRequest, of user: User, now: Timestamp) -> [SessionEngineAction] {
+        if var stored = reply(to: request, of: user) {
+            stored.now = now
+            return [.reply(user, request.client, stored)]
+        }
+        switch request.action {
+        case .workouts(let before, let limit):
+            return [.listWorkouts(user, UserRequest.Page(envelope: request.envelope, before: before, limit: limit))]
+        case .setProfile(let profile):
+            if let flaw = profile.flaw(year: now.year) {
+                return [refuse(request, user, .invalidCommand(flaw), now)]
+            }
+            return set(profile, user, now) + accept(request, user, now)
+        case .savePlan(let plan, let definition): return save(definition, plan, request, user, now)
+        case .deletePlan(let plan): return delete(plan, request, user, now)
+        case .deleteWorkout(let session):
+            let key = SessionKey(user, session)
+            guard entries[key] != nil else {
+                return [refuse(request, user, .sessionNotFound, now)]
+            }
+            return delete(key, now) + accept(request, user, now)
+        case .deleteEverything:
+            let sessions = sessions(of: user).flatMap { delete($0, now) }
+            return sessions + set(Profile(), user, now) + set([], user, now) + accept(request, user, now)
+        }
+    }
+
+    /// Whether a request was carried out before.
+    func hasAccepted(_ request: UserRequest, of user: User) -> Bool { reply(to: request, of: user) != nil }
+
+    private func reply(to request: UserRequest, of user: User) -> Reply? {
+        users[user]?.replies.first { $0.id == request.id }
+    }
+
+    private mutating func set(_ profile: Profile, _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
+        var record = users[user] ?? UserRecord()
+        record.profile = profile
+        record.revision = max(record.revision + 1, now.milliseconds)
+        users[user] = record
+        return [.saveUser(user), .publishProfile(user)]
+    }
+
+    func refuse(_ request: UserRequest, _ user: User, _ refusal: Refusal, _ now: Timestamp) -> SessionEngineAction {
+        .reply(user, request.client, Reply(id: request.id, revision: nil, now: now, error: refusal))
+    }
+
+    mutating func accept(_ request: UserRequest, _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
+        var record = users[user] ?? UserRecord()
+        let isPlan =
+            switch request.action {
+            case .savePlan, .deletePlan: true
+            case .setProfile, .workouts, .deleteWorkout, .deleteEverything: false
+            }
+        // Of what is published for it.
+        let revision = isPlan ? record.plans?.revision : record.revision
+        let reply = Reply(id: request.id, revision: revision, now: now)
+        record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
+        users[user] = record
+        return [.saveUser(user), .reply(user, request.client, reply)]
+    }
+
+    /// Somebody wants to read a finished workout whose retained topics are gone, or were lost.
+    func receive(_ request: SessionRequest, for key: SessionKey) -> [SessionEngineAction] {
+        guard case .chunks = request.action, entries[key]?.record.workout != nil else { return [] }
+        return [.publishWorkout(key)]
+    }
+
+    /// A page of a user's finished workouts, as far as they are in memory.
+    func history(_ page: UserRequest.Page, of user: User) -> HistoryPage {
+        var history = HistoryPage(page)
+        for key in sessions(of: user) {
+            if let workout = entries[key]?.record.workout { history.take(WorkoutOverview(workout)) }
+        }
+        return history
+    }
+}
+
+extension Timestamp {
+    /// The year of the Gregorian calendar in UTC, right to a day or so at its ends.
+    fileprivate var year: Int { 1_970 + Int(seconds / 31_556_952) }
+}
+
+/// Which revisions of a session's retained topics this process published since the connection began.
+struct Echoes: Equatable {
+    var state = PublishedRevisions()
+    var workout = PublishedRevisions()
+}
+
+/// The same of a user's topics.
+struct UserEchoes: Equatable {
+    var current = PublishedRevisions()
+    var profile = PublishedRevisions()
+    var plans = PublishedRevisions()
+}

@@ -1,0 +1,170 @@
+import Bus
+import ServiceKit
+import Workouts
+
+extension SessionEngineMachine {
+    /// Items of a session came, or so its `metrics` or `route` say; of a deleted one nothing is heard any more.
+    mutating func hear(
+        _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Timestamp
+    ) -> [SessionEngineAction] {
+        guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
+        let before = entry.record
+        switch kind {
+        case .samples where progress.count > before.itemCount: entry.record.itemCount = progress.count
+        case .locations where progress.count > before.locationCount ?? 0: entry.record.locationCount = progress.count
+        case .samples, .locations: return []
+        }
+        entry.heardAt = now
+        entry.record.newest = [entry.record.newest, progress.newest].compactMap(\.self).max()
+        entry.record.session.receiveFirstItem()
+        store(entry, key)
+        let restored = restore(key, now)
+        guard restored.isEmpty else { return restored }
+        let isOverdue = now.seconds(since: before.lastActiveAt) >= Self.activityInterval
+        guard entry.record.session != before.session || entry.record.session.isUnfinished && isOverdue else {
+            return []
+        }
+        entry.record.lastActiveAt = now
+        bump(&entry.record, now)
+        store(entry, key)
+        return [.save(key), .publishState(key), .publishCurrent(key.user)]
+    }
+
+    /// Something is heard of a session: an expired one goes on where it was, or is saved when its user has another.
+    mutating func restore(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
+        guard var entry = entries[key], case .canceled(.expired, _) = entry.record.session.status else { return [] }
+        entry.heardAt = now
+        entry.record.lastActiveAt = now
+        entry.record.session.hearAgain(hasOther: unfinished(key.user) != nil, newest: entry.record.newest)
+        bump(&entry.record, now)
+        if entry.record.session.statusName == .saving {
+            entry.finishBy = now + Self.savingPatience
+            entry.record.endRevision = entry.record.revision
+        }
+        store(entry, key)
+        return [.save(key), .publishState(key), .publishCurrent(key.user)]
+    }
+
+    /// When time alone may next change something of a session.
+    func due(_ entry: Entry) -> Timestamp? {
+        let waiting = [
+            entry.record.session.deadline, entry.record.cueDue, entry.question?.request.answerBy, entry.finishBy,
+            entry.reviseBy, goneAt(entry),
+        ]
+        return waiting.compactMap(\.self).min()
+    }
+
+    /// When a session is given up, or leaves the bus.
+    private func goneAt(_ entry: Entry) -> Timestamp? {
+        switch entry.record.session.status {
+        // What is retained of it may tell that it was heard of, and comes after the connect.
+        case .unfinished: connectedAt.map { max(entry.heardAt + Session.expiry, $0 + Self.hearingTime) }
+        case .canceled: entry.record.revisedAt + Self.retention
+        case .completed: entry.reviseBy == nil ? entry.record.revisedAt + Self.retention : nil
+        case .deleted: entry.record.revisedAt + Self.deletedRetention
+        case .saving: nil
+        }
+    }
+
+    /// Lets the service's clock pass: countdowns end, patience ends, what is old goes.
+    mutating func advance(to now: Timestamp) -> [SessionEngineAction] {
+        notice(now)
+        return deadlines.take(by: now).flatMap { key in
+            let actions = advance(key, to: now)
+            if let due = entries[key].flatMap({ due($0) }) {
+                deadlines.ask(key, at: due > now ? due : now + Self.retryInterval)
+            }
+            return actions
+        }
+    }
+
+    /// Looks whether the clock was set back: every session is looked at then, for another phase may be on.
+    private mutating func notice(_ now: Timestamp) {
+        defer { clock = now }
+        guard let clock, now < clock - 1 else { return }
+        for (key, entry) in entries {
+            var entry = entry
+            entry.rewind(to: now)
+            store(entry, key)
+            deadlines.ask(key, at: now)
+        }
+    }
+
+    private mutating func advance(_ key: SessionKey, to now: Timestamp) -> [SessionEngineAction] {
+        guard var entry = entries[key] else { return [] }
+        var actions: [SessionEngineAction] = []
+        let hasChanged = entry.record.session.advance(to: now)
+        let cues = takeCue(&entry, key, now)
+        if hasChanged || !cues.isEmpty {
+            bump(&entry.record, now)
+            store(entry, key)
+            actions = [.save(key), .publishState(key), .publishCurrent(key.user)] + cues
+        }
+        if let answerBy = entry.question?.request.answerBy, answerBy <= now {
+            actions += answer(key, .failure(.coachTimeout), now)
+        }
+        if let due = [entry.finishBy, entry.reviseBy].compactMap(\.self).min(), due <= now {
+            actions += finish(key, now)
+        }
+        guard let entry = entries[key], let goneAt = goneAt(entry), goneAt <= now else { return actions }
+        return actions + leave(key, now)
+    }
+
+    /// Another phase of the plan's clock is on: it is announced once, and those that passed unseen are not.
+    func takeCue(_ entry: inout Entry, _ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
+        guard let cue = entry.record.session.planCue(now), cue.phase != entry.record.announced else { return [] }
+        entry.record.announced = cue.phase
+        return [.announce(key, Announcement(.interval, at: cue.at, number: cue.phase.round, text: cue.text))]
+    }
+
+    private mutating func leave(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
+        guard var entry = entries[key] else { return [] }
+        switch entry.record.session.status {
+        case .unfinished:
+            entry.record.session.expire()
+            bump(&entry.record, now)
+            store(entry, key)
+            return [.save(key), .publishState(key), .publishCurrent(key.user)]
+        case .canceled(let reason, _): return delete(key, now, givenUp: reason)
+        // The user keeps the highest revision, for `current` goes on above it.
+        case .completed: return [.saveUser(key.user), .archive(key), .clear(key)]
+        case .deleted: return [.saveUser(key.user), .erase(key), .clear(key)]
+        case .saving: return []
+        }
+    }
+
+    /// A session and all its data go; that it was deleted is told for a while.
+    mutating func delete(
+        _ key: SessionKey, _ now: Timestamp, givenUp reason: Session.CancelReason? = nil
+    ) -> [SessionEngineAction] {
+        guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
+        entry.record.session.delete(givenUp: reason)
+        entry.record.report = nil
+        entry.record.route = nil
+        entry.record.weather = nil
+        entry.record.newest = nil
+        entry.question = nil
+        let replies = Set(entry.replies.keys)
+        entry.replies = [:]
+        entry.finishBy = nil
+        entry.reviseBy = nil
+        entry.record.workout = nil
+        bump(&entry.record, now)
+        store(entry, key)
+        return [
+            .save(key), .eraseReplies(key, replies), .publishState(key), .publishWorkout(key),
+            .publishCurrent(key.user),
+        ]
+    }
+}
+
+extension SessionEngineMachine.Entry {
+    /// The clock was set back: nothing is awaited for longer than it would have been.
+    fileprivate mutating func rewind(to now: Timestamp) {
+        heardAt = min(heardAt, now)
+        finishBy = finishBy.map { min($0, now + SessionEngineMachine.savingPatience) }
+        reviseBy = reviseBy.map { min($0, now + SessionEngineMachine.lateQuiet) }
+        guard let question else { return }
+        self.question?.request.answerBy = min(question.request.answerBy, now + CoachQuestion.patience)
+    }
+}

@@ -1,0 +1,66 @@
+import Metrics
+import ServiceKit
+import Workouts
+
+/// What operators see of the service.
+struct SessionEngineMetrics {
+    private static let prefix = "pacebus_engine_"
+
+    private let factory: PrometheusMetrics
+    private let messages: Counter
+    private let accepted: Counter
+    private let commitWrites: Recorder
+    private let commitTime: Timer
+    private let sessions: [SessionStatus: Meter]
+
+    init(_ factory: PrometheusMetrics) {
+        self.factory = factory
+        factory.describe(Self.help)
+        messages = Counter(label: Self.prefix + "messages_total", factory: factory)
+        accepted = Counter(label: Self.prefix + "accepted_total", factory: factory)
+        commitWrites = Recorder(label: Self.prefix + "commit_writes", factory: factory)
+        commitTime = Timer(label: Self.prefix + "commit_seconds", factory: factory)
+        sessions = Dictionary(
+            uniqueKeysWithValues: SessionStatus.allCases.map { status in
+                let dimensions = [("status", status.rawValue)]
+                return (status, Meter(label: Self.prefix + "sessions", dimensions: dimensions, factory: factory))
+            })
+    }
+
+    func received(_ count: Int) {
+        messages.increment(by: count)
+    }
+
+    /// A command or request was answered; codes of refusals are a fixed few.
+    func answered(_ refusal: Refusal?) {
+        guard let refusal else { return accepted.increment() }
+        count("refused_total", "code", refusal.code)
+    }
+
+    func rejected(_ reason: String) {
+        count("rejected_total", "reason", reason)
+    }
+
+    func committed(_ writes: Int, took duration: Duration) {
+        commitWrites.record(writes)
+        commitTime.record(duration: duration)
+    }
+
+    func show(_ counts: [SessionStatus: Int]) {
+        for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
+    }
+
+    private func count(_ name: String, _ label: String, _ value: String) {
+        Counter(label: Self.prefix + name, dimensions: [(label, value)], factory: factory).increment()
+    }
+
+    private static let help = [
+        prefix + "messages_total": "Messages handled.",
+        prefix + "accepted_total": "Commands and requests that were answered with ok, repetitions included.",
+        prefix + "refused_total": "Commands and requests that were refused, by code.",
+        prefix + "rejected_total": "Payloads that could not be read, by reason.",
+        prefix + "commit_writes": "Records written by a commit.",
+        prefix + "commit_seconds": "How long a commit took.",
+        prefix + "sessions": "Sessions in memory, by status.",
+    ]
+}

@@ -1,0 +1,62 @@
+import Workouts
+
+/// Sessions share what is known of the cell they are in.
+extension WeatherFetcherMachine {
+    /// Puts a live session into its cell and gives it the weather that is known there.
+    mutating func join(_ key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
+        guard let record = entries[key]?.record, let place = record.cell else { return [] }
+        var cell = cells[place] ?? Cell(dueAt: now)
+        guard cell.sessions.insert(key).inserted else { return [] }
+        // After a restart what the store has of a session is what is known of its cell. What was fetched later than now was
+        // fetched before the clock was set back, and may be older than what the cell has.
+        if let stored = record.reading, stored.observation.provider == provider,
+            cell.reading.map({ $0.fetchedAt < stored.fetchedAt && stored.fetchedAt <= now }) ?? true
+        {
+            cell.reading = stored
+            cell.dueAt = max(cell.dueAt, stored.dueAt)
+        }
+        cells[place] = cell
+        needsLook = true
+        guard let reading = cell.reading, reading != record.reading, now < reading.staleAt else { return [] }
+        return give(reading, to: key, now)
+    }
+
+    mutating func leave(_ key: SessionKey) {
+        guard let place = entries[key]?.record.cell else { return }
+        cells[place]?.sessions.remove(key)
+    }
+
+    mutating func give(_ reading: Reading, to key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
+        entries[key]?.record.reading = reading
+        entries[key]?.record.isStale = false
+        return revise(key, now)
+    }
+
+    /// The content has changed: it goes out under a revision of its own.
+    mutating func revise(_ key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
+        guard let revision = entries[key]?.record.revision else { return [] }
+        entries[key]?.record.revision = max(revision + 1, now.milliseconds)
+        entries[key]?.record.changedAt = now
+        return [.save(key), .publish(key)]
+    }
+
+    /// The requests to make now: those for cells without any weather first, then the longest due.
+    mutating func requests(now: Timestamp) -> [WeatherRequest] {
+        guard needsLook, provider != nil else { return [] }
+        needsLook = false
+        let free = Self.concurrency - cells.values.count { $0.askedAt != nil }
+        guard free > 0, gate.isOpen(now) else { return [] }
+        let due = cells.filter { !$0.value.sessions.isEmpty && $0.value.isDue(now) }
+        let places = due.sorted { left, right in
+            (left.value.reading == nil ? 0 : 1, left.value.dueAt, left.key)
+                < (right.value.reading == nil ? 0 : 1, right.value.dueAt, right.key)
+        }
+        var requests: [WeatherRequest] = []
+        for place in places.prefix(free).map(\.key) {
+            guard budget?.spend(now) ?? true else { break }
+            cells[place]?.askedAt = now
+            requests.append(WeatherRequest(cell: place, validator: cells[place]?.reading?.validator))
+        }
+        return requests
+    }
+}

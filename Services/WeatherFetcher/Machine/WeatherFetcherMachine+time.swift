@@ -1,0 +1,79 @@
+import Bus
+import MQTT
+import Workouts
+
+extension WeatherFetcherMachine {
+    private static let sweepInterval = 1.0
+
+    /// Lets the service's clock pass: values become stale, sessions that nobody speaks of leave, retained topics are
+    /// cleared. Looks once a second.
+    mutating func advance(to now: Timestamp) -> [WeatherAction] {
+        guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval || now < $0 }) ?? true else { return [] }
+        sweptAt = now
+        needsLook = true
+        var actions: [WeatherAction] = []
+        for (key, entry) in entries {
+            if case .live(let until?) = entry.phase, until <= now {
+                // The engine has not spoken of it for hours: it may be long over.
+                leave(key)
+                entries[key]?.phase = .unheard
+            } else if entry.isLive, let reading = entry.record.reading, !entry.record.isStale, reading.staleAt <= now {
+                entries[key]?.record.isStale = true
+                actions += revise(key, now)
+            } else if now.seconds(since: entry.record.changedAt) >= Self.retention {
+                actions += expire(key)
+            }
+        }
+        cells = cells.filter { !$0.value.sessions.isEmpty || $0.value.askedAt != nil || $0.value.dueAt > now }
+        return actions
+    }
+
+    private mutating func expire(_ key: SessionKey) -> [WeatherAction] {
+        guard let entry = entries[key] else { return [] }
+        let clears: [WeatherAction] = entry.record.reading == nil ? [] : [.clear(key)]
+        guard entry.isLive else {
+            entries[key] = nil
+            return [.erase(key)] + clears
+        }
+        guard !clears.isEmpty else { return [] }
+        entries[key]?.record.reading = nil
+        return [.save(key)] + clears
+    }
+}
+
+/// The broker may forget everything or bring the past back: the owner says what counts.
+extension WeatherFetcherMachine {
+    /// A new connection: everything retained is published again, live sessions first.
+    mutating func connected() -> [WeatherAction] {
+        for key in entries.keys { entries[key]?.published = PublishedRevisions() }
+        let standing = entries.filter { $0.value.record.reading != nil }
+        return standing.sorted { ($0.value.isLive ? 0 : 1, $0.key) < ($1.value.isLive ? 0 : 1, $1.key) }
+            .map { .publish($0.key) }
+    }
+
+    /// The message that makes the session's weather known; `nil` when there is none.
+    mutating func message(of key: SessionKey) -> MQTTMessage? {
+        guard let weather = entries[key]?.record.weather else { return nil }
+        entries[key]?.published.insert(weather.revision)
+        return Topic.session(key, .weather).message(JSONCoding.encode(weather))
+    }
+
+    /// A revision of `weather` that stands on the bus.
+    mutating func see(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [WeatherAction] {
+        guard let entry = entries[key] else { return [.clear(key)] }
+        guard entry.record.reading != nil else {
+            // What was cleared has come back; or it is of an earlier life that this store does not know, and the next one
+            // goes above it.
+            guard revision > entry.record.revision else { return [.clear(key)] }
+            entries[key]?.record.revision = revision
+            return [.save(key)]
+        }
+        switch RetainedRevision(revision, newest: entry.record.revision, published: entry.published) {
+        case .known: return []
+        case .outdated: return [.publish(key)]
+        case .ahead:
+            entries[key]?.record.revision = revision
+            return revise(key, now)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+package import Workouts
+
+extension SessionState {
+    /// Reads a payload of `state`; one that no session can have is refused like one that is not JSON.
+    package init(_ payload: some Sequence<UInt8>) throws(PayloadError) {
+        self = try JSONCoding.decode(SessionState.self, from: payload)
+        guard SeenRevision.range.contains(revision) else { throw .malformed("revision: out of range") }
+        if let flaw { throw .malformed(flaw) }
+    }
+}
+
+/// What the engine publishes on `state`: the session, and beside its fields those of its plan.
+package struct PublishedState: Encodable, Sendable {
+    private let state: SessionState
+    private let plan: PlanState?
+
+    package init(_ state: SessionState, _ plan: PlanState?) {
+        self.state = state
+        self.plan = plan
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try state.encode(to: encoder)
+        try plan?.encode(to: encoder)
+    }
+}
+
+extension PlanState {
+    private struct Payload: Decodable {
+        let plan: SessionPlan?
+        let progress: ProgressReport?
+        let timer: TimerReport?
+    }
+
+    /// Reads the part of a payload of `state` that tells of a plan; `nil` of a session without one.
+    ///
+    /// Apart from ``SessionState``, for most services have no use for it.
+    package init?(_ payload: some Sequence<UInt8>) throws(PayloadError) {
+        let payload = try JSONCoding.decode(Payload.self, from: payload)
+        guard let plan = payload.plan, let progress = payload.progress, let timer = payload.timer else { return nil }
+        self.init(plan: plan, progress: progress, timer: timer)
+        guard isConsistent else { throw .malformed("plan, progress and timer do not belong together") }
+    }
+}

@@ -1,0 +1,69 @@
+/// Five zones of heart rate, divided by four rising limits in beats per minute. A limit belongs to the zone above it.
+package struct HeartRateZones: Hashable, Sendable {
+    package static let count = 5
+    /// The default limits as fractions of the maximum heart rate.
+    private static let fractions = [0.6, 0.7, 0.8, 0.9]
+
+    package let limits: [Double]
+
+    /// Those of the profile, else 60, 70, 80 and 90 % of the maximum heart rate; `nil` when that is not known.
+    package init?(_ profile: Profile, startedAt: Timestamp?) {
+        if let limits = profile.zones, limits.count == Self.count - 1 {
+            self.limits = limits
+        } else if let maximum = profile.maximumHeartRate(at: startedAt) {
+            limits = Self.fractions.map { $0 * maximum }
+        } else {
+            return nil
+        }
+    }
+
+    /// The index of a value's zone.
+    func zone(of heartRate: Double) -> Int {
+        var zone = 0
+        while zone < limits.count, heartRate >= limits[zone] { zone += 1 }
+        return zone
+    }
+}
+
+extension Profile {
+    /// As it was told, else 208 − 0.7 · age (Tanaka); `nil` when neither is known.
+    func maximumHeartRate(at time: Timestamp?) -> Double? {
+        maximumHeartRate ?? age(at: time).map { 208 - 0.7 * $0 }
+    }
+
+    /// Whole years from the year of birth to that of `time`.
+    func age(at time: Timestamp?) -> Double? {
+        guard let birthYear, let time else { return nil }
+        return Double(max(0, time.year - birthYear))
+    }
+}
+
+extension Timestamp {
+    /// The year in UTC.
+    var year: Int {
+        // Days of a calendar whose years begin in March, so that the leap day is the last (proleptic Gregorian).
+        let days = Int((microseconds / 86_400_000_000) - (microseconds % 86_400_000_000 < 0 ? 1 : 0)) + 719_468
+        let era = (days >= 0 ? days : days - 146_096) / 146_097
+        let dayOfEra = days - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        return yearOfEra + era * 400 + (dayOfYear >= 306 ? 1 : 0)
+    }
+}
+
+/// What is known of a person's body that results depend on.
+package struct Physiology: Hashable, Sendable {
+    package var zones: HeartRateZones?
+    package var energy: EnergyEstimate?
+
+    /// Nothing is known.
+    package init() {}
+
+    /// What the profile in a session's state says, as of the day the session began.
+    package init(_ state: SessionState) {
+        guard let profile = state.profile else { return }
+        let start = state.startedAt ?? state.segments.first?.start
+        zones = HeartRateZones(profile, startedAt: start)
+        energy = EnergyEstimate(profile, activity: state.activity, startedAt: start)
+    }
+}

@@ -1,0 +1,74 @@
+package import Foundation
+
+/// What a person told about themselves; every part may be missing. Kilograms, beats per minute.
+package struct Profile: Codable, Hashable, Sendable {
+    package enum Sex: String, Codable, Sendable {
+        case female, male, other
+    }
+
+    package var units: Units?
+    package var birthYear: Int?
+    package var sex: Sex?
+    /// Kilograms.
+    package var weight: Double?
+    package var restingHeartRate: Double?
+    package var maximumHeartRate: Double?
+    /// The four limits between the five heart rate zones, in beats per minute, rising.
+    package var zones: [Double]?
+    /// An IANA time zone.
+    package var timeZone: String?
+
+    package init() {}
+}
+
+extension Profile {
+    private enum Key: String, CodingKey {
+        case units, birthYear, sex, weight, restingHeartRate, maximumHeartRate, zones, timeZone
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        units = try container.decodeIfPresent(Units.self, forKey: .units)
+        // Read as any number, for an error in reading a whole one does not tell the field.
+        birthYear = try container.decodeIfPresent(Double.self, forKey: .birthYear).map { year in
+            guard let whole = Int(exactly: year) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .birthYear, in: container, debugDescription: "not a whole year")
+            }
+            return whole
+        }
+        sex = try container.decodeIfPresent(Sex.self, forKey: .sex)
+        weight = try container.decodeIfPresent(Double.self, forKey: .weight)
+        restingHeartRate = try container.decodeIfPresent(Double.self, forKey: .restingHeartRate)
+        maximumHeartRate = try container.decodeIfPresent(Double.self, forKey: .maximumHeartRate)
+        zones = try container.decodeIfPresent([Double].self, forKey: .zones)
+        timeZone = try container.decodeIfPresent(String.self, forKey: .timeZone)
+    }
+
+    /// Why the profile cannot be taken, naming the field; `nil` when it can.
+    package func flaw(year: Int) -> String? {
+        func outside<Value: Comparable>(_ value: Value?, _ range: ClosedRange<Value>) -> Bool {
+            value.map { !range.contains($0) } ?? false
+        }
+        if outside(birthYear, year - 120...year) { return "birthYear: \(year - 120) to \(year)" }
+        if outside(weight, 20...400) { return "weight: 20 to 400 kg" }
+        if outside(restingHeartRate, 20...150) { return "restingHeartRate: 20 to 150" }
+        if outside(maximumHeartRate, 80...250) { return "maximumHeartRate: 80 to 250" }
+        if let zones,
+            zones.count != 4 || zip(zones, zones.dropFirst()).contains(where: >=)
+                || zones.contains(where: { !(20...300 ~= $0) })
+        {
+            return "zones: four rising limits from 20 to 300"
+        }
+        return nil
+    }
+}
+
+extension TimeZone {
+    /// Whether a text names a zone of the IANA database by area and place, such as `Europe/Berlin`, or is `UTC` or `GMT`.
+    ///
+    /// Foundation itself also takes offsets, `GMT+3`, and abbreviations, `PST`, which are no zones that others know.
+    package static func isIANA(_ identifier: String) -> Bool {
+        (identifier.contains("/") || ["UTC", "GMT"].contains(identifier)) && TimeZone(identifier: identifier) != nil
+    }
+}

@@ -1,0 +1,178 @@
+import AsyncHTTPClient
+import Foundation
+import ServiceKit
+import TestSupport
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+/// Connections to APNs that serve many, break, fall silent or lead to somebody else.
+extension APNsTests {
+    @Suite struct ConnectionTests {
+        /// Sends many pushes, some at a time; what became of each.
+        private func send(_ count: Int, atATime width: Int, _ client: APNsClient) async -> [PushOutcome] {
+            await withTaskGroup(of: PushOutcome.self) { group in
+                var outcomes: [PushOutcome] = []
+                for number in 0..<count {
+                    if number >= width, let outcome = await group.next() { outcomes.append(outcome) }
+                    group.addTask { await client.send(APNsWorld.push()) }
+                }
+                for await outcome in group { outcomes.append(outcome) }
+                return outcomes
+            }
+        }
+
+        @Test(arguments: [1, 100, 1_000])
+        func `a thousand pushes pass over one connection with one token`(width: Int) async throws {
+            let server = try await APNsServer("{}")
+            try await APNsWorld.withClient(server) { client in
+                let outcomes = await send(1_000, atATime: width, client)
+                #expect(outcomes.count == 1_000)
+                #expect(outcomes.allSatisfy { $0 == .delivered }, "\(Set(outcomes.map { "\($0)" }))")
+            }
+            let requests = try server.requests
+            #expect(requests.count == 1_000)
+            #expect(try server.connections == 1)
+            #expect(Set(requests.map(\.token)) == [1])
+            #expect(Set(requests.map { $0.headers["apns-id"] }).count == 1_000)
+        }
+
+        @Test(arguments: ["close", "goaway", "refuse", "reset"])
+        func `a connection that ends costs no push`(kind: String) async throws {
+            let server = try await APNsServer("{}", #"{"kind":"\#(kind)"}"#, "{}")
+            try await APNsWorld.withClient(server) { client in
+                for _ in 0..<5 {
+                    let outcome = await client.send(APNsWorld.push())
+                    #expect(outcome == .delivered)
+                }
+            }
+            let requests = try server.requests
+            // What was not answered came again.
+            #expect(requests.count == (kind == "goaway" ? 5 : 6))
+            #expect(Set(requests.map { $0.headers["apns-id"] }).count == 5)
+            #expect(Set(requests.map(\.connection)) == (kind == "reset" ? [1] : [1, 2]))
+        }
+
+        @Test func `a farewell in the midst of many pushes costs none of them`() async throws {
+            let steps = (0..<40).map { $0 == 20 ? #"{"kind":"goaway"}"# : "{}" }.joined(separator: ",")
+            let server = try await APNsServer(steps)
+            try await APNsWorld.withClient(server) { client in
+                let outcomes = await send(300, atATime: 50, client)
+                #expect(outcomes.count == 300)
+                #expect(outcomes.allSatisfy { $0 == .delivered }, "\(Set(outcomes.map { "\($0)" }))")
+            }
+            #expect(Set(try server.requests.map { $0.headers["apns-id"] }).count == 300)
+        }
+
+        @Test func `APNs that is away is reported, and reached when it is back`() async throws {
+            let server = try await APNsServer("{}")
+            try await APNsWorld.withClient(server) { client in
+                #expect(await client.send(APNsWorld.push()) == .delivered)
+                server.stop()
+                #expect(await client.send(APNsWorld.push()) == .failed(reason: "Connection refused", retryAfter: nil))
+                try await server.start()
+                #expect(await client.send(APNsWorld.push()) == .delivered)
+            }
+        }
+
+        /// The same client and connection for somebody who waits less.
+        private func hasty(_ client: APNsClient, _ server: APNsServer) throws -> APNsClient {
+            APNsClient(
+                try APNsWorld.account(server), url: server.url, clock: SystemClock(), client: client.client,
+                limits: APNsClient.Limits(whole: .seconds(3), each: .milliseconds(500)))
+        }
+
+        @Test func `an answer that does not come is given up in time, and others are not held up`() async throws {
+            let slow = String(repeating: "b2", count: 32)
+            let server = try await APNsServer(#"{"device":"\#(slow)","kind":"hang"}"#, "{}")
+            try await APNsWorld.withClient(server) { client in
+                #expect(await client.send(APNsWorld.push()) == .delivered)
+                let hasty = try hasty(client, server)
+                async let late = hasty.send(APNsWorld.push(token: slow))
+                #expect(await send(50, atATime: 5, client).allSatisfy { $0 == .delivered })
+                #expect(await late == .failed(reason: "no answer in time", retryAfter: nil))
+            }
+            let requests = try server.requests
+            #expect(requests.filter { $0.device == slow }.count == 3)
+            #expect(try server.connections == 1)
+        }
+
+        @Test func `an answer that trickles is given up in time`() async throws {
+            let server = try await APNsServer("{}")
+            try await APNsWorld.withClient(server) { client in
+                #expect(await client.send(APNsWorld.push()) == .delivered)
+                try server.script(#"{"kind":"drip","status":400}"#)
+                let hasty = try hasty(client, server)
+                #expect(await hasty.send(APNsWorld.push()) == .refused(reason: "400"))
+                try server.script(#"{"kind":"drip","status":200}"#)
+                #expect(await client.send(APNsWorld.push()) == .delivered)
+            }
+        }
+
+        @Test func `a connection that has fallen silent is replaced`() async throws {
+            let server = try await APNsServer(#"{"kind":"freeze"}"#, "{}")
+            var limits = APNsWorld.patient
+            limits.silence = .seconds(2)
+            try await APNsWorld.withClient(server, limits: limits) { client in
+                #expect(await client.send(APNsWorld.push()) == .delivered)
+            }
+            #expect(Set(try server.requests.map(\.connection)) == [1, 2])
+        }
+
+        @Test func `an authority that did not sign the certificate is not believed`() async throws {
+            let (server, other) = (try await APNsServer("{}"), try await APNsServer("{}"))
+            for url in [server.url, "https://localhost:\(server.port)"] {
+                let outcome = try await APNsWorld.withClient(server, url: url, authorities: other.caFile) {
+                    await $0.send(APNsWorld.push())
+                }
+                #expect(outcome == .failed(reason: "the certificate is not trusted", retryAfter: nil))
+            }
+            #expect(try server.requests.isEmpty)
+            let outcome = try await APNsWorld.withClient(server, url: "https://localhost:\(server.port)") {
+                await $0.send(APNsWorld.push())
+            }
+            #expect(outcome == .delivered)
+        }
+
+        @Test func `a host that is none, or says nothing, is tried again later`() async throws {
+            let server = try await APNsServer("{}")
+            let silent = try SwallowingPort()
+            let limits = APNsClient.Limits(whole: .seconds(2), each: .milliseconds(500))
+            for (url, reason) in [
+                ("https://host.invalid", "no connection (NIOConnectionError)"),
+                ("https://127.0.0.1:\(silent.port)", nil),
+            ] {
+                let outcome = try await APNsWorld.withClient(server, url: url, limits: limits) {
+                    await $0.send(APNsWorld.push())
+                }
+                guard case .failed(let text, nil) = outcome else { throw Unexpected(outcome: outcome) }
+                #expect(text == reason ?? text)
+                #expect(text.utf8.count < 80 && !text.contains("/"), "\(text)")
+            }
+        }
+
+        private struct Unexpected: Error {
+            let outcome: PushOutcome
+        }
+
+        @Test func `somebody who gives up is not kept waiting`() async throws {
+            let server = try await APNsServer(#"{"kind":"hang"}"#)
+            try await APNsWorld.withClient(server) { client in
+                let push = Task { await client.send(APNsWorld.push()) }
+                let hasCome = try await eventually { try !server.requests.isEmpty }
+                #expect(hasCome)
+                let began = ContinuousClock.now
+                push.cancel()
+                #expect(await push.value == .failed(reason: "given up", retryAfter: nil))
+                #expect(ContinuousClock.now - began < .seconds(1))
+            }
+        }
+    }
+}
+
+/// The client against `APNsServer`, one test after the other: most are about time.
+@Suite(
+    .serialized, .timeLimit(.minutes(5)),
+    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+struct APNsTests {}

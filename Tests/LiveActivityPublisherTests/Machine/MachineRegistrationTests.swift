@@ -1,0 +1,205 @@
+import Bus
+import Foundation
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+struct MachineRegistrationTests {
+    @Test func `a registration is stored and answered, and its repetition answered alike`() {
+        var run = MachineRun()
+        let key = run.begin()
+        let id = CommandID(UUID())
+        #expect(run.register(.activity, of: key, id: id)?.ok == true)
+        #expect(run.disk[key]?[MachineRun.phone]?.updateToken?.token == MachineRun.token(1))
+        let saves = run.saves
+        #expect(run.register(.activity, of: key, id: id)?.ok == true)
+        #expect(run.saves == saves)
+    }
+
+    @Test func `a registration before the state waits and is answered when it is stored`() {
+        var run = MachineRun()
+        let key = MachineRun.key()
+        let id = CommandID(UUID())
+        #expect(run.register(.activity, of: key, id: id) == nil)
+        #expect(run.register(.activity, of: key, id: id) == nil)
+        run.pass(59)
+        run.state(.active, of: key)
+        #expect(run.replies.map(\.ok) == [true])
+        #expect(run.disk[key]?.devices.count == 1)
+        #expect(run.exchange().events == ["update"])
+    }
+
+    @Test func `a registration for a session that nobody begins is refused after a minute`() {
+        var run = MachineRun()
+        run.register(.activity, of: MachineRun.key())
+        run.pass(59.5)
+        #expect(run.replies.isEmpty)
+        run.snapshot(of: MachineRun.key(), distance: 1)
+        run.pass(0.5)
+        #expect(run.replies.map(\.error) == [.sessionNotFound])
+        #expect(run.machine.entries.isEmpty)
+    }
+
+    @Test func `what waits for sessions is bounded`() {
+        var run = MachineRun()
+        for number in 0..<20 {
+            run.register(.activity, number, of: MachineRun.key(), device: Device("phone-\(number)")!)
+        }
+        #expect(run.replies.map(\.error) == Array(repeating: .sessionNotFound, count: 4))
+        for number in 1...LiveActivityPublisherMachine.strangerLimit {
+            let uuid = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)))
+            run.receive(MetricsSnapshot(user: User("bob")!, revision: 1), of: SessionKey(User("bob")!, SessionID(uuid)))
+        }
+        #expect(run.machine.entries.count == LiveActivityPublisherMachine.strangerLimit)
+        #expect(run.register(.activity, of: MachineRun.key(2))?.error == .sessionNotFound)
+        run.pass(60)
+        #expect(run.machine.entries.isEmpty && run.machine.strangers.isEmpty)
+    }
+
+    @Test func `a ninth device is refused until another withdraws`() {
+        var run = MachineRun()
+        let key = run.begin()
+        for number in 1...8 { run.register(.activity, number, of: key, device: Device("phone-\(number)")!) }
+        #expect(run.register(.activity, 9, of: key, device: Device("phone-9")!)?.error?.code == "invalid_state")
+        #expect(run.register(.activity, 9, of: key, device: Device("phone-8")!)?.ok == true)
+        #expect(run.register(nil, of: key, device: Device("phone-1")!)?.ok == true)
+        #expect(run.register(.activity, 9, of: key, device: Device("phone-9")!)?.ok == true)
+        #expect(run.retained[key]?.devices.count == 8)
+    }
+
+    @Test func `a device that withdraws and gives way to another is told the end`() {
+        var run = MachineRun()
+        let key = run.begin()
+        for number in 1...8 { run.register(.activity, number, of: key, device: Device("phone-\(number)")!) }
+        run.exchange()
+        run.register(nil, of: key, device: Device("phone-1")!)
+        #expect(run.register(.activity, 9, of: key, device: Device("phone-9")!)?.ok == true)
+        #expect(run.register(.activity, 10, of: key, device: Device("phone-1")!)?.error?.code == "invalid_state")
+        let ends = run.run(3).map(\.push).filter { $0.read.event == "end" }
+        #expect(ends.map(\.token) == [MachineRun.token(1)])
+        #expect(run.disk[key]?.devices.count == 8)
+    }
+
+    @Test func `of devices that withdraw no more than twice the limit are kept, rather those that show something`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key, device: Device("phone-0")!)
+        run.exchange()
+        run.register(nil, of: key, device: Device("phone-0")!)
+        for number in 2...40 {
+            let device = Device("phone-\(number)")!
+            run.register(.start, number, of: key, device: device)
+            run.exchange(.failed(reason: "503", retryAfter: nil))
+            run.register(nil, of: key, device: device)
+        }
+        #expect(run.disk[key]?.devices.count == 2 * ActivityRecord.deviceLimit)
+        #expect(run.disk[key]?[Device("phone-0")!]?.updateToken != nil)
+    }
+
+    @Test func `what a device that withdraws shows is ended at once, and nothing more is told`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, of: key)
+        #expect(run.exchange().count == 1)
+        #expect(run.register(nil, of: key)?.ok == true)
+        #expect(run.retained[key]?.devices.isEmpty == true)
+        run.crash(after: 2)
+        let ends = run.run(2)
+        #expect(ends.map(\.push).events == ["end"])
+        #expect(ends.first?.push.read.dismissal == ends.first.map { Int64($0.time.seconds) })
+        #expect(run.disk[key]?.devices.isEmpty == true)
+        run.snapshot(of: key, distance: 200)
+        #expect(run.run(30).isEmpty)
+        run.state(.saving, of: key)
+        #expect(run.run(30).isEmpty)
+    }
+
+    @Test func `a device that withdraws before its activity is known begins no second one`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange()
+        run.register(nil, of: key)
+        #expect(run.retained[key]?.devices.isEmpty == true)
+        run.crash()
+        #expect(run.run(60).isEmpty)
+        run.register(.start, 2, of: key)
+        #expect(run.run(120).isEmpty)
+        run.register(.activity, 3, of: key)
+        #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
+    }
+
+    @Test func `a device that withdraws and registers again goes on, or begins anew when the end is on its way`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        run.exchange()
+        run.register(nil, of: key)
+        run.register(.start, 2, of: key)
+        #expect(run.run(30).allSatisfy { $0.push.read.event == "update" && $0.push.token == MachineRun.token(1) })
+        run.register(nil, of: key)
+        run.pass(2)
+        let end = run.send()
+        run.register(.start, 3, of: key)
+        #expect(run.send().isEmpty)
+        for push in end { run.end(push) }
+        #expect(run.run(2).map(\.push.token) == [MachineRun.token(3)])
+        #expect(end.events == ["end"])
+    }
+
+    @Test func `of a session that is over nothing is kept of who has withdrawn`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.start, of: key)
+        run.exchange()
+        run.register(nil, of: key)
+        run.state(.saving, of: key)
+        run.pass(8 * 3_600)
+        #expect(run.disk[key]?.devices.isEmpty == true)
+    }
+
+    @Test func `withdrawing what was never registered is answered and leaves nothing`() {
+        var run = MachineRun()
+        let key = run.begin()
+        #expect(run.register(nil, of: key)?.ok == true)
+        #expect(run.disk.isEmpty && run.statuses.isEmpty)
+    }
+
+    @Test func `another token takes the place of the one before and is told at once`() {
+        var run = MachineRun()
+        let key = run.begin()
+        run.register(.activity, 1, of: key)
+        run.exchange()
+        run.pass(2)
+        run.register(.activity, 2, of: key)
+        #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
+    }
+
+    @Test func `coming and going does not push faster than every two seconds`() {
+        var run = MachineRun()
+        let key = run.begin()
+        var sent = 0
+        for number in 0..<40 {
+            run.register(.activity, number, of: key)
+            sent += run.exchange().count
+            run.register(nil, of: key)
+            run.pass(0.25)
+        }
+        #expect(sent == 5)
+    }
+
+    @Test func `without a key registrations are answered, nothing is sent and the status stays pending`() {
+        var run = MachineRun(canPush: false)
+        let key = run.begin()
+        #expect(run.register(.activity, of: key)?.ok == true)
+        #expect(run.register(.start, 2, of: key, device: Device("phone-2")!)?.ok == true)
+        #expect(run.run(60).isEmpty)
+        #expect(run.statuses.map(\.status) == [.pending, .pending])
+        run.state(.saving, of: key)
+        #expect(run.run(60).isEmpty)
+        #expect(run.status(key) == .pending)
+        run.state(.deleted, of: key)
+        #expect(run.disk.isEmpty && run.retained.isEmpty && run.machine.entries.isEmpty)
+    }
+}

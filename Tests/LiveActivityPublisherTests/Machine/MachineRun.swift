@@ -1,0 +1,258 @@
+import Bus
+import Foundation
+import MQTT
+import Storage
+import Testing
+import Workouts
+
+@testable import LiveActivityPublisher
+
+/// A machine with its disk, the bus and a clock of its own.
+struct MachineRun {
+    private(set) var machine: LiveActivityPublisherMachine
+    var now: Timestamp
+    private(set) var disk: [SessionKey: ActivityRecord] = [:]
+    /// What stands on `activity`.
+    private(set) var retained: [SessionKey: ActivityStatus] = [:]
+    private(set) var statuses: [ActivityStatus] = []
+    private(set) var replies: [Reply] = []
+    private(set) var reports: [PushReport] = []
+    /// How often a record was written.
+    private(set) var saves = 0
+    /// What was sent, and waits for its outcome.
+    var underway: [Push] = []
+    private(set) var states: [SessionKey: SessionState] = [:]
+    private(set) var plans: [SessionKey: PlanState] = [:]
+    private(set) var snapshots: [SessionKey: MetricsSnapshot] = [:]
+
+    static let phone = Device("phone-1")!
+
+    init(canPush: Bool = true, at start: Double = 1_800_000_000) {
+        machine = LiveActivityPublisherMachine(canPush: canPush)
+        now = Timestamp(seconds: start)
+    }
+
+    static func key(_ number: Int = 1) -> SessionKey {
+        SessionKey(User("anna")!, SessionID("00000000-0000-4000-8000-0000000000\(number + 10)")!)
+    }
+
+    static func token(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    // MARK: What comes in
+
+    /// A session that began a minute ago, with a snapshot.
+    mutating func begin(_ number: Int = 1) -> SessionKey {
+        let key = Self.key(number)
+        state(.active, of: key)
+        snapshot(of: key, distance: 100)
+        return key
+    }
+
+    mutating func state(_ status: SessionStatus, of key: SessionKey, reason: String? = nil) {
+        var state = states[key] ?? Self.state(key, at: now - 60, now: now)
+        if let last = state.segments.last, last.end == nil, status != .active, status != .canceled {
+            state.segments[state.segments.count - 1].end = max(now, last.start)
+        } else if status == .active, state.segments.last?.end != nil {
+            state.segments.append(Segment(start: now, end: nil))
+        }
+        state.status = status
+        state.endReason = reason
+        state.revision = max(state.revision + 1, now.milliseconds)
+        receive(state)
+    }
+
+    mutating func receive(_ state: SessionState, plan: PlanState? = nil) {
+        if state.revision > states[state.key]?.revision ?? 0 {
+            states[state.key] = state
+            plans[state.key] = plan
+        }
+        perform(machine.receive(state, plan: plan, now: now))
+    }
+
+    /// The session as the engine publishes it now.
+    mutating func receive(_ session: Session) {
+        let revision = max((states[session.key]?.revision ?? 0) + 1, now.milliseconds)
+        receive(session.state(revision: revision, lastActiveAt: now), plan: session.planState(now))
+    }
+
+    private static func state(_ key: SessionKey, at: Timestamp, now: Timestamp) -> SessionState {
+        Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: at, now: now)
+            .state(revision: now.milliseconds, lastActiveAt: now)
+    }
+
+    mutating func snapshot(of key: SessionKey, distance: Double) {
+        let revision = max((snapshots[key]?.revision ?? 0) + 1, now.milliseconds)
+        var snapshot = MetricsSnapshot(user: key.user, revision: revision)
+        snapshot.newest = now
+        snapshot.distance = distance
+        snapshot.heartRate = 140
+        receive(snapshot, of: key)
+    }
+
+    mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey) {
+        if snapshot.revision > snapshots[key]?.revision ?? 0 { snapshots[key] = snapshot }
+        machine.receive(snapshot, of: key, now: now)
+    }
+
+    @discardableResult
+    mutating func register(
+        _ kind: ActivityRegistration.TokenKind?, _ token: Int = 1, of key: SessionKey, device: Device = phone,
+        id: CommandID = CommandID(UUID())
+    ) -> Reply? {
+        let action: ActivityRegistration.Action =
+            kind.map { .register(token: Self.token(token), kind: $0, environment: .sandbox) } ?? .withdraw
+        let registration = ActivityRegistration(id: id, client: Client("app")!, device: device, action: action)
+        let before = replies.count
+        perform(machine.receive(registration, of: key, now: now))
+        return replies.count > before ? replies.last : nil
+    }
+
+    mutating func forgetState(of key: SessionKey) { perform(machine.forgetState(of: key, now: now)) }
+    mutating func see(_ revision: Int64, of key: SessionKey) { perform(machine.see(revision, of: key, now: now)) }
+    mutating func connect() { perform(machine.connected()) }
+
+    // MARK: Time and pushes
+
+    mutating func pass(_ seconds: Double) {
+        now = now + seconds
+        perform(machine.advance(to: now))
+    }
+
+    /// What is sent now, with its outcomes outstanding.
+    mutating func send(room: Int = 100) -> [Push] {
+        let (pushes, actions) = machine.pushes(now: now, room: room)
+        perform(actions)
+        underway += pushes
+        return pushes
+    }
+
+    /// What is sent now, each with the same outcome.
+    @discardableResult
+    mutating func exchange(_ outcome: PushOutcome = .delivered, room: Int = 100) -> [Push] {
+        let pushes = send(room: room)
+        for push in pushes { end(push, outcome) }
+        return pushes
+    }
+
+    mutating func end(_ push: Push, _ outcome: PushOutcome = .delivered) {
+        underway.removeAll { $0 == push }
+        perform(machine.receive(outcome, for: push, now: now))
+    }
+
+    /// Lets time pass in steps of a quarter of a second, everything being delivered.
+    mutating func run(_ seconds: Double, _ each: (inout MachineRun) -> Void = { _ in }) -> [(
+        time: Timestamp, push: Push
+    )] {
+        var sent: [(time: Timestamp, push: Push)] = []
+        for _ in 0..<Int(seconds * 4) {
+            pass(0.25)
+            each(&self)
+            for push in exchange() { sent.append((now, push)) }
+        }
+        return sent
+    }
+
+    // MARK: The process
+
+    /// The process is killed and comes back with what is on disk; the broker has kept what is retained.
+    mutating func crash(after seconds: Double = 1, canPush: Bool? = nil, isHeard: Bool = true) {
+        underway = []
+        machine = LiveActivityPublisherMachine(canPush: canPush ?? machine.canPush)
+        now = now + seconds
+        for (key, record) in disk { machine.load(record, of: key, now: now) }
+        perform(machine.connected())
+        guard isHeard else { return }
+        for state in states.values { receive(state, plan: plans[state.key]) }
+        for (key, snapshot) in snapshots { receive(snapshot, of: key) }
+    }
+
+    mutating func drop(_ key: SessionKey) { machine.drop { $0 == key } }
+
+    private mutating func perform(_ actions: [ActivityAction]) {
+        for action in actions {
+            switch action {
+            case .save(let key):
+                saves += 1
+                guard let record = machine.entries[key]?.record else { continue }
+                let bytes = JSONCoding.encode(record)
+                disk[key] = try? JSONCoding.decode(ActivityRecord.self, from: bytes)
+                #expect(disk[key] == record)
+            case .erase(let key): disk[key] = nil
+            case .publish(let key):
+                let payload = machine.message(of: key).payload
+                retained[key] = try? JSONCoding.decode(ActivityStatus.self, from: payload)
+                if let status = retained[key] { statuses.append(status) }
+            case .reply(_, _, let reply): replies.append(reply)
+            case .report(let report): reports.append(report)
+            }
+        }
+    }
+
+    func status(_ key: SessionKey) -> ActivityStatus.Status? { retained[key]?.status }
+}
+
+/// What a phone reads of a push.
+struct ReadPush: Decodable {
+    struct Content: Decodable, Equatable {
+        var elapsedTime: Double
+        var asOf: Double
+        var isPaused: Bool
+        var isFinished: Bool
+        var distance: Double?
+        var exercise: String?
+        var phase: String?
+        var phaseEndsAt: Double?
+        var phaseRemaining: Double?
+        var round: Int?
+        var rounds: Int?
+        var set: Int?
+        var sets: Int?
+        var exercisesDone: Int?
+        var exercisesTotal: Int?
+    }
+
+    struct Body: Decodable {
+        enum Key: String, CodingKey {
+            case timestamp, event
+            case content = "content-state"
+            case stale = "stale-date"
+            case dismissal = "dismissal-date"
+            case attributesType = "attributes-type"
+        }
+
+        var timestamp: Int64
+        var event: String
+        var content: Content
+        var stale: Int64?
+        var dismissal: Int64?
+        var attributesType: String?
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            timestamp = try container.decode(Int64.self, forKey: .timestamp)
+            event = try container.decode(String.self, forKey: .event)
+            content = try container.decode(Content.self, forKey: .content)
+            stale = try container.decodeIfPresent(Int64.self, forKey: .stale)
+            dismissal = try container.decodeIfPresent(Int64.self, forKey: .dismissal)
+            attributesType = try container.decodeIfPresent(String.self, forKey: .attributesType)
+        }
+    }
+
+    var aps: Body
+}
+
+extension Push {
+    var read: ReadPush.Body {
+        guard let read = try? JSONCoding.decode(ReadPush.self, from: payload) else {
+            preconditionFailure("not a push: \(String(decoding: payload, as: UTF8.self))")
+        }
+        return read.aps
+    }
+}
+
+extension [Push] {
+    var events: [String] { map(\.read.event) }
+}

@@ -1,5 +1,0 @@
-import TestSupport
-
-@testable import MetricsAggregator
-
-typealias Aggregator = StreamOwner<SampleWork>

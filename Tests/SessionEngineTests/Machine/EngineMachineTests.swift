@@ -1,0 +1,186 @@
+import Bus
+import Foundation
+import Testing
+import Workouts
+
+@testable import SessionEngine
+
+/// The machine alone: commands, summaries and time in, actions out.
+struct EngineMachineTests {
+    private static let start = Timestamp(seconds: 1_700_000_000)
+    private var machine = SessionEngineMachine()
+    private let user = User("demo")!
+    private let client = Client("phone-1")!
+    private let stream = StreamName("samples/watch-1")!
+
+    private func key(_ number: UInt8 = 1) -> SessionKey {
+        SessionKey(user, SessionID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number))))
+    }
+
+    private func command(_ action: SessionAction, at seconds: Double = 0) -> Command {
+        Command(id: CommandID(UUID()), client: client, at: Self.start + seconds, action: action)
+    }
+
+    private let running = SessionAction.start(SessionStart(activity: .running, countdown: 0))
+
+    /// Performs a command at its own time and returns the reply to it.
+    @discardableResult
+    private mutating func perform(_ action: SessionAction, at seconds: Double, _ key: SessionKey) throws -> Reply {
+        let actions = machine.receive(command(action, at: seconds), for: key, now: Self.start + seconds)
+        return try #require(replies(actions).first)
+    }
+
+    private func replies(_ actions: [SessionEngineAction]) -> [Reply] {
+        actions.compactMap { if case .reply(_, _, let reply) = $0 { reply } else { nil } }
+    }
+
+    private func report(
+        _ key: SessionKey, items: Int, revision: Int64, distance: Double = 1_000, state: Int64? = nil
+    ) -> MetricsReport {
+        var totals = MetricsSummary()
+        totals.distance = distance
+        return MetricsReport(
+            revision: revision, state: state ?? machine.entries[key]?.record.revision ?? 0, next: [stream: items],
+            chunks: 1, totals: totals)
+    }
+
+    @Test mutating func `a command repeated is applied once and gets the stored reply with the time of now`() throws {
+        try perform(running, at: 0, key())
+        let lap = command(.lap, at: 10)
+        let first = machine.receive(lap, for: key(), now: Self.start + 10)
+        let second = machine.receive(lap, for: key(), now: Self.start + 15)
+        #expect(machine.entries[key()]?.record.session.laps.count == 1)
+        #expect(replies(second).map(\.revision) == replies(first).map(\.revision))
+        #expect(replies(second).map(\.now) == [Self.start + 15])
+        #expect(second.count == 1)
+    }
+
+    @Test mutating func `a refused command is judged anew and changes nothing`() throws {
+        let pause = command(.pause, at: 5)
+        let refused = machine.receive(pause, for: key(), now: Self.start)
+        #expect(replies(refused).map(\.error?.code) == ["session_not_found"])
+        #expect(refused.count == 1)
+        try perform(running, at: 0, key())
+        #expect(replies(machine.receive(pause, for: key(), now: Self.start + 5)).map(\.ok) == [true])
+    }
+
+    @Test mutating func `a second session is refused while one is unfinished and accepted while one is being saved`()
+        throws
+    {
+        try perform(running, at: 0, key(1))
+        let refused = try perform(running, at: 10, key(2))
+        #expect(refused.error?.code == "session_in_progress")
+        #expect(refused.error?.message.contains("\(key(1).session)") == true)
+        try perform(.end(streams: [stream: 100]), at: 20, key(1))
+        let saving = machine.entries[key(1)]?.record
+        #expect(try perform(running, at: 21, key(2)).ok)
+        #expect(machine.entries[key(1)]?.record == saving)
+        #expect(machine.unfinished(user)?.session.key == key(2))
+    }
+
+    @Test mutating func `saves come before everything that is sent`() throws {
+        let actions = machine.receive(command(running), for: key(), now: Self.start)
+        let lastSave = try #require(actions.lastIndex { if case .saveReply = $0 { true } else { false } })
+        let firstSent = try #require(actions.firstIndex { $0 == .publishState(key()) })
+        #expect(lastSave < firstSent)
+        #expect(actions.contains(.save(key())))
+        #expect(actions.contains(.publishCurrent(user)))
+    }
+
+    @Test mutating func `a session completes when the summary holds all that was announced`() throws {
+        try perform(running, at: 0, key())
+        try perform(.end(streams: [stream: 100]), at: 60, key())
+        let early = machine.receive(report(key(), items: 99, revision: 1), for: key(), now: Self.start + 61)
+        #expect(early == [.save(key())])
+        let stale = report(key(), items: 100, revision: 2, state: 1)
+        #expect(machine.receive(stale, for: key(), now: Self.start + 62) == [.save(key())])
+        let done = machine.receive(report(key(), items: 100, revision: 3), for: key(), now: Self.start + 62)
+        #expect(done.contains(.publishWorkout(key())))
+        let record = try #require(machine.entries[key()]?.record)
+        #expect(record.session.statusName == .completed)
+        #expect(record.workout?.incomplete == nil)
+        #expect(record.workout?.activeDuration == 60)
+        #expect(record.workout?.distance == 1_000)
+        #expect(record.workout?.mode == .watch)
+    }
+
+    @Test mutating func `a session finishes incomplete after ten seconds and is revised when the rest has come`() throws
+    {
+        try perform(running, at: 0, key())
+        try perform(.end(streams: [stream: 100]), at: 60, key())
+        #expect(machine.advance(to: Self.start + 69.9) == [])
+        let finished = machine.advance(to: Self.start + 70)
+        #expect(finished.contains(.publishWorkout(key())))
+        let first = try #require(machine.entries[key()]?.record.workout)
+        #expect(first.incomplete == true)
+        let revised = machine.receive(report(key(), items: 100, revision: 1), for: key(), now: Self.start + 80)
+        #expect(revised.contains(.publishWorkout(key())))
+        let second = try #require(machine.entries[key()]?.record.workout)
+        #expect(second.incomplete == nil)
+        #expect(second.revision > first.revision)
+    }
+
+    @Test mutating func `items beyond those announced revise the record thirty seconds after the last of them`() throws
+    {
+        try perform(running, at: 0, key())
+        try perform(.end(streams: [stream: 100]), at: 60, key())
+        _ = machine.receive(report(key(), items: 100, revision: 1), for: key(), now: Self.start + 61)
+        _ = machine.receive(report(key(), items: 110, revision: 2), for: key(), now: Self.start + 70)
+        _ = machine.receive(report(key(), items: 120, revision: 3), for: key(), now: Self.start + 80)
+        #expect(machine.advance(to: Self.start + 109) == [])
+        #expect(machine.advance(to: Self.start + 110).contains(.publishWorkout(key())))
+        #expect(machine.entries[key()]?.record.workout?.next == [stream: 120])
+        #expect(machine.advance(to: Self.start + 1_000) == [])
+    }
+
+    @Test mutating func `an end repeated publishes the record again`() throws {
+        try perform(running, at: 0, key())
+        let end = command(.end(streams: [stream: 1]), at: 60)
+        _ = machine.receive(end, for: key(), now: Self.start + 60)
+        _ = machine.receive(report(key(), items: 1, revision: 1), for: key(), now: Self.start + 61)
+        let same = machine.receive(end, for: key(), now: Self.start + 70)
+        #expect(same.contains(.publishWorkout(key())))
+        let another = machine.receive(command(.end(streams: [stream: 1]), at: 60), for: key(), now: Self.start + 71)
+        #expect(another.contains(.publishWorkout(key())))
+        #expect(!another.contains(.publishState(key())))
+    }
+
+    @Test mutating func `a second device's end adds its streams and waits for them`() throws {
+        let strap = try #require(StreamName("samples/strap-1"))
+        try perform(running, at: 0, key())
+        try perform(.end(streams: [stream: 10]), at: 60, key())
+        let first = try #require(machine.entries[key()]?.record.endRevision)
+        try perform(.end(streams: [strap: 5]), at: 61, key())
+        let record = try #require(machine.entries[key()]?.record)
+        #expect(record.session.streams == [stream: 10, strap: 5])
+        #expect(record.endRevision > first)
+        #expect(record.session.segments.last?.end == Self.start + 60)
+        let partly = machine.receive(report(key(), items: 10, revision: 1), for: key(), now: Self.start + 62)
+        #expect(partly == [.save(key())])
+    }
+
+    @Test mutating func `revisions of state and current never go back although the clock does`() throws {
+        try perform(running, at: 0, key())
+        let first = try #require(machine.entries[key()]?.record.revision)
+        let lap = machine.receive(command(.lap, at: 10), for: key(), now: Self.start - 3_600)
+        #expect(replies(lap).map { $0.revision ?? 0 } == [first + 1])
+        #expect(machine.currentRevision(user) == first + 1)
+    }
+
+    @Test mutating func `a countdown ends with time and the session is active from its end`() throws {
+        let start = SessionAction.start(SessionStart(activity: .running))
+        try perform(start, at: 0, key())
+        #expect(machine.entries[key()]?.record.session.statusName == .preparing)
+        #expect(machine.advance(to: Self.start + 2.9) == [])
+        #expect(machine.advance(to: Self.start + 3.05).contains(.publishState(key())))
+        #expect(machine.entries[key()]?.record.session.segments == [Segment(start: Self.start + 3, end: nil)])
+    }
+
+    @Test mutating func `times before 2000 or more than a day ahead are refused`() throws {
+        for seconds in [-1_000_000_000, 86_401.0] {
+            let reply = machine.receive(command(running, at: seconds), for: key(), now: Self.start)
+            #expect(replies(reply).map(\.error?.code) == ["invalid_command"])
+        }
+        #expect(machine.entries.isEmpty)
+    }
+}

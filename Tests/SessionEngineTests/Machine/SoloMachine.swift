@@ -1,0 +1,85 @@
+import Bus
+import Foundation
+import Workouts
+
+@testable import SessionEngine
+
+/// The machine alone, with one user and sessions by number, its times in seconds since it began.
+struct SoloMachine {
+    static let hour = 3_600.0
+    let user = User("demo")!
+    let samples = StreamName("samples/watch-1")!
+    let locations = StreamName("locations/watch-1")!
+    var machine = SessionEngineMachine()
+    private let began = Timestamp(seconds: 1_700_000_000)
+
+    /// Connected for long enough to have heard of everything retained.
+    init() {
+        _ = machine.connected(now: began - 100)
+    }
+
+    func time(_ seconds: Double) -> Timestamp { began + seconds }
+
+    func key(_ number: UInt8 = 1) -> SessionKey {
+        SessionKey(user, SessionID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number))))
+    }
+
+    func record(_ number: UInt8 = 1) -> SessionRecord? { machine.entries[key(number)]?.record }
+
+    func status(_ number: UInt8 = 1) -> SessionStatus? { record(number)?.session.statusName }
+
+    /// Performs a command at its own time, unless the service's clock tells another, and returns what is to be done.
+    mutating func receive(
+        _ action: SessionAction, at seconds: Double? = 0, now: Double? = nil, _ number: UInt8 = 1
+    ) -> [SessionEngineAction] {
+        let command = Command(
+            id: CommandID(UUID()), client: Client("phone-1")!, at: seconds.map(time), action: action)
+        return machine.receive(command, for: key(number), now: time(now ?? seconds ?? 0))
+    }
+
+    /// The same, and returns the reply.
+    @discardableResult
+    mutating func perform(
+        _ action: SessionAction, at seconds: Double? = 0, now: Double? = nil, _ number: UInt8 = 1
+    ) -> Reply? {
+        receive(action, at: seconds, now: now, number)
+            .compactMap { if case .reply(_, _, let reply) = $0 { reply } else { nil } }.first
+    }
+
+    mutating func begin(_ number: UInt8 = 1, at seconds: Double = 0, now: Double? = nil) {
+        perform(.start(SessionStart(activity: .running, countdown: 0)), at: seconds, now: now, number)
+    }
+
+    mutating func advance(to seconds: Double) -> [SessionEngineAction] { machine.advance(to: time(seconds)) }
+
+    mutating func hear(
+        _ count: Int, _ kind: StreamName.Kind = .samples, newest: Double, now: Double, _ number: UInt8 = 1
+    ) -> [SessionEngineAction] {
+        machine.hear(MetricsProgress(count: count, newest: time(newest)), kind, of: key(number), now: time(now))
+    }
+
+    /// The totals of so many samples, made from the latest state unless told otherwise.
+    func metrics(_ items: Int, revision: Int64, state: Int64? = nil, distance: Double? = nil) -> MetricsReport {
+        var totals = MetricsSummary()
+        totals.distance = distance
+        return MetricsReport(
+            revision: revision, state: state ?? record()?.revision ?? 0, next: [samples: items], chunks: 1,
+            totals: totals)
+    }
+
+    /// The totals of so many locations.
+    func route(_ items: Int, revision: Int64, state: Int64? = nil, distance: Double? = 1_000) -> RouteReport {
+        var totals = RouteSummary()
+        totals.distance = distance
+        totals.ascent = 12
+        return RouteReport(
+            revision: revision, state: state ?? record()?.revision ?? 0, next: [locations: items], chunks: 1,
+            totals: totals)
+    }
+
+    func weather(_ temperature: Double, revision: Int64) -> Weather {
+        Weather(
+            revision: revision, observedAt: time(0), fetchedAt: time(0), temperature: temperature, condition: .clear,
+            provider: "open-meteo", attribution: WeatherAttribution(text: "Open-Meteo", url: "https://open-meteo.com"))
+    }
+}

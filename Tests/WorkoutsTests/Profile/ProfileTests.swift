@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+import Workouts
+
+@Suite struct ProfileTests {
+    private func profile(_ change: (inout Profile) -> Void) -> Profile {
+        var profile = Profile()
+        change(&profile)
+        return profile
+    }
+
+    /// Takes a number at both ends of a range and refuses it beyond them, naming the field.
+    private func expect<Value>(
+        _ field: WritableKeyPath<Profile, Value?>, _ name: String, within range: ClosedRange<Value>,
+        beyond: [Value]
+    ) {
+        for value in [range.lowerBound, range.upperBound] {
+            #expect(profile { $0[keyPath: field] = value }.flaw(year: 2026) == nil, "\(name) \(value)")
+        }
+        for value in beyond {
+            let flaw = profile { $0[keyPath: field] = value }.flaw(year: 2026)
+            #expect(flaw?.hasPrefix("\(name): ") == true, "\(name) \(value)")
+        }
+    }
+
+    @Test func `a profile that says nothing has no flaw`() {
+        #expect(Profile().flaw(year: 2026) == nil)
+    }
+
+    @Test func `a number out of its range is a flaw, and the field is named`() {
+        expect(\.birthYear, "birthYear", within: 1906...2026, beyond: [1905, 2027, .min, .max])
+        let bounds: [(WritableKeyPath<Profile, Double?>, String, ClosedRange<Double>)] = [
+            (\.weight, "weight", 20...400), (\.restingHeartRate, "restingHeartRate", 20...150),
+            (\.maximumHeartRate, "maximumHeartRate", 80...250),
+        ]
+        for (field, name, range) in bounds {
+            let beyond = [range.lowerBound.nextDown, range.upperBound.nextUp, -1, .infinity, -.infinity, .nan]
+            expect(field, name, within: range, beyond: beyond)
+        }
+    }
+
+    @Test(
+        arguments: [
+            [], [100], [100, 120, 140], [100, 120, 140, 160, 180], [120, 100, 140, 160], [160, 140, 120, 100],
+            [100, 100, 140, 160], [100, 120, 160, 160],
+            [19.9, 120, 140, 160], [100, 120, 140, 300.1], [100, 120, .nan, 160], [100, 120, 140, .infinity],
+        ] as [[Double]])
+    func `other zones than four rising limits are a flaw`(zones: [Double]) {
+        #expect(profile { $0.zones = zones }.flaw(year: 2026)?.hasPrefix("zones: ") == true)
+    }
+
+    @Test(arguments: [[20, 21, 299, 300], [110, 130, 150, 170]] as [[Double]])
+    func `four rising limits are taken as zones`(zones: [Double]) {
+        #expect(profile { $0.zones = zones }.flaw(year: 2026) == nil)
+    }
+}
+
+@Suite struct ProfileTimeZoneTests {
+    @Test(arguments: [
+        "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata", "Asia/Calcutta", "Etc/UTC", "UTC", "GMT",
+    ])
+    func `a zone by area and place is one, and UTC`(identifier: String) {
+        #expect(TimeZone.isIANA(identifier))
+    }
+
+    @Test(arguments: [
+        "", "GMT+3", "GMT+0300", "UTC+05:00", "PST", "Z", "Europe", "Europe/", "Europe/Atlantis", "europe/berlin",
+        " Europe/Berlin", "../../etc/localtime", "Europe/../Europe/Berlin", "/etc/localtime",
+    ])
+    func `offsets, abbreviations and paths are none`(identifier: String) {
+        #expect(!TimeZone.isIANA(identifier))
+    }
+}
