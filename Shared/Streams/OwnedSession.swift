@@ -35,8 +35,8 @@ final class OwnedSession<Work: StreamWork> {
     var foldedAt: Timestamp?
     /// The kilometres or miles that were announced, or are too old for it.
     var announcedSplits = 0
-    /// The revision of what was published live last.
-    var liveRevision: Int64 = 0
+    /// `metrics` or `route`.
+    var liveTopic = RetainedTopic()
     var publishedAt: Timestamp?
     /// When an item was last stored or heard of, or when the session came into memory.
     var heardAt: Timestamp
@@ -48,14 +48,13 @@ final class OwnedSession<Work: StreamWork> {
     var summarizedAt: Timestamp?
     /// When the chunks were last published again because somebody asked.
     var repeatedAt: Timestamp?
-    /// The next revision of the summary is at least this one.
-    var summaryFloor: Int64 = 0
-    /// The revisions of the summary that were published since the connection began.
-    var publishedSummaries = PublishedRevisions()
+    /// `summary/metrics` or `summary/route`.
+    var summaryTopic: RetainedTopic
 
     /// One from the store, whose items are read when they are needed.
     init(stored record: StreamRecord<Work.Totals>, heardAt: Timestamp) {
         self.record = record
+        summaryTopic = RetainedTopic(revision: record.report?.revision ?? 0)
         hasAllStreams = false
         self.heardAt = heardAt
     }
@@ -63,6 +62,7 @@ final class OwnedSession<Work: StreamWork> {
     /// One that nothing is stored of.
     init(new state: SessionState, heardAt: Timestamp) {
         record = StreamRecord(state: state)
+        summaryTopic = RetainedTopic()
         hasAllStreams = true
         live = Work.Live(state)
         self.heardAt = heardAt

@@ -78,7 +78,7 @@ package struct StreamLoop<Work: StreamWork> {
             messages += StreamMachine<Work>.cleared(key, from: 0, to: session.record.mostChunks)
             return
         }
-        machine.sessions[key]?.publishedSummaries = PublishedRevisions()
+        machine.sessions[key]?.summaryTopic.reconnected()
         machine.withNews.insert(key)
         if machine.sessions[key]?.record.chunksUntil.map({ $0 > now }) ?? false {
             requestedChunks.append(key)

@@ -30,8 +30,8 @@ extension StreamMachine {
             revision: old?.revision ?? 0, state: session.state.revision, next: session.next,
             chunks: result.rows.chunkCount, totals: result.totals)
         var chunks: [MQTTMessage] = []
-        if !report.hasSameContent(as: old) || report.revision < session.summaryFloor {
-            report.revision = max(report.revision + 1, now.milliseconds, session.summaryFloor)
+        if !report.hasSameContent(as: old) || report.revision < session.summaryTopic.revision {
+            report.revision = session.summaryTopic.revise(now)
             record.chunksUntil = now + StreamTimes.chunks
             record.mostChunks = max(record.mostChunks, report.chunks)
             chunks = Self.chunks(key, result.rows, report)
@@ -88,20 +88,19 @@ extension StreamMachine {
 
     /// A revision of the summary that stands on the bus. Says whether the known one is to be published again.
     mutating func seeSummary(_ revision: Int64, of key: SessionKey, now: Timestamp) -> Bool {
-        guard let session = sessions[key], let report = session.record.report else { return false }
-        switch RetainedRevision(revision, newest: report.revision, published: session.publishedSummaries) {
+        guard let session = sessions[key], session.record.report != nil else { return false }
+        switch session.summaryTopic.see(revision, now) {
         case .known: return false
-        case .outdated: return true
-        case .ahead:
-            // The chunks carry the summary's revision, so that it is made anew with them.
-            sessions[key]?.summaryFloor = revision + 1
+        case .republish: return true
+        case .revised:
+            // The chunks carry the summary's revision: both are made again.
             requestSummary(key, now)
             return false
         }
     }
 
     private mutating func summaryMessage(_ key: SessionKey, _ report: SummaryReport<Work.Totals>) -> MQTTMessage {
-        sessions[key]?.publishedSummaries.insert(report.revision)
+        sessions[key]?.summaryTopic.published(report.revision)
         return Topic.session(key, Work.kind.summary).message(JSONCoding.encode(report))
     }
 
@@ -135,16 +134,16 @@ extension StreamMachine {
 
     /// The live metrics of a session, as of now; `nil` when it has none.
     ///
-    /// - Parameter floor: a revision that earlier ones may have reached.
+    /// - Parameter floor: a revision that an earlier process may have reached.
     mutating func liveMessage(_ key: SessionKey, now: Timestamp, floor: Int64) -> MQTTMessage? {
         withNews.remove(key)
         // Of one that has just come from the store nothing is known yet; news come with the fold.
         guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
         session.isSilent = session.isSilent || session.becomesSilent(now)
         session.publishedAt = now
-        session.liveRevision = max(session.liveRevision + 1, now.milliseconds, floor)
         let payload = live.payload(
-            session.state, revision: session.liveRevision, count: session.count, isSilent: session.isSilent)
+            session.state, revision: session.liveTopic.revise(now, above: floor), count: session.count,
+            isSilent: session.isSilent)
         return Topic.session(key, Work.kind.live).message(payload)
     }
 }

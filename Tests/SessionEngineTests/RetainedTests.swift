@@ -74,7 +74,7 @@ struct RetainedTests {
             machine.seeProfile(newest + 5_000, of: key.user, now: Self.now + 41) == [
                 .saveUser(key.user), .publishProfile(key.user),
             ])
-        #expect(machine.users[key.user]?.revision == newest + 5_001)
+        #expect(machine.users[key.user]?.profileTopic.revision == newest + 5_001)
     }
 
     @Test mutating func `what was cleared is cleared again`() {

@@ -1,7 +1,7 @@
 import Bus
 import Workouts
 
-/// What happens to a job. Whoever changes it gives its status a new revision.
+/// What happens to a job. Each change gets a new revision: see `ExporterMachine.Entry.revise`.
 extension ExportJob {
     /// Takes up a newer revision of the workout.
     ///
@@ -86,7 +86,4 @@ extension ExportJob {
             wait(for: known, until: RetryPlan.next(after: attempts, retryAfter: retryAfter, now: now))
         }
     }
-
-    /// Gives the status a revision of its own.
-    mutating func revise(_ now: Timestamp) { revision = max(revision + 1, now.milliseconds) }
 }

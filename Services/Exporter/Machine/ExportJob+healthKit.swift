@@ -40,11 +40,10 @@ extension ExportJob {
     }
 
     /// No phone has taken it, for as long as its retained topics stand.
-    mutating func giveUp(_ now: Timestamp) {
+    mutating func giveUp() {
         status = .failed
         reason = "no device has written it for 48 hours"
         nextAttemptAt = nil
-        revise(now)
     }
 
     /// A person wants the phone to write it, whoever was to.

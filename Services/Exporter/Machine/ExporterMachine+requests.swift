@@ -28,8 +28,7 @@ extension ExporterMachine {
             let known = entry.record.workout
             guard result.workout <= known.revision else { throw .invalidCommand("workout: no such revision is known") }
             guard job.take(result, known, now: now) else { return [] }
-            job.revise(now)
-            entry.record[target] = job
+            entry.revise(job, now)
             return [target]
         }
     }
@@ -82,8 +81,7 @@ extension ExporterMachine.Entry {
         } else {
             job.ask(known, now: now)
         }
-        job.revise(now)
-        record[target] = job
+        revise(job, now)
         return true
     }
 }

@@ -6,7 +6,7 @@ import Workouts
 extension ExporterMachine {
     /// A new connection: everything retained is published again, what is still to be done first.
     mutating func connected() -> [ExportAction] {
-        forgetEchoes()
+        reconnected()
         let keys = entries.keys.sorted { left, right in
             (isOpen(left) ? 0 : 1, left) < (isOpen(right) ? 0 : 1, right)
         }
@@ -21,7 +21,7 @@ extension ExporterMachine {
     mutating func message(of key: SessionKey, target: Target) -> MQTTMessage {
         let topic = Topic.session(key, .export(target))
         guard let entry = entries[key], let job = entry.record[target] else { return topic.message([]) }
-        note(job.revision, of: key, target)
+        published(job.revision, of: key, target)
         return topic.message(JSONCoding.encode(job.status(of: key, entry.record.workout)))
     }
 
@@ -29,15 +29,11 @@ extension ExporterMachine {
     mutating func see(_ revision: Int64, of key: SessionKey, target: Target, now: Timestamp) -> [ExportAction] {
         // What was cleared has come back, or is of an earlier life that this store does not know.
         if entries[key]?.record.isAtRest(now) == true { forget(key) }
-        guard var entry = entries[key], var job = entry.record[target] else { return [.publish(key, target)] }
-        let published = entry.published[target] ?? PublishedRevisions()
-        switch RetainedRevision(revision, newest: job.revision, published: published) {
+        guard var entry = entries[key] else { return [.publish(key, target)] }
+        switch entry.see(revision, target, now) {
         case .known: return []
-        case .outdated: return [.publish(key, target)]
-        case .ahead:
-            job.revision = revision
-            job.revise(now)
-            entry.record[target] = job
+        case .republish: return [.publish(key, target)]
+        case .revised:
             store(entry, key)
             return [.save(key), .publish(key, target)]
         }

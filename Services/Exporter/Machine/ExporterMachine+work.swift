@@ -60,10 +60,9 @@ extension ExporterMachine {
             room[job.target, default: 0] -= 1
             let idempotencyKey = job.idempotencyKey(of: key)
             job.begin(known)
-            job.revise(now)
-            destinations.append(.init(target: job.target, idempotencyKey: idempotencyKey, begun: job.revision))
-            entry.record[job.target] = job
-            entry.underway[job.target] = job.revision
+            let begun = entry.revise(job, now)
+            destinations.append(.init(target: job.target, idempotencyKey: idempotencyKey, begun: begun))
+            entry.underway[job.target] = begun
         }
         guard !destinations.isEmpty else { return nil }
         store(entry, key)
@@ -90,9 +89,8 @@ extension ExporterMachine {
             return files.isEmpty ? [] : [.removeFiles(key, Set(files).sorted())]
         }
         job.end(delivery, begun: begun, entry.record.workout, now: now)
-        job.revise(now)
+        entry.revise(job, now)
         entry.underway[target] = nil
-        entry.record[target] = job
         entry.record.changedAt = now
         store(entry, key)
         return [.save(key), .publish(key, target)] + (job.oldFiles.isEmpty ? [] : [.removeFiles(key, job.oldFiles)])
@@ -125,8 +123,8 @@ extension ExporterMachine {
             if entry.record.isAtRest(now) {
                 if var job = entry.record[.healthKit], job.status == .exporting {
                     var entry = entry
-                    job.giveUp(now)
-                    entry.record[.healthKit] = job
+                    job.giveUp()
+                    entry.revise(job, now)
                     entry.record.changedAt = now
                     store(entry, key)
                     actions += [.save(key), .publish(key, .healthKit)]
@@ -137,8 +135,7 @@ extension ExporterMachine {
             } else if var job = entry.record[.healthKit], job.isDeviceDue(now) {
                 var entry = entry
                 job.askDevice(entry.record.workout, now: now)
-                job.revise(now)
-                entry.record[.healthKit] = job
+                entry.revise(job, now)
                 store(entry, key)
                 actions += [.save(key), .publish(key, .healthKit)]
             }

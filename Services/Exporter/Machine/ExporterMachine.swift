@@ -18,8 +18,38 @@ struct ExporterMachine {
         var record: ExportRecord
         /// Of what is on its way to each target, the revision of its status when it was begun.
         var underway: [Target: Int64] = [:]
-        /// What was published since the connection began.
-        var published: [Target: PublishedRevisions] = [:]
+        /// `export/{target}` of each job.
+        private(set) var topics: [Target: RetainedTopic]
+
+        init(_ record: ExportRecord) {
+            self.record = record
+            topics = Dictionary(
+                uniqueKeysWithValues: record.jobs.map { ($0.target, RetainedTopic(revision: $0.revision)) })
+        }
+
+        /// Keeps a changed job, whose status gets a new revision.
+        ///
+        /// - Returns: the revision.
+        @discardableResult
+        mutating func revise(_ job: ExportJob, _ now: Timestamp) -> Int64 {
+            let revision = topics[job.target, default: RetainedTopic()].revise(now)
+            record[job.target] = job
+            record[job.target]?.revision = revision
+            return revision
+        }
+
+        /// Compares a revision received on a job's topic and moves above it if it is newer.
+        mutating func see(_ revision: Int64, _ target: Target, _ now: Timestamp) -> RetainedTopic.Seen {
+            guard let seen = topics[target]?.see(revision, now) else { return .republish }
+            record[target]?.revision = topics[target]?.revision ?? revision
+            return seen
+        }
+
+        mutating func published(_ revision: Int64, _ target: Target) { topics[target]?.published(revision) }
+
+        mutating func reconnected() {
+            for target in topics.keys { topics[target]?.reconnected() }
+        }
     }
 
     private(set) var entries: [SessionKey: Entry] = [:]
@@ -43,12 +73,11 @@ struct ExporterMachine {
     /// Takes over a session from the store. What was on its way when the process ended is due at once.
     mutating func load(_ record: ExportRecord, of key: SessionKey, now: Timestamp) -> [ExportAction] {
         guard entries[key] == nil, !deleted.contains(key) else { return [] }
-        var entry = Entry(record: record)
+        var entry = Entry(record)
         var interrupted: [Target] = []
         for var job in record.jobs where job.status == .exporting && job.target != .healthKit {
             job.resume(now)
-            job.revise(now)
-            entry.record[job.target] = job
+            entry.revise(job, now)
             interrupted.append(job.target)
         }
         store(entry, key)
@@ -74,7 +103,7 @@ struct ExporterMachine {
         let key = SessionKey(workout.user, workout.session)
         guard !deleted.contains(key), workout.revision > entries[key]?.record.workout.revision ?? -1 else { return [] }
         let known = ExportRecord.Workout(workout, files: files, now: now)
-        var entry = entries[key] ?? Entry(record: ExportRecord(workout: known, changedAt: now))
+        var entry = entries[key] ?? Entry(ExportRecord(workout: known, changedAt: now))
         let outdated = Set(entry.record.workout.files).subtracting(files)
         entry.record[.folder]?.outdate(outdated)
         entry.record.workout = known
@@ -84,8 +113,7 @@ struct ExporterMachine {
         where entry.underway[target] == nil {
             var job = entry.record[target] ?? ExportJob(target: target, workout: known.revision)
             guard job.renew(known) else { continue }
-            job.revise(now)
-            entry.record[target] = job
+            entry.revise(job, now)
             changed.append(target)
         }
         store(entry, key)
@@ -121,14 +149,14 @@ struct ExporterMachine {
         working.remove(key)
     }
 
-    /// Takes note of what is published, for it comes back as an echo.
-    mutating func note(_ revision: Int64, of key: SessionKey, _ target: Target) {
-        entries[key]?.published[target, default: PublishedRevisions()].insert(revision)
+    /// Notes that the status of a job is published.
+    mutating func published(_ revision: Int64, of key: SessionKey, _ target: Target) {
+        entries[key]?.published(revision, target)
     }
 
-    /// A new connection: nothing published before comes back as an echo.
-    mutating func forgetEchoes() {
-        for key in entries.keys { entries[key]?.published = [:] }
+    /// A new connection brings no echoes of the old one.
+    mutating func reconnected() {
+        for key in entries.keys { entries[key]?.reconnected() }
     }
 }
 

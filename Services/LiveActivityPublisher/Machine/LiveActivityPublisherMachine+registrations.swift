@@ -106,14 +106,12 @@ extension LiveActivityPublisherMachine.Entry {
         }
         let order: [ActivityStatus.Status] = [.active, .stale, .pending, .ended, .dismissed]
         let best = order.first { status in devices.contains { $0.status == status } }
-        var next = ActivityStatus(
+        let next = ActivityStatus(
             key: key, revision: record.revision, status: best ?? (isOver ? .dismissed : .pending), devices: devices,
             reason: record.reason)
         guard next != record.status else { return false }
-        record.revision = max(record.revision + 1, now.milliseconds)
-        record.changedAt = now
-        next.revision = record.revision
         record.status = next
+        record.revise(topic.revise(now), now)
         return true
     }
 

@@ -34,8 +34,14 @@ struct LiveActivityPublisherMachine {
         var heardAt: Timestamp
         /// Of a session from the store: when to do without a snapshot.
         var snapshotAwaitedUntil: Timestamp?
-        /// What was published since the connection began.
-        var published = PublishedRevisions()
+        /// `activity`.
+        var topic: RetainedTopic
+
+        init(record: ActivityRecord? = nil, heardAt: Timestamp) {
+            self.record = record
+            self.heardAt = heardAt
+            topic = RetainedTopic(revision: record?.revision ?? 0)
+        }
 
         var isOver: Bool { session?.isOver ?? false }
     }
@@ -187,20 +193,13 @@ struct LiveActivityPublisherMachine {
         looks.forget(key)
     }
 
-    /// Takes note of a revision that this process publishes, for it comes back as an echo.
-    mutating func note(_ revision: Int64, of key: SessionKey) { entries[key]?.published.insert(revision) }
-
-    /// A new connection: nothing published before comes back as an echo.
-    mutating func forgetEchoes() {
-        for key in entries.keys { entries[key]?.published = PublishedRevisions() }
-    }
 }
 
 /// The broker may forget everything or bring the past back: the owner says what counts.
 extension LiveActivityPublisherMachine {
     /// A new connection: everything retained is published again, sessions that go on first.
     mutating func connected() -> [ActivityAction] {
-        forgetEchoes()
+        for key in entries.keys { entries[key]?.topic.reconnected() }
         let standing = entries.filter { $0.value.record?.status != nil }
         return standing.sorted { ($0.value.isOver ? 1 : 0, $0.key) < ($1.value.isOver ? 1 : 0, $1.key) }
             .map { .publish($0.key) }
@@ -211,25 +210,30 @@ extension LiveActivityPublisherMachine {
     mutating func message(of key: SessionKey) -> MQTTMessage {
         let topic = Topic.session(key, .activity)
         guard let status = entries[key]?.record?.status else { return topic.message([]) }
-        note(status.revision, of: key)
+        entries[key]?.topic.published(status.revision)
         return topic.message(JSONCoding.encode(status))
     }
 
     /// A revision of `activity` that stands on the bus.
     mutating func see(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [ActivityAction] {
         // What was cleared has come back, or is of an earlier life that this store does not know.
-        guard let entry = entries[key], let status = entry.record?.status else { return [.publish(key)] }
-        switch RetainedRevision(revision, newest: status.revision, published: entry.published) {
+        guard var entry = entries[key], entry.record?.status != nil else { return [.publish(key)] }
+        switch entry.topic.see(revision, now) {
         case .known: return []
-        case .outdated: return [.publish(key)]
-        case .ahead: return change(key, now) { $0.record?.raise(above: revision, now) } + [.publish(key)]
+        case .republish: return [.publish(key)]
+        case .revised:
+            return change(key, now) { changed in
+                changed.topic = entry.topic
+                changed.record?.revise(entry.topic.revision, now)
+            } + [.publish(key)]
         }
     }
 }
 
 extension ActivityRecord {
-    fileprivate mutating func raise(above seen: Int64, _ now: Timestamp) {
-        revision = max(seen + 1, now.milliseconds)
+    /// Takes over the topic's new revision.
+    mutating func revise(_ revision: Int64, _ now: Timestamp) {
+        self.revision = revision
         status?.revision = revision
         changedAt = now
     }

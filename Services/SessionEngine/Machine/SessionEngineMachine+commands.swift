@@ -70,7 +70,7 @@ extension SessionEngineMachine {
         let cues = takeCue(&entry, key, now)
         if hasChanged || isOverdue || !cues.isEmpty {
             entry.record.lastActiveAt = now
-            bump(&entry.record, now)
+            bump(&entry, now)
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
         if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
@@ -135,7 +135,7 @@ extension SessionEngineMachine {
         while let obstacle = obstacle(key.user, from: at, to: start.endAt), var other = entries[obstacle] {
             // An unfinished session can always be discarded.
             guard (try? other.record.session.apply(.discard, at: at)) != nil else { break }
-            bump(&other.record, now)
+            bump(&other, now)
             store(other, obstacle)
             actions += [.save(obstacle), .publishState(obstacle)]
         }
@@ -168,7 +168,7 @@ extension SessionEngineMachine {
     mutating func set(_ plans: [SavedPlans.Plan], _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
         var record = users[user] ?? UserRecord()
         guard record.plans != nil || !plans.isEmpty else { return [] }
-        record.plans = SavedPlans(revision: max((record.plans?.revision ?? 0) + 1, now.milliseconds), plans: plans)
+        record.plans = SavedPlans(revision: record.plansTopic.revise(now), plans: plans)
         users[user] = record
         return [.saveUser(user), .publishPlans(user)]
     }

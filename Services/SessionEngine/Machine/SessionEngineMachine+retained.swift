@@ -9,7 +9,7 @@ extension SessionEngineMachine {
     mutating func connected(now: Timestamp) -> [SessionEngineAction] {
         connectedAt = now
         routeBuilders = []
-        forgetEchoes()
+        reconnected()
         // From now on there is something to hear of them.
         for (key, entry) in entries {
             if let due = due(entry) { deadlines.ask(key, at: due) }
@@ -21,8 +21,10 @@ extension SessionEngineMachine {
             entries[key]?.record.workout == nil ? [.publishState(key)] : [.publishState(key), .publishWorkout(key)]
         }
         let known = users.sorted { $0.key < $1.key }
-        let current = known.filter { $0.value.current != nil }.map { SessionEngineAction.publishCurrent($0.key) }
-        let profiles = known.filter { $0.value.revision > 0 }.map { SessionEngineAction.publishProfile($0.key) }
+        let current = known.filter { $0.value.currentTopic != nil }.map { SessionEngineAction.publishCurrent($0.key) }
+        let profiles = known.filter { $0.value.profileTopic.revision > 0 }.map {
+            SessionEngineAction.publishProfile($0.key)
+        }
         let plans = known.filter { $0.value.plans != nil }.map { SessionEngineAction.publishPlans($0.key) }
         return sessions + current + profiles + plans
     }
@@ -42,28 +44,28 @@ extension SessionEngineMachine {
         switch action {
         case .publishState(let key):
             guard let entry = entries[key] else { return [] }
-            note(entry.record.revision, of: key, \.state)
+            published(entry.record.revision, of: key, \.stateTopic)
             let state = PublishedState(entry.record.state, entry.record.planState)
             return [Topic.session(key, .state).message(JSONCoding.encode(state))]
         case .publishWorkout(let key):
             guard let entry = entries[key] else { return [] }
             guard let workout = entry.record.workout else { return [Topic.session(key, .workout).message([])] }
-            note(workout.revision, of: key, \.workout)
+            published(workout.revision, of: key, \.workoutTopic)
             return [Topic.session(key, .workout).message(JSONCoding.encode(workout))]
         case .publishCurrent(let user):
             let record = unfinished(user)
             let current = CurrentSession(
                 revision: currentRevision(user), state: record?.state, plan: record?.planState)
-            userEchoes[user, default: UserEchoes()].current.insert(current.revision)
+            users[user]?.currentTopic?.published(current.revision)
             return [Topic.user(user, .current).message(JSONCoding.encode(current))]
         case .publishProfile(let user):
             guard let record = users[user] else { return [] }
-            userEchoes[user, default: UserEchoes()].profile.insert(record.revision)
-            let profile = UserProfile(revision: record.revision, profile: record.profile)
+            users[user]?.profileTopic.published(record.profileTopic.revision)
+            let profile = UserProfile(revision: record.profileTopic.revision, profile: record.profile)
             return [Topic.user(user, .profile).message(JSONCoding.encode(profile))]
         case .publishPlans(let user):
             guard let plans = users[user]?.plans else { return [] }
-            userEchoes[user, default: UserEchoes()].plans.insert(plans.revision)
+            users[user]?.plansTopic.published(plans.revision)
             return [Topic.user(user, .plans).message(JSONCoding.encode(plans))]
         case .askCoach(let key, let id):
             guard let question = entries[key]?.question, question.command.id == id else { return [] }
@@ -82,12 +84,11 @@ extension SessionEngineMachine {
     /// A revision of `state` that stands on the bus.
     mutating func seeState(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
-        switch RetainedRevision(revision, newest: entry.record.revision, published: entry.echoes.state) {
+        switch entry.stateTopic.see(revision, now) {
         case .known: return []
-        case .outdated: return [.publishState(key)]
-        case .ahead:
-            entry.record.revision = revision
-            bump(&entry.record, now)
+        case .republish: return [.publishState(key)]
+        case .revised:
+            bump(&entry, now)
             store(entry, key)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
         }
@@ -96,13 +97,13 @@ extension SessionEngineMachine {
     /// A revision of `workout` that stands on the bus.
     mutating func seeWorkout(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
-        // One that was deleted, or is not finished: there is to be none.
-        guard let workout = entry.record.workout else { return [.publishWorkout(key)] }
-        switch RetainedRevision(revision, newest: workout.revision, published: entry.echoes.workout) {
+        // A session that was deleted or is unfinished has no workout.
+        guard entry.record.workout != nil else { return [.publishWorkout(key)] }
+        switch entry.workoutTopic.see(revision, now) {
         case .known: return []
-        case .outdated: return [.publishWorkout(key)]
-        case .ahead:
-            entry.record.workout?.revision = max(revision + 1, now.milliseconds)
+        case .republish: return [.publishWorkout(key)]
+        case .revised:
+            entry.record.workout?.revision = entry.workoutTopic.revision
             entry.record.publishedAt = now
             store(entry, key)
             return [.save(key), .publishWorkout(key)]
@@ -116,39 +117,37 @@ extension SessionEngineMachine {
 
     /// A revision of `current` that stands on the bus; of a user of whom nothing is left it offers what nobody has.
     mutating func seeCurrent(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
-        let newest = currentRevision(user)
-        let published = userEchoes[user]?.current ?? PublishedRevisions()
-        switch RetainedRevision(revision, newest: newest, published: published) {
+        var topic = users[user]?.currentTopic ?? RetainedTopic()
+        switch topic.see(revision, now) {
         case .known: return []
-        case .outdated: return [.publishCurrent(user)]
-        case .ahead:
-            users[user, default: UserRecord()].raise(to: max(revision + 1, now.milliseconds))
+        case .republish: return [.publishCurrent(user)]
+        case .revised:
+            users[user, default: UserRecord()].currentTopic = topic
             return [.saveUser(user), .publishCurrent(user)]
         }
     }
 
     /// A revision of `profile` that stands on the bus.
     mutating func seeProfile(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
-        guard let record = users[user], record.revision > 0 else { return [] }
-        let published = userEchoes[user]?.profile ?? PublishedRevisions()
-        switch RetainedRevision(revision, newest: record.revision, published: published) {
+        guard var record = users[user], record.profileTopic.revision > 0 else { return [] }
+        switch record.profileTopic.see(revision, now) {
         case .known: return []
-        case .outdated: return [.publishProfile(user)]
-        case .ahead:
-            users[user]?.revision = max(revision + 1, now.milliseconds)
+        case .republish: return [.publishProfile(user)]
+        case .revised:
+            users[user] = record
             return [.saveUser(user), .publishProfile(user)]
         }
     }
 
     /// A revision of `plans` that stands on the bus.
     mutating func seePlans(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
-        guard let plans = users[user]?.plans else { return [] }
-        let published = userEchoes[user]?.plans ?? PublishedRevisions()
-        switch RetainedRevision(revision, newest: plans.revision, published: published) {
+        guard var record = users[user], record.plans != nil else { return [] }
+        switch record.plansTopic.see(revision, now) {
         case .known: return []
-        case .outdated: return [.publishPlans(user)]
-        case .ahead:
-            users[user]?.plans?.revision = max(revision + 1, now.milliseconds)
+        case .republish: return [.publishPlans(user)]
+        case .revised:
+            record.plans?.revision = record.plansTopic.revision
+            users[user] = record
             return [.saveUser(user), .publishPlans(user)]
         }
     }
@@ -193,7 +192,7 @@ extension SessionEngineMachine {
     private mutating func set(_ profile: Profile, _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
         var record = users[user] ?? UserRecord()
         record.profile = profile
-        record.revision = max(record.revision + 1, now.milliseconds)
+        record.profileTopic.revise(now)
         users[user] = record
         return [.saveUser(user), .publishProfile(user)]
     }
@@ -210,7 +209,7 @@ extension SessionEngineMachine {
             case .setProfile, .workouts, .deleteWorkout, .deleteEverything: false
             }
         // Of what is published for it.
-        let revision = isPlan ? record.plans?.revision : record.revision
+        let revision = isPlan ? record.plans?.revision : record.profileTopic.revision
         let reply = Reply(id: request.id, revision: revision, now: now)
         record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
         users[user] = record
@@ -236,17 +235,4 @@ extension SessionEngineMachine {
 extension Timestamp {
     /// The year of the Gregorian calendar in UTC, right to a day or so at its ends.
     fileprivate var year: Int { 1_970 + Int(seconds / 31_556_952) }
-}
-
-/// Which revisions of a session's retained topics this process published since the connection began.
-struct Echoes: Equatable {
-    var state = PublishedRevisions()
-    var workout = PublishedRevisions()
-}
-
-/// The same of a user's topics.
-struct UserEchoes: Equatable {
-    var current = PublishedRevisions()
-    var profile = PublishedRevisions()
-    var plans = PublishedRevisions()
 }

@@ -25,7 +25,7 @@ extension SessionEngineMachine {
             return []
         }
         entry.record.lastActiveAt = now
-        bump(&entry.record, now)
+        bump(&entry, now)
         store(entry, key)
         return [.save(key), .publishState(key), .publishCurrent(key.user)]
     }
@@ -36,7 +36,7 @@ extension SessionEngineMachine {
         entry.heardAt = now
         entry.record.lastActiveAt = now
         entry.record.session.hearAgain(hasOther: unfinished(key.user) != nil, newest: entry.record.newest)
-        bump(&entry.record, now)
+        bump(&entry, now)
         if entry.record.session.statusName == .saving {
             entry.finishBy = now + Self.savingPatience
             entry.record.endRevision = entry.record.revision
@@ -96,7 +96,7 @@ extension SessionEngineMachine {
         let hasChanged = entry.record.session.advance(to: now)
         let cues = takeCue(&entry, key, now)
         if hasChanged || !cues.isEmpty {
-            bump(&entry.record, now)
+            bump(&entry, now)
             store(entry, key)
             actions = [.save(key), .publishState(key), .publishCurrent(key.user)] + cues
         }
@@ -122,7 +122,7 @@ extension SessionEngineMachine {
         switch entry.record.session.status {
         case .unfinished:
             entry.record.session.expire()
-            bump(&entry.record, now)
+            bump(&entry, now)
             store(entry, key)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
         case .canceled(let reason, _): return delete(key, now, givenUp: reason)
@@ -149,7 +149,7 @@ extension SessionEngineMachine {
         entry.finishBy = nil
         entry.reviseBy = nil
         entry.record.workout = nil
-        bump(&entry.record, now)
+        bump(&entry, now)
         store(entry, key)
         return [
             .save(key), .eraseReplies(key, replies), .publishState(key), .publishWorkout(key),

@@ -37,8 +37,18 @@ struct SessionEngineMachine {
         var heardAt: Timestamp
         /// A change that an outside coach is asked about; what came after it waits.
         var question: CoachQuestion?
-        /// What this process published since the connection began comes back as an echo.
-        var echoes = Echoes()
+        /// `state`.
+        var stateTopic: RetainedTopic
+        /// `workout`.
+        var workoutTopic: RetainedTopic
+
+        init(record: SessionRecord, replies: [CommandID: Reply] = [:], heardAt: Timestamp) {
+            self.record = record
+            self.replies = replies
+            self.heardAt = heardAt
+            stateTopic = RetainedTopic(revision: record.revision)
+            workoutTopic = RetainedTopic(revision: record.workout?.revision ?? 0)
+        }
     }
 
     /// A user's sessions in memory.
@@ -57,8 +67,6 @@ struct SessionEngineMachine {
     var deadlines = Deadlines()
     /// The service's clock as it was last looked at.
     var clock: Timestamp?
-    /// What this process published of each user's `current` and `profile` since the connection began.
-    var userEchoes: [User: UserEchoes] = [:]
     /// Since when there is a connection; `nil` while there is none.
     var connectedAt: Timestamp?
     /// The processes of route-builder that are online.
@@ -76,14 +84,15 @@ struct SessionEngineMachine {
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
         if record.isRevised { entry.reviseBy = now + Self.lateQuiet }
         let user = record.session.key.user
-        users[user, default: UserRecord()].raise(to: record.revision)
+        users[user, default: UserRecord()].raiseCurrent(to: record.revision)
         store(entry, record.session.key)
     }
 
     /// Takes over a user from the store.
     mutating func load(_ record: UserRecord, of user: User) {
         var record = record
-        record.raise(to: currentRevision(user))
+        if let current = users[user]?.currentTopic?.revision { record.raiseCurrent(to: current) }
+        record.plansTopic.raise(to: record.plans?.revision ?? 0)
         users[user] = record
     }
 
@@ -109,22 +118,26 @@ struct SessionEngineMachine {
         if sessions[key.user]?.all.isEmpty == true { sessions[key.user] = nil }
     }
 
-    /// Takes note of what is published of a session, for it comes back as an echo.
-    mutating func note(_ revision: Int64, of key: SessionKey, _ topic: WritableKeyPath<Echoes, PublishedRevisions>) {
-        entries[key]?.echoes[keyPath: topic].insert(revision)
+    /// Notes that a revision of a session's topic is published.
+    mutating func published(
+        _ revision: Int64, of key: SessionKey, _ topic: WritableKeyPath<Entry, RetainedTopic>
+    ) {
+        entries[key]?[keyPath: topic].published(revision)
     }
 
-    /// A new connection: nothing published before comes back as an echo.
-    mutating func forgetEchoes() {
-        for key in entries.keys { entries[key]?.echoes = Echoes() }
-        userEchoes = [:]
+    /// A new connection brings no echoes of the old one.
+    mutating func reconnected() {
+        for key in entries.keys {
+            entries[key]?.stateTopic.reconnected()
+            entries[key]?.workoutTopic.reconnected()
+        }
+        for user in users.keys { users[user]?.reconnected() }
     }
 
     /// Forgets users that are another process's now.
     mutating func drop(where isLost: (User) -> Bool) {
         for key in entries.keys where isLost(key.user) { forget(key) }
         for user in users.keys where isLost(user) { users[user] = nil }
-        for user in userEchoes.keys where isLost(user) { userEchoes[user] = nil }
     }
 
     func sessions(of user: User) -> [SessionKey] { sessions[user]?.all.sorted() ?? [] }
@@ -144,19 +157,19 @@ struct SessionEngineMachine {
     }
 
     /// Gives a record a revision above every one that this user's sessions ever had, so that `current` can take it over.
-    mutating func bump(_ record: inout SessionRecord, _ now: Timestamp) {
-        let user = record.session.key.user
-        record.revision = max(max(currentRevision(user), record.revision) + 1, now.milliseconds)
-        record.publishedAt = now
-        users[user, default: UserRecord()].raise(to: record.revision)
+    mutating func bump(_ entry: inout Entry, _ now: Timestamp) {
+        let user = entry.record.session.key.user
+        entry.record.revision = entry.stateTopic.revise(now, above: currentRevision(user))
+        entry.record.publishedAt = now
+        users[user, default: UserRecord()].raiseCurrent(to: entry.record.revision)
     }
 
     /// The revision of the user's `current`: it moves with every session of the user, and never back.
-    func currentRevision(_ user: User) -> Int64 { users[user]?.current ?? 0 }
+    func currentRevision(_ user: User) -> Int64 { users[user]?.currentTopic?.revision ?? 0 }
 
     /// The profile for a session that begins; `nil` when none was ever told.
     func profile(_ user: User) -> Profile? {
-        users[user].flatMap { $0.revision > 0 ? $0.profile : nil }
+        users[user].flatMap { $0.profileTopic.revision > 0 ? $0.profile : nil }
     }
 }
 
@@ -224,13 +237,13 @@ extension SessionEngineMachine {
         entry.reviseBy = nil
         if entry.record.session.statusName == .saving {
             entry.record.session.complete()
-            bump(&entry.record, now)
+            bump(&entry, now)
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
         let record = entry.record
         entry.record.workout = WorkoutRecord(
             record.session, metrics: record.report, route: record.route, weather: record.weather,
-            isComplete: record.isComplete, revision: max((record.workout?.revision ?? 0) + 1, now.milliseconds))
+            isComplete: record.isComplete, revision: entry.workoutTopic.revise(now))
         entry.record.publishedAt = now
         store(entry, key)
         return actions + [.publishWorkout(key)]

@@ -82,17 +82,34 @@ struct UserRecord: Codable, Equatable, Sendable {
     static let replyLimit = 100
 
     var profile = Profile()
-    /// Of the published `profile`; 0 before the first.
-    var revision: Int64 = 0
+    /// `profile`.
+    var profileTopic = RetainedTopic()
     /// The replies to the latest accepted requests, oldest first.
     var replies: [Reply] = []
     /// Planned workouts that the user keeps, with the revision of the published `plans`; absent before the first.
     var plans: SavedPlans?
-    /// The revision of `current`: the highest that any of the user's sessions had. Absent before the first.
-    private(set) var current: Int64?
+    /// `plans`: memory only, because the payload is stored with its revision.
+    var plansTopic = RetainedTopic()
+    /// `current`: its revision is the highest of all sessions of the user. Absent before the first.
+    var currentTopic: RetainedTopic?
 
-    mutating func raise(to revision: Int64) {
-        current = max(current ?? 0, revision)
+    private enum CodingKeys: String, CodingKey {
+        case profile
+        case profileTopic = "revision"
+        case replies, plans
+        case currentTopic = "current"
+    }
+
+    mutating func raiseCurrent(to revision: Int64) {
+        var topic = currentTopic ?? RetainedTopic()
+        topic.raise(to: revision)
+        currentTopic = topic
+    }
+
+    mutating func reconnected() {
+        profileTopic.reconnected()
+        plansTopic.reconnected()
+        currentTopic?.reconnected()
     }
 }
 

@@ -1,3 +1,4 @@
+import Bus
 import Workouts
 
 /// Sessions share what is known of the cell they are in.
@@ -34,8 +35,14 @@ extension WeatherFetcherMachine {
 
     /// The content has changed: it goes out under a revision of its own.
     mutating func revise(_ key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
-        guard let revision = entries[key]?.record.revision else { return [] }
-        entries[key]?.record.revision = max(revision + 1, now.milliseconds)
+        entries[key]?.topic.revise(now)
+        return noteRevision(key, now)
+    }
+
+    /// The topic has a new revision: it is saved and published.
+    mutating func noteRevision(_ key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
+        guard let revision = entries[key]?.topic.revision else { return [] }
+        entries[key]?.record.revision = revision
         entries[key]?.record.changedAt = now
         return [.save(key), .publish(key)]
     }

@@ -45,7 +45,7 @@ extension WeatherFetcherMachine {
 extension WeatherFetcherMachine {
     /// A new connection: everything retained is published again, live sessions first.
     mutating func connected() -> [WeatherAction] {
-        for key in entries.keys { entries[key]?.published = PublishedRevisions() }
+        for key in entries.keys { entries[key]?.topic.reconnected() }
         let standing = entries.filter { $0.value.record.reading != nil }
         return standing.sorted { ($0.value.isLive ? 0 : 1, $0.key) < ($1.value.isLive ? 0 : 1, $1.key) }
             .map { .publish($0.key) }
@@ -54,26 +54,27 @@ extension WeatherFetcherMachine {
     /// The message that makes the session's weather known; `nil` when there is none.
     mutating func message(of key: SessionKey) -> MQTTMessage? {
         guard let weather = entries[key]?.record.weather else { return nil }
-        entries[key]?.published.insert(weather.revision)
+        entries[key]?.topic.published(weather.revision)
         return Topic.session(key, .weather).message(JSONCoding.encode(weather))
     }
 
     /// A revision of `weather` that stands on the bus.
     mutating func see(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [WeatherAction] {
-        guard let entry = entries[key] else { return [.clear(key)] }
+        guard var entry = entries[key] else { return [.clear(key)] }
         guard entry.record.reading != nil else {
-            // What was cleared has come back; or it is of an earlier life that this store does not know, and the next one
-            // goes above it.
-            guard revision > entry.record.revision else { return [.clear(key)] }
-            entries[key]?.record.revision = revision
+            // A cleared payload came back. A newer one is from an earlier store: the next revision is above it.
+            guard revision > entry.topic.revision else { return [.clear(key)] }
+            entry.topic.raise(to: revision)
+            entry.record.revision = revision
+            entries[key] = entry
             return [.save(key)]
         }
-        switch RetainedRevision(revision, newest: entry.record.revision, published: entry.published) {
+        switch entry.topic.see(revision, now) {
         case .known: return []
-        case .outdated: return [.publish(key)]
-        case .ahead:
-            entries[key]?.record.revision = revision
-            return revise(key, now)
+        case .republish: return [.publish(key)]
+        case .revised:
+            entries[key] = entry
+            return noteRevision(key, now)
         }
     }
 }

@@ -27,8 +27,13 @@ struct WeatherFetcherMachine {
         var record: WeatherRecord
         var phase = Phase.unheard
         var stateRevision: Int64 = 0
-        /// What was published since the connection began.
-        var published = PublishedRevisions()
+        /// `weather`.
+        var topic: RetainedTopic
+
+        init(_ record: WeatherRecord) {
+            self.record = record
+            topic = RetainedTopic(revision: record.revision)
+        }
 
         var isLive: Bool {
             guard case .live = phase else { return false }
@@ -79,7 +84,7 @@ struct WeatherFetcherMachine {
     // MARK: Sessions
 
     mutating func load(_ record: WeatherRecord, of key: SessionKey) {
-        entries[key] = Entry(record: record)
+        entries[key] = Entry(record)
     }
 
     /// Forgets sessions that are another process's now.
@@ -114,7 +119,8 @@ struct WeatherFetcherMachine {
         let key = state.key
         let isNew = entries[key] == nil
         guard !isNew || state.isLive == true else { return [] }
-        var entry = entries[key] ?? Entry(record: WeatherRecord(changedAt: now), stateRevision: state.revision)
+        var entry = entries[key] ?? Entry(WeatherRecord(changedAt: now))
+        entry.stateRevision = state.revision
         entry.phase = .live(until: state.expiresAt)
         let isPlaced = entry.record.cell != nil
         if !isPlaced, let place = state.place, place.isOnEarth { entry.record.cell = WeatherCell(place) }
