@@ -6,7 +6,7 @@ import ServiceKit
 struct LiveActivityPublisher: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "live-activity-publisher",
-        abstract: "Shows live sessions on the lock screens of phones, through Apple's push service.")
+        abstract: "Publishes live sessions to iOS lock screens as Live Activities, through APNs.")
 
     @OptionGroup var apns: APNsOptions
     @OptionGroup var base: BaseOptions

@@ -3,7 +3,7 @@ import Metrics
 import ServiceKit
 import Workouts
 
-/// What operators see of the service.
+/// The service's Prometheus metrics.
 struct LiveActivityPublisherMetrics {
     private static let prefix = "pacebus_live_activity_"
 
@@ -67,11 +67,11 @@ struct LiveActivityPublisherMetrics {
 
     private static let help = [
         prefix + "messages_total": "Messages handled.",
-        prefix + "rejected_total": "Payloads that could not be read, by reason.",
-        prefix + "pushes_total": "Pushes, by what they do to an activity and by what came of them.",
-        prefix + "push_seconds": "How long a push took with all its tries.",
-        prefix + "pushes_in_flight": "Pushes that wait for their outcome.",
+        prefix + "rejected_total": "Payloads rejected as invalid, by reason.",
+        prefix + "pushes_total": "Pushes, by event (start, update, end) and outcome.",
+        prefix + "push_seconds": "Duration of a push including retries, in seconds.",
+        prefix + "pushes_in_flight": "Pushes in flight.",
         prefix + "sessions": "Sessions in memory, with and without devices.",
-        prefix + "activities": "Live Activities of the last 48 hours, by how they stand.",
+        prefix + "activities": "Live Activities of the last 48 hours, by status.",
     ]
 }

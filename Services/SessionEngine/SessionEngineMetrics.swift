@@ -2,7 +2,7 @@ import Metrics
 import ServiceKit
 import Workouts
 
-/// What operators see of the service.
+/// The service's Prometheus metrics.
 struct SessionEngineMetrics {
     private static let prefix = "pacebus_engine_"
 
@@ -31,7 +31,7 @@ struct SessionEngineMetrics {
         messages.increment(by: count)
     }
 
-    /// A command or request was answered; codes of refusals are a fixed few.
+    /// Counts an answered command or request. Refusal codes are a fixed set, so labels are bounded.
     func answered(_ refusal: Refusal?) {
         guard let refusal else { return accepted.increment() }
         count("refused_total", "code", refusal.code)
@@ -56,11 +56,11 @@ struct SessionEngineMetrics {
 
     private static let help = [
         prefix + "messages_total": "Messages handled.",
-        prefix + "accepted_total": "Commands and requests that were answered with ok, repetitions included.",
-        prefix + "refused_total": "Commands and requests that were refused, by code.",
-        prefix + "rejected_total": "Payloads that could not be read, by reason.",
-        prefix + "commit_writes": "Records written by a commit.",
-        prefix + "commit_seconds": "How long a commit took.",
+        prefix + "accepted_total": "Commands and requests accepted, including repeats.",
+        prefix + "refused_total": "Commands and requests refused, by error code.",
+        prefix + "rejected_total": "Payloads rejected as invalid, by reason.",
+        prefix + "commit_writes": "Records written per commit.",
+        prefix + "commit_seconds": "Duration of a commit, in seconds.",
         prefix + "sessions": "Sessions in memory, by status.",
     ]
 }

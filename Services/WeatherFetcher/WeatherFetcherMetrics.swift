@@ -2,7 +2,7 @@ import Metrics
 import ServiceKit
 import Workouts
 
-/// What operators see of the service.
+/// The service's Prometheus metrics.
 struct WeatherFetcherMetrics {
     private static let prefix = "pacebus_weather_"
 
@@ -58,12 +58,12 @@ struct WeatherFetcherMetrics {
 
     private static let help = [
         prefix + "messages_total": "Messages handled.",
-        prefix + "rejected_total": "Payloads that could not be read, by reason.",
-        prefix + "requests_total": "Requests made of the provider, by what came of them.",
-        prefix + "request_seconds": "How long the provider took.",
+        prefix + "rejected_total": "Payloads rejected as invalid, by reason.",
+        prefix + "requests_total": "Requests to the provider, by outcome.",
+        prefix + "request_seconds": "Time until the provider responded, in seconds.",
         prefix + "sessions": "Live sessions.",
-        prefix + "sessions_without_place": "Live sessions of which nobody knows where they are.",
-        prefix + "cells": "Squares of 0.01 degrees in memory.",
-        prefix + "provider_up": "Whether the provider's last answer was of use: 1, or 0.",
+        prefix + "sessions_without_place": "Live sessions without a known place.",
+        prefix + "cells": "Weather cells of 0.01 degrees in memory.",
+        prefix + "provider_up": "1 if the provider's last response was usable, else 0.",
     ]
 }

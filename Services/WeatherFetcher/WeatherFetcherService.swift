@@ -14,7 +14,7 @@ struct WeatherFetcherService: Service {
     let weather: WeatherConfiguration
     let store: any Store
     /// For how long an answer is awaited.
-    var patience = WeatherSource.patience
+    var timeout = WeatherSource.timeout
 
     func run() async throws {
         let health = StoreHealth()
@@ -23,9 +23,9 @@ struct WeatherFetcherService: Service {
         context.logger.info(
             "asking for the weather", metadata: ["provider": "\(provider.map { type(of: $0).name } ?? "none")"])
         var loop = WeatherFetcherLoop(context: context, machine: machine(provider), store: store, health: health)
-        try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(patience)) { client in
+        try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(timeout)) { client in
             let source = provider.map {
-                WeatherSource($0, weather, clock: context.clock, client: client, patience: patience)
+                WeatherSource($0, weather, clock: context.clock, client: client, timeout: timeout)
             }
             let answers = AnswerBox()
             try await withThrowingDiscardingTaskGroup { requests in

@@ -12,12 +12,12 @@ extension RunningFetcher {
     /// Runs the service while `body` runs, then shuts it down and waits for its end.
     static func run(
         _ weather: WeatherConfiguration, folder: TemporaryFolder, clock: ManualClock = ManualClock(),
-        patience: Duration = WeatherSource.patience, _ body: (RunningFetcher) async throws -> Void
+        timeout: Duration = WeatherSource.timeout, _ body: (RunningFetcher) async throws -> Void
     ) async throws {
         try await run(
             "weather-fetcher", in: folder, storing: ("weather.sqlite", WeatherRecord.schema), clearing: .weather,
             clock: clock,
-            build: { WeatherFetcherService(context: $0, weather: weather, store: $1, patience: patience) }, body)
+            build: { WeatherFetcherService(context: $0, weather: weather, store: $1, timeout: timeout) }, body)
     }
 
     /// Lets time pass at once, after what was sent has been handled.

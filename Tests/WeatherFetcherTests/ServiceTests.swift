@@ -74,7 +74,7 @@ import Workouts
     func `a provider in trouble holds nothing up, is told of, and is asked again`(trouble: String) async throws {
         let server = try await WeatherServer(trouble, "{}")
         try await RunningFetcher.run(
-            WeatherConfiguration(url: server.url), folder: folder, patience: .milliseconds(300)
+            WeatherConfiguration(url: server.url), folder: folder, timeout: .milliseconds(300)
         ) { fetcher in
             let session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)
             try await fetcher.send(session.message)

@@ -3,27 +3,26 @@ import NIOHTTP1
 import ServiceKit
 import Workouts
 
-/// What APNs said to a push.
+/// APNs' response to a push.
 ///
-/// When a token is gone, APNs adds since when, for those that a device might register again unchanged. That is not read: it
-/// is the token of the push that is dropped, and whatever is registered afterwards counts.
+/// The timestamp that APNs adds to status 410 is ignored: the push's own token is removed, and a later registration wins.
 struct APNsAnswer: Equatable, Sendable {
-    /// What follows from an answer.
+    /// The consequence of a response.
     enum Consequence: Equatable, Sendable {
         case settled(PushOutcome)
-        /// The push may pass with a new provider token.
+        /// The push may succeed with a new provider token.
         case newToken
-        /// The push may pass in a moment, or after this many seconds.
+        /// The push may succeed shortly, or after this many seconds.
         case retry(after: Double?)
     }
 
-    /// What APNs wants beyond this, in seconds, is not waited for.
+    /// The longest `Retry-After` that is honored, in seconds.
     static let longestPause = 3_600.0
-    /// Seconds to wait when provider tokens changed too often.
+    /// The pause after too many provider token updates, in seconds.
     private static let tokenPause = 60.0
 
     let status: Int
-    /// One of the words that APNs documents, or another.
+    /// APNs' documented reason, or an unknown word.
     let reason: String?
     /// Seconds.
     let retryAfter: Double?
@@ -54,10 +53,10 @@ struct APNsAnswer: Equatable, Sendable {
         }
     }
 
-    /// The status with the reason, as people are told.
+    /// The status and reason, for messages.
     var description: String { reason.map { "\(status) \($0)" } ?? "\(status)" }
 
-    /// The reason in a body. Only a word counts: it is published and logged, and a proxy may answer with anything.
+    /// The reason in a body. Accepts a single word only: it is published and logged, and a proxy may return any text.
     private static func reason(_ body: [UInt8]) -> String? {
         guard let reason = try? JSONDecoder().decode(Body.self, from: Data(body)).reason,
             (1...64).contains(reason.utf8.count), reason.utf8.allSatisfy(\.isLetter)

@@ -8,24 +8,23 @@ import NIOSSL
 import ServiceKit
 import Workouts
 
-/// Sends pushes to APNs, all of an environment over one connection. Whatever happens comes back as an outcome.
+/// Sends pushes to APNs over one HTTP/2 connection for each environment. Every failure is returned as an outcome.
 ///
-/// As many at a time as the caller likes: those beyond what APNs takes at once wait within their time.
+/// Concurrent pushes beyond APNs' stream limit queue within their timeout.
 struct APNsClient: Sendable {
     struct Limits: Sendable {
-        /// For a push with all its tries.
+        /// The timeout for a push including retries.
         var whole = Duration.seconds(5)
-        /// For each try.
+        /// The timeout for each attempt.
         var each = Duration.seconds(2)
-        /// A connection on which nothing came for so long is given up. It is longer than from one push of a live session to
-        /// the next.
+        /// The read timeout after which a connection is closed; longer than the interval between pushes of a live session.
         var silence = Duration.seconds(20)
     }
 
     private static let tries = 3
-    /// Seconds from the first try to the second; twice as long to the third.
+    /// The backoff after the first attempt, in seconds; doubled after the second.
     private static let firstPause = 0.1
-    /// Longer answers are not read, in bytes.
+    /// The largest response body that is read, in bytes.
     private static let answerLimit = 8 << 10
 
     let topic: String
@@ -36,8 +35,8 @@ struct APNsClient: Sendable {
     let limits: Limits
 
     /// - Parameters:
-    ///   - url: where to send all pushes; `nil` for where APNs takes those of their environments.
-    ///   - client: set up by `http`.
+    ///   - url: the base URL for all pushes; `nil` for Apple's hosts.
+    ///   - client: configured by ``http(authorities:limits:)``.
     init(_ account: APNsAccount, url: String?, clock: any WallClock, client: HTTPClient, limits: Limits = Limits()) {
         topic = account.topic
         self.url = url
@@ -47,13 +46,13 @@ struct APNsClient: Sendable {
         self.limits = limits
     }
 
-    /// Sends a push, up to three times when that may help.
+    /// Sends a push, with up to three attempts when a retry may succeed.
     func send(_ push: Push) async -> PushOutcome {
         let deadline = ContinuousClock.now + limits.whole
         do {
             return try await settle(push, try await token.newest(), deadline)
         } catch is CancellationError {
-            return .failed(reason: "given up", retryAfter: nil)
+            return .failed(reason: "canceled", retryAfter: nil)
         } catch {
             return .failed(reason: "cannot sign a provider token", retryAfter: nil)
         }
@@ -86,13 +85,13 @@ struct APNsClient: Sendable {
         }
     }
 
-    /// One try; the second value says for people what came of it.
+    /// One attempt, with its result for messages.
     private func attempt(
         _ push: Push, _ token: Secret, _ deadline: ContinuousClock.Instant
     ) async -> (APNsAnswer.Consequence, reason: String) {
-        let patience = min(limits.each, deadline - ContinuousClock.now)
+        let timeout = min(limits.each, deadline - ContinuousClock.now)
         do {
-            let answer = try await exchange(request(push, token), patience)
+            let answer = try await exchange(request(push, token), timeout)
             return (answer.consequence, answer.description)
         } catch {
             return (.retry(after: nil), Self.reason(error))
@@ -114,18 +113,17 @@ struct APNsClient: Sendable {
         return request
     }
 
-    private func exchange(_ request: HTTPClientRequest, _ patience: Duration) async throws -> APNsAnswer {
+    private func exchange(_ request: HTTPClientRequest, _ timeout: Duration) async throws -> APNsAnswer {
         let began = ContinuousClock.now
-        let response = try await client.execute(request, timeout: TimeAmount(patience))
+        let response = try await client.execute(request, timeout: TimeAmount(timeout))
         let status = Int(response.status.code)
-        // All is said.
         if status == 200 { return APNsAnswer(status: 200) }
-        let body = try await body(of: response, patience - (ContinuousClock.now - began))
+        let body = try await body(of: response, timeout - (ContinuousClock.now - began))
         return APNsAnswer(status: status, headers: response.headers, body: body, now: clock.now)
     }
 
-    /// What came of a body within the time, empty when that is not all of it: the client's own limits end with an answer's head.
-    private func body(of response: HTTPClientResponse, _ patience: Duration) async throws -> [UInt8] {
+    /// The body, or nothing if it is incomplete at the timeout: the HTTP client's timeouts cover the response head only.
+    private func body(of response: HTTPClientResponse, _ timeout: Duration) async throws -> [UInt8] {
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             group.addTask {
                 do {
@@ -135,7 +133,7 @@ struct APNsClient: Sendable {
                 }
             }
             group.addTask {
-                try await Task.sleep(for: max(patience, .zero))
+                try await Task.sleep(for: max(timeout, .zero))
                 return []
             }
             defer { group.cancelAll() }
@@ -145,15 +143,15 @@ struct APNsClient: Sendable {
 }
 
 extension APNsClient {
-    /// How a client has to be set up.
+    /// The HTTP client configuration for APNs.
     ///
-    /// - Parameter authorities: who may sign APNs' certificate, a PEM file; `nil` for those of the system.
+    /// - Parameter authorities: who may sign APNs' certificate, a PEM file; `nil` for the system's.
     static func http(authorities: String?, limits: Limits = Limits()) -> HTTPClient.Configuration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let authorities { tls.trustRoots = .file(authorities) }
         var pool = HTTPClient.Configuration.ConnectionPool()
-        // A push has tries of its own.
+        // `send` has its own retries.
         pool.retryConnectionEstablishment = false
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
@@ -170,8 +168,7 @@ extension APNsClient {
     }
 }
 
-/// Closes a connection on which nothing comes any more. Otherwise pushes would go into a dead one for as long as the system
-/// believes in it, a quarter of an hour.
+/// Closes a connection after the read timeout. The kernel would keep a dead connection open for about 15 minutes.
 private final class SilenceHandler: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
@@ -185,10 +182,10 @@ private final class SilenceHandler: ChannelInboundHandler {
 }
 
 extension APNsClient {
-    /// What went wrong with a connection. People's devices are told: no address stands in it, and no path.
+    /// The connection error for the activity's status. Devices read it, so it contains no address and no path.
     static func reason(_ error: any Error) -> String {
         switch error {
-        case let error as HTTPClientError where error == .deadlineExceeded: "no answer in time"
+        case let error as HTTPClientError where error == .deadlineExceeded: "timed out"
         case let error as HTTPClientError: error.shortDescription
         case let error as IOError: String(cString: strerror(error.errnoCode))
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:

@@ -1,20 +1,20 @@
 import Bus
 
 extension JSONWriter {
-    /// Leaves the field out when there is no value, or none that JSON could hold.
+    /// Omits the field if there is no value, or none that JSON can represent.
     mutating func field(_ key: StaticString, finite value: Double?) {
         if let value, value.isFinite { field(key, value) }
     }
 
-    /// Any text, cut to what fits into `limit` bytes of JSON.
+    /// Any text, truncated to `limit` bytes of JSON.
     mutating func field(_ key: StaticString, text: String, limit: Int) {
         field(key, plain: text.escapedForJSON(limit: limit))
     }
 }
 
 extension String {
-    /// The text as it stands between quotes in JSON, in `limit` bytes at most. What is too long is cut between two
-    /// characters and ends with an ellipsis.
+    /// The text escaped for JSON, at most `limit` bytes. Longer text is truncated between two characters and ends with an
+    /// ellipsis.
     func escapedForJSON(limit: Int) -> String {
         if utf8.count <= limit, utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") })
         {

@@ -73,7 +73,7 @@ actor ProviderToken {
         let iss: String
         let iat: Int
 
-        /// Nobody verifies one of ours here.
+        /// Required by the protocol; this process only signs.
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 }

@@ -12,24 +12,24 @@ struct PushPayload: Equatable, Sendable {
     enum Event: Equatable, Sendable {
         case start(ActivityAttributes, Alert)
         case update
-        /// It is taken off the lock screen at `dismissalDate`.
+        /// The activity leaves the lock screen at `dismissalDate`.
         case end(dismissalDate: Timestamp)
     }
 
-    /// APNs takes no more of a Live Activity, in bytes.
+    /// APNs' limit for a Live Activity payload, in bytes.
     static let sizeLimit = 4_096
-    /// The name that the app gives to `ActivityAttributes`.
+    /// The name of the app's `ActivityAttributes` type.
     static let attributesType = "WorkoutWidgetAttributes"
 
     var event: Event
-    /// When the state was so: a phone drops what is older than what it shows.
+    /// The time of the state. A phone ignores an update older than the one it shows.
     var timestamp: Timestamp
     var state: ContentState
-    /// When the phone marks it as out of date; absent, never.
+    /// When the phone marks the activity as stale; never if absent.
     var staleDate: Timestamp?
     var relevanceScore = 100.0
 
-    /// JSON of `sizeLimit` bytes at most: names and other texts are cut, each to a limit of its own.
+    /// JSON of at most `sizeLimit` bytes. Each text field is truncated to its own limit.
     var bytes: [UInt8] {
         var json = JSONWriter()
         json.object { $0.objectField("aps") { $0.fields(of: self) } }
@@ -57,7 +57,7 @@ extension JSONWriter {
         switch payload.event {
         case .start:
             field("event", plain: "start")
-            // The phone shall hand out the token of the activity that it starts.
+            // Asks the phone for the update token of the new activity.
             field("input-push-token", Int64(1))
         case .update: field("event", plain: "update")
         case .end: field("event", plain: "end")
@@ -74,7 +74,7 @@ extension JSONWriter {
 }
 
 extension ActivityRegistration.Environment {
-    /// Where APNs takes pushes for tokens of the environment.
+    /// APNs' base URL for the environment.
     var url: String {
         switch self {
         case .production: "https://api.push.apple.com"

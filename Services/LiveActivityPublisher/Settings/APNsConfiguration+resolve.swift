@@ -5,10 +5,10 @@ import NIOSSL
 import ServiceKit
 
 extension APNsConfiguration {
-    /// Puts flags before environment variables before defaults. A variable that is set to nothing counts as absent.
+    /// Resolves each setting: flag, then environment variable, then default. An empty variable counts as absent.
     ///
-    /// Reads the key and the authorities.
-    /// - Throws: `SettingError` for the first setting that the service cannot start with.
+    /// Reads the key file and the CA file.
+    /// - Throws: `SettingError` for the first invalid setting.
     static func resolve(
         _ options: APNsOptions, environment: [String: String]
     ) throws(SettingError) -> APNsConfiguration {
@@ -35,7 +35,8 @@ private struct Values {
         var texts: [String] = []
         for (setting, flag) in parts {
             guard let text = text(setting, flag) else {
-                throw SettingError(setting, "is missing; nothing can be pushed without it")
+                throw SettingError(
+                    setting, "is missing; APNs requires all four of key file, key id, team id and bundle id")
             }
             texts.append(text)
         }
@@ -54,7 +55,7 @@ private struct Values {
         do {
             return try ES256PrivateKey(pem: text.value)
         } catch {
-            throw SettingError(.apnsKeyFile, "'\(path)' holds no key of the curve P-256; expected Apple's .p8 file")
+            throw SettingError(.apnsKeyFile, "'\(path)' contains no P-256 key; expected Apple's .p8 file")
         }
     }
 
@@ -65,7 +66,7 @@ private struct Values {
         return text
     }
 
-    /// It becomes part of a header.
+    /// Restricted to characters that are safe in a header.
     private func bundle(_ text: String) throws(SettingError) -> String {
         let isIdentifier = text.utf8.allSatisfy {
             $0.isLetterOrDigit || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
@@ -74,7 +75,7 @@ private struct Values {
         return text
     }
 
-    /// Its errors do not quote it: a user, a password or a key in it must not stand in a log.
+    /// Errors do not quote the URL: it may contain a user, a password or a key.
     func url() throws(SettingError) -> String? {
         guard let text = text(.apnsURL, options.url) else { return nil }
         guard let url = URLComponents(string: text, encodingInvalidCharacters: false), url.scheme == "https",
@@ -82,7 +83,7 @@ private struct Values {
             url.user == nil, url.query == nil, url.fragment == nil
         else {
             throw SettingError(
-                .apnsURL, "is not accepted; expected \(Setting.apnsURL.accepted), and no more than a port")
+                .apnsURL, "is not accepted; expected \(Setting.apnsURL.accepted), and an optional port")
         }
         return text.last == "/" ? String(text.dropLast()) : text
     }
@@ -95,7 +96,8 @@ private struct Values {
         do {
             guard try !NIOSSLCertificate.fromPEMFile(path).isEmpty else { throw NIOSSLError.failedToLoadCertificate }
         } catch {
-            throw SettingError(.apnsCAFile, "'\(path)' holds no certificate; expected \(Setting.apnsCAFile.accepted)")
+            throw SettingError(
+                .apnsCAFile, "'\(path)' contains no certificate; expected \(Setting.apnsCAFile.accepted)")
         }
         return path
     }

@@ -2,20 +2,20 @@ import ArgumentParser
 import JWTKit
 import ServiceKit
 
-/// How pushes are sent.
+/// The APNs settings.
 ///
-/// - `account` (`APNS_KEY_FILE`, `APNS_KEY_ID`, `APNS_TEAM_ID`, `APNS_BUNDLE_ID`, all or none): whom APNs takes pushes from.
-/// - `url` (`APNS_URL`): where all pushes go; by default where APNs takes those of their environments.
-/// - `caFile` (`APNS_CA_FILE`): who may sign the certificate there; by default the system's authorities.
+/// - `account` (`APNS_KEY_FILE`, `APNS_KEY_ID`, `APNS_TEAM_ID`, `APNS_BUNDLE_ID`, all or none): the developer account and app.
+/// - `url` (`APNS_URL`): the base URL for pushes; default Apple's production and sandbox hosts.
+/// - `caFile` (`APNS_CA_FILE`): the CA certificates; default the system's.
 struct APNsConfiguration: Sendable {
-    /// `nil` when nothing is to be pushed.
+    /// `nil` if no key is configured: activities stay pending.
     var account: APNsAccount?
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     var url: String?
     var caFile: String?
 }
 
-/// Whom APNs takes pushes from, and for which app.
+/// The developer account that signs pushes, and the app they go to.
 struct APNsAccount: Sendable {
     let key: ES256PrivateKey
     /// The key's identifier, ten characters.
@@ -29,7 +29,7 @@ struct APNsAccount: Sendable {
     var topic: String { "\(bundleID).push-type.liveactivity" }
 }
 
-/// The service's own flags. What is absent comes from the environment, else from the default.
+/// The service's flags.
 struct APNsOptions: ParsableArguments {
     @Option(name: .customLong(Setting.apnsKeyFile.flag), help: Setting.apnsKeyFile.help)
     var keyFile: String?
@@ -50,24 +50,23 @@ struct APNsOptions: ParsableArguments {
     var caFile: String?
 }
 
-/// The service's own settings.
 extension Setting {
     static let apnsKeyFile = Setting(
         flag: "apns-key-file",
-        explanation: "The private key that signs what APNs knows us by; without it nothing is pushed",
-        accepted: "a .p8 file that not everybody can read")
+        explanation: "The private key that signs APNs provider tokens; without it no pushes are sent",
+        accepted: "a .p8 file that other users cannot read")
     static let apnsKeyID = Setting(
-        flag: "apns-key-id", explanation: "The identifier of that key", accepted: "ten letters and digits")
+        flag: "apns-key-id", explanation: "The key's identifier", accepted: "ten letters and digits")
     static let apnsTeamID = Setting(
-        flag: "apns-team-id", explanation: "The developer team", accepted: "ten letters and digits")
+        flag: "apns-team-id", explanation: "The developer team's identifier", accepted: "ten letters and digits")
     static let apnsBundleID = Setting(
         flag: "apns-bundle-id", explanation: "The app that shows the Live Activities",
         accepted: "an identifier such as org.example.workouts")
     static let apnsURL = Setting(
-        flag: "apns-url", explanation: "Where pushes go, such as a proxy of your own", accepted: "https:// with a host",
-        standard: "where APNs takes those of production and sandbox")
+        flag: "apns-url", explanation: "The base URL for pushes, for example a proxy", accepted: "https:// with a host",
+        standard: "Apple's production and sandbox hosts")
     static let apnsCAFile = Setting(
-        flag: "apns-ca-file", explanation: "The authorities that may sign the certificate of APNs",
+        flag: "apns-ca-file", explanation: "The CA certificates that APNs' certificate is verified against",
         accepted: "a PEM file",
-        standard: "those of the system")
+        standard: "the system's")
 }

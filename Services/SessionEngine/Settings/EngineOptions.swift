@@ -1,7 +1,6 @@
 import ArgumentParser
 import ServiceKit
 
-/// The service's own settings.
 struct EngineOptions: ParsableArguments {
     @Option(help: Setting.coach.help)
     var coach: String?
@@ -19,6 +18,6 @@ struct EngineOptions: ParsableArguments {
 
 extension Setting {
     static let coach = Setting(
-        flag: "coach", explanation: "Whether an outside coach is asked about swaps and changes of difficulty",
+        flag: "coach", explanation: "Whether swaps and difficulty changes are sent to an outside coach",
         accepted: "on or off", standard: "off")
 }

@@ -1,7 +1,7 @@
 import Bus
 import Workouts
 
-/// MET Norway: no key, but whom to turn to.
+/// MET Norway: needs no key, requires a contact in the User-Agent.
 ///
 /// Source: https://api.met.no/doc/TermsOfService and https://api.met.no/weatherapi/locationforecast/2.0/documentation.
 struct METNorway: WeatherProvider {
@@ -86,7 +86,7 @@ struct METNorway: WeatherProvider {
 }
 
 extension WeatherCondition {
-    /// - Parameter code: a symbol of MET Norway's, such as `lightrainshowers_day`.
+    /// - Parameter code: a MET Norway symbol code, such as `lightrainshowers_day`.
     init(metSymbol code: String) {
         let symbol = code.prefix { $0 != "_" }
         self =

@@ -1,7 +1,7 @@
 import Bus
 import Workouts
 
-/// Open-Meteo: no key, for non-commercial use.
+/// Open-Meteo: needs no key, free for non-commercial use.
 ///
 /// Source: https://open-meteo.com/en/docs and https://open-meteo.com/en/terms.
 struct OpenMeteo: WeatherProvider {
@@ -62,7 +62,7 @@ struct OpenMeteo: WeatherProvider {
 }
 
 extension WeatherCondition {
-    /// - Parameter code: a code of the WMO's table 4677, as far as Open-Meteo uses it.
+    /// - Parameter code: a WMO 4677 code from Open-Meteo's subset.
     init(wmo code: Double) {
         self =
             switch code {

@@ -10,7 +10,7 @@ struct WeatherKit: WeatherProvider {
     /// 500,000 a month.
     static let budget = RequestBudget(burst: 5_000, perSecond: 490_000 / (31 * 86_400))
 
-    /// Where Apple says whose data it is, when an answer does not.
+    /// Apple's attribution page, used when a response names none.
     private static let attributionURL = "https://developer.apple.com/weatherkit/data-source-attribution/"
 
     let token: WeatherKitToken
@@ -60,7 +60,7 @@ struct WeatherKit: WeatherProvider {
 }
 
 extension WeatherCondition {
-    /// - Parameter code: a condition code of WeatherKit's, whose list is open.
+    /// - Parameter code: a WeatherKit condition code; Apple may add new ones.
     init(weatherKit code: String) {
         self =
             switch code {

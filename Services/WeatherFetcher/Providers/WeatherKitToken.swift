@@ -1,9 +1,9 @@
 import JWTKit
 import Workouts
 
-/// What WeatherKit knows us by: a JSON web token, signed with a key of the developer account and made anew in time.
+/// Signs WeatherKit's JSON web token and caches it until it is due for renewal.
 actor WeatherKitToken {
-    /// Seconds until a token is made anew, and until it expires.
+    /// Seconds until a token is renewed, and until it expires.
     private static let renewal = 1_800.0
     private static let lifetime = 3_600.0
 
@@ -14,7 +14,7 @@ actor WeatherKitToken {
         self.account = account
     }
 
-    /// The token to send at this time.
+    /// Returns a valid token, signing a new one when the cached one is older than half an hour.
     func text(now: Timestamp) async throws -> String {
         if let current, (0..<Self.renewal).contains(now.seconds(since: current.madeAt)) { return current.text }
         let issued = Int(now.seconds)
@@ -35,12 +35,12 @@ actor WeatherKitToken {
         let exp: Int
         let sub: String
 
-        /// Nobody verifies one of ours here.
+        /// Required by the protocol; this process only signs.
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 }
 
-/// An account with WeatherKit.
+/// A WeatherKit account.
 struct WeatherKitAccount: Sendable {
     /// The developer team, ten characters.
     let team: String

@@ -1,30 +1,30 @@
 import Bus
 import Workouts
 
-/// A service on the web that knows the weather.
+/// A web service that returns current weather.
 protocol WeatherProvider: Sendable {
-    /// What the setting calls it.
+    /// The provider's name in the settings.
     static var name: String { get }
-    /// Where it is, without a slash at the end.
+    /// The base URL, without a trailing slash.
     static var url: String { get }
-    /// What its terms allow.
+    /// The request rate its terms of service allow.
     static var budget: RequestBudget { get }
 
-    /// The path and query for the weather in a cell.
+    /// The path and query for a cell's current weather.
     func path(_ cell: WeatherCell) -> String
 
-    /// What is sent along, by name.
+    /// Additional request headers, by name.
     func headers(now: Timestamp) async throws -> [String: String]
 
-    /// Reads the body of an answer.
+    /// Decodes a response body.
     ///
-    /// - Throws: `PayloadError` when it says nothing that can be used.
+    /// - Throws: `PayloadError` if the body has no usable observation.
     func read(_ body: [UInt8]) throws(PayloadError) -> ProviderAnswer
 }
 
-/// What stands in the body of an answer.
+/// The content of a response body.
 struct ProviderAnswer: Equatable {
     var observation: Observation
-    /// Until when there will be nothing newer.
+    /// The time at which the provider publishes a newer observation.
     var expiresAt: Timestamp?
 }

@@ -5,11 +5,11 @@ import NIOHTTP1
 import ServiceKit
 import Workouts
 
-/// Asks a provider over HTTP. Whatever happens comes back as an answer.
+/// Requests weather from a provider over HTTP. Every failure is returned as an answer.
 struct WeatherSource: Sendable {
-    /// An answer has begun by then, and has come whole by twice that, or it is given up.
-    static let patience = Duration.seconds(10)
-    /// Longer answers are not read: MET Norway's, the longest, has under 100 KiB.
+    /// The timeout for the response head; the whole response may take twice as long.
+    static let timeout = Duration.seconds(10)
+    /// The largest response body that is read, in bytes. MET Norway's, the longest, is under 100 KiB.
     static let sizeLimit = 1 << 20
 
     let provider: any WeatherProvider
@@ -17,30 +17,30 @@ struct WeatherSource: Sendable {
     let contact: String?
     let clock: any WallClock
     let client: HTTPClient
-    let patience: Duration
+    let timeout: Duration
 
-    /// - Parameter patience: for how long an answer is awaited.
+    /// - Parameter timeout: for the response head.
     init(
         _ provider: any WeatherProvider, _ configuration: WeatherConfiguration, clock: any WallClock,
-        client: HTTPClient, patience: Duration = Self.patience
+        client: HTTPClient, timeout: Duration = Self.timeout
     ) {
         self.provider = provider
         url = configuration.url ?? type(of: provider).url
         contact = configuration.contact
         self.clock = clock
         self.client = client
-        self.patience = patience
+        self.timeout = timeout
     }
 
-    /// How a client has to be set up.
-    static func http(_ patience: Duration) -> HTTPClient.Configuration {
+    /// The HTTP client configuration that ``ask(_:)`` relies on.
+    static func http(_ timeout: Duration) -> HTTPClient.Configuration {
         var pool = HTTPClient.Configuration.ConnectionPool()
         pool.concurrentHTTP1ConnectionsPerHostSoftLimit = WeatherFetcherMachine.concurrency
-        // The machine decides when to try again.
+        // The machine schedules retries.
         pool.retryConnectionEstablishment = false
         return HTTPClient.Configuration(
             redirectConfiguration: .follow(max: 3, allowCycles: false),
-            timeout: HTTPClient.Configuration.Timeout(connect: TimeAmount(patience), read: TimeAmount(patience)),
+            timeout: HTTPClient.Configuration.Timeout(connect: TimeAmount(timeout), read: TimeAmount(timeout)),
             connectionPool: pool)
     }
 
@@ -54,24 +54,24 @@ struct WeatherSource: Sendable {
         } catch let error as HTTPClientError {
             outcome = .failed(.unreachable(error.shortDescription))
         } catch is NIOTooManyBytesError {
-            outcome = .failed(.unreadable("an answer of more than \(Self.sizeLimit) bytes"))
+            outcome = .failed(.unreadable("response larger than \(Self.sizeLimit) bytes"))
         } catch {
             outcome = .failed(.unreachable("\(error)"))
         }
         return WeatherAnswer(cell: request.cell, outcome: outcome, took: ContinuousClock.now - began)
     }
 
-    /// The client's own limits end with the head of an answer, and a body may trickle for ever.
+    /// The HTTP client's timeouts cover the response head only, so a slow body needs its own.
     private func exchangeInTime(_ request: WeatherRequest) async throws -> WeatherAnswer.Outcome {
         try await withThrowingTaskGroup(of: WeatherAnswer.Outcome?.self) { group in
             group.addTask { try await exchange(request) }
             group.addTask {
-                try await Task.sleep(for: patience * 2)
+                try await Task.sleep(for: timeout * 2)
                 return nil
             }
             defer { group.cancelAll() }
             guard let outcome = try await group.next() ?? nil else {
-                throw FetchFailure.unreachable("the answer did not come to its end in time")
+                throw FetchFailure.unreachable("the response body timed out")
             }
             return outcome
         }
@@ -85,7 +85,7 @@ struct WeatherSource: Sendable {
             message.headers.add(name: name, value: value)
         }
         if let validator = request.validator { message.headers.add(name: "If-Modified-Since", value: validator) }
-        let response = try await client.execute(message, timeout: TimeAmount(patience))
+        let response = try await client.execute(message, timeout: TimeAmount(timeout))
         let caching = Caching(
             expiresAt: response.headers.first(name: "Expires").flatMap { Timestamp(httpDate: $0) },
             validator: response.headers.first(name: "Last-Modified"))
@@ -100,7 +100,7 @@ struct WeatherSource: Sendable {
         let body = try await response.body.collect(upTo: Self.sizeLimit)
         do throws(PayloadError) {
             let answer = try provider.read([UInt8](body.readableBytesView))
-            guard answer.observation.isPlausible else { throw .malformed("a temperature that cannot be") }
+            guard answer.observation.isPlausible else { throw .malformed("implausible temperature") }
             var caching = caching
             caching.expiresAt = answer.expiresAt ?? caching.expiresAt
             return .observed(answer.observation.plausible, caching)
@@ -125,7 +125,7 @@ struct WeatherSource: Sendable {
 }
 
 extension PayloadError {
-    /// What was wrong with an answer.
+    /// The validation error of a response.
     fileprivate var explanation: String {
         switch self {
         case .malformed(let text), .tooLarge(let text): text

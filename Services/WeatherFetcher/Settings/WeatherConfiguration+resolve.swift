@@ -3,9 +3,9 @@ import JWTKit
 import ServiceKit
 
 extension WeatherConfiguration {
-    /// Puts flags before environment variables before defaults. A variable that is set to nothing counts as absent.
+    /// Resolves each setting: flag, then environment variable, then default. An empty variable counts as absent.
     ///
-    /// - Throws: `SettingError` for the first setting that the service cannot start with.
+    /// - Throws: `SettingError` for the first invalid setting.
     static func resolve(
         _ options: WeatherOptions, environment: [String: String]
     ) throws(SettingError) -> WeatherConfiguration {
@@ -19,7 +19,7 @@ extension WeatherConfiguration {
         case "open-meteo": configuration.source = .openMeteo
         case "met-norway":
             guard configuration.contact != nil else {
-                throw SettingError(.weatherContact, "is missing; MET Norway serves nobody without one")
+                throw SettingError(.weatherContact, "is missing; MET Norway requires a contact")
             }
             configuration.source = .metNorway
         case "weatherkit": configuration.source = .weatherKit(try values.account())
@@ -37,19 +37,21 @@ private struct Values {
         flag ?? environment[setting.variable].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The provider's address without a slash at its end.
+    /// The provider's base URL without a trailing slash.
     func url() throws(SettingError) -> String? {
         guard let text = text(.weatherURL, options.url) else { return nil }
         guard let url = URLComponents(string: text), ["http", "https"].contains(url.scheme), url.host?.isEmpty == false,
             url.user == nil, url.query == nil, url.fragment == nil
         else {
-            // Its user, password or key must not stand in a log.
-            throw SettingError(.weatherURL, "is not accepted; expected \(Setting.weatherURL.accepted), and no more")
+            // Not quoted: the URL may contain a user, a password or a key.
+            throw SettingError(
+                .weatherURL, "is not accepted; expected \(Setting.weatherURL.accepted), without user, query or fragment"
+            )
         }
         return text.last == "/" ? String(text.dropLast()) : text
     }
 
-    /// It becomes part of a header.
+    /// Restricted to characters that are safe in a header.
     func contact() throws(SettingError) -> String? {
         guard let text = text(.weatherContact, options.contact) else { return nil }
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
@@ -87,7 +89,7 @@ private struct Values {
             let permissions = try FileManager.default.attributesOfItem(atPath: target.path)[.posixPermissions] as? Int
             guard let permissions, permissions & 0o004 == 0 else {
                 throw SettingError(
-                    .weatherKitKeyFile, "everybody can read \(path); take that right away with chmod o-r")
+                    .weatherKitKeyFile, "\(path) is readable by every user; run: chmod o-r \(path)")
             }
             text = try String(contentsOf: target, encoding: .utf8)
         } catch let error as SettingError {
@@ -99,13 +101,13 @@ private struct Values {
             return try ES256PrivateKey(pem: text)
         } catch {
             throw SettingError(
-                .weatherKitKeyFile, "'\(path)' holds no key of the curve P-256; expected Apple's .p8 file")
+                .weatherKitKeyFile, "'\(path)' contains no P-256 key; expected Apple's .p8 file")
         }
     }
 
     private func required(_ setting: Setting, _ flag: String?) throws(SettingError) -> String {
         guard let text = text(setting, flag) else {
-            throw SettingError(setting, "is missing; WeatherKit cannot be asked without it")
+            throw SettingError(setting, "is missing; WeatherKit requires it")
         }
         return text
     }

@@ -1,11 +1,11 @@
 import ArgumentParser
 import ServiceKit
 
-/// Whom to ask for the weather.
+/// The weather provider and its credentials.
 ///
-/// - `source` (`WEATHER_PROVIDER`): one of four providers; by default Open-Meteo. MET Norway wants a `WEATHER_CONTACT`, WeatherKit its four
+/// - `source` (`WEATHER_PROVIDER`): one of four providers; default Open-Meteo. MET Norway requires `WEATHER_CONTACT`, WeatherKit its four
 ///   `WEATHERKIT_…` settings.
-/// - `url` (`WEATHER_URL`): where the provider is, when it is not where everybody finds it; no budget is kept then.
+/// - `url` (`WEATHER_URL`): the base URL of a private server; no request budget applies to it.
 struct WeatherConfiguration: Sendable {
     enum Source: Sendable {
         case none
@@ -16,10 +16,10 @@ struct WeatherConfiguration: Sendable {
 
     var source = Source.openMeteo
     var url: String?
-    /// Whom a provider turns to when it has something to say: a mail address or a page.
+    /// The contact sent in the User-Agent: a mail address or a web page.
     var contact: String?
 
-    /// The provider; `nil` when nobody is to be asked.
+    /// The provider; `nil` if weather is disabled.
     var provider: (any WeatherProvider)? {
         switch source {
         case .none: nil
@@ -30,7 +30,7 @@ struct WeatherConfiguration: Sendable {
     }
 }
 
-/// The service's own flags. What is absent comes from the environment, else from the default.
+/// The service's flags.
 struct WeatherOptions: ParsableArguments {
     @Option(name: .customLong(Setting.weatherProvider.flag), help: Setting.weatherProvider.help)
     var provider: String?
@@ -54,25 +54,24 @@ struct WeatherOptions: ParsableArguments {
     var service: String?
 }
 
-/// The service's own settings.
 extension Setting {
     static let weatherProvider = Setting(
-        flag: "weather-provider", explanation: "Whom to ask for the weather",
+        flag: "weather-provider", explanation: "The weather provider",
         accepted: "open-meteo, weatherkit, met-norway or none", standard: "open-meteo")
     static let weatherURL = Setting(
-        flag: "weather-url", explanation: "Where the provider is, such as an Open-Meteo server of your own",
-        accepted: "http:// or https:// with a host, and a path if need be", standard: "the provider's own address")
+        flag: "weather-url", explanation: "The provider's base URL, for example a self-hosted Open-Meteo server",
+        accepted: "http:// or https:// with a host and an optional path", standard: "the provider's public address")
     static let weatherContact = Setting(
-        flag: "weather-contact", explanation: "Whom a provider may turn to; MET Norway wants to know",
-        accepted: "a mail address or a page on the web")
+        flag: "weather-contact", explanation: "A contact that providers see in the User-Agent; MET Norway requires one",
+        accepted: "a mail address or a web page")
     static let weatherKitKeyFile = Setting(
-        flag: "weatherkit-key-file", explanation: "The private key of the account with WeatherKit",
-        accepted: "a .p8 file that not everybody can read")
+        flag: "weatherkit-key-file", explanation: "The private key of the WeatherKit account",
+        accepted: "a .p8 file that other users cannot read")
     static let weatherKitKeyID = Setting(
-        flag: "weatherkit-key-id", explanation: "The identifier of that key", accepted: "letters and digits")
+        flag: "weatherkit-key-id", explanation: "The key's identifier", accepted: "letters and digits")
     static let weatherKitTeam = Setting(
-        flag: "weatherkit-team-id", explanation: "The developer team", accepted: "letters and digits")
+        flag: "weatherkit-team-id", explanation: "The developer team's identifier", accepted: "letters and digits")
     static let weatherKitService = Setting(
-        flag: "weatherkit-service-id", explanation: "The service registered for WeatherKit",
+        flag: "weatherkit-service-id", explanation: "The service identifier registered for WeatherKit",
         accepted: "an identifier such as org.example.weather")
 }

@@ -1,12 +1,12 @@
 import Foundation
 package import Workouts
 
-/// When a server wants to be asked again.
+/// The value of a `Retry-After` header.
 package enum RetryAfter: Hashable, Sendable {
     case seconds(Double)
     case date(Timestamp)
 
-    /// Reads the header `Retry-After`: seconds or an HTTP date; `nil` for anything else.
+    /// Parses seconds or an HTTP date; `nil` for anything else.
     package init?(_ header: String) {
         if let seconds = UInt32(header) {
             self = .seconds(Double(seconds))
@@ -17,7 +17,7 @@ package enum RetryAfter: Hashable, Sendable {
         }
     }
 
-    /// Seconds from now on.
+    /// Seconds from `now`, at least 0.
     package func seconds(from now: Timestamp) -> Double {
         switch self {
         case .seconds(let seconds): seconds
@@ -31,7 +31,7 @@ extension Timestamp {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Reads the date of an HTTP header, `Sun, 06 Nov 1994 08:49:37 GMT`; the two older forms are long gone.
+    /// Parses an HTTP date in RFC 9110's preferred form, `Sun, 06 Nov 1994 08:49:37 GMT`.
     package init?(httpDate text: String) {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[5] == "GMT", let day = UInt8(parts[1]), let year = UInt16(parts[3]),

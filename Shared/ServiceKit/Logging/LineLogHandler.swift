@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Writes each event as one line, in one call, so that lines of several threads never mix.
+/// Writes each event as one line in one call, so that lines of several threads never interleave.
 struct LineLogHandler: LogHandler {
     let label: String
     let format: LogFormat
@@ -35,7 +35,7 @@ struct LineLogHandler: LogHandler {
         write(line.rendered(format) + "\n")
     }
 
-    /// A full or closed pipe loses the line and never stops the service.
+    /// A full or closed pipe drops the line; the service continues.
     static let standardError: @Sendable (String) -> Void = { line in
         let bytes = Array(line.utf8)
         _ = bytes.withUnsafeBytes { Foundation.write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -43,14 +43,14 @@ struct LineLogHandler: LogHandler {
 }
 
 extension ServiceConfiguration {
-    /// Sends the log of the whole process to standard error, once for each process.
+    /// Bootstraps logging to standard error. Call once per process.
     func bootstrapLogging() {
         let (level, format) = (logLevel, logFormat)
         LoggingSystem.bootstrap { LineLogHandler(label: $0, level: level, format: format) }
     }
 }
 
-/// How a line of the log looks.
+/// The format of log lines.
 package enum LogFormat: String, CaseIterable, Sendable {
     /// For people: time, level, message, then `key=value`.
     case text

@@ -1,4 +1,4 @@
-/// The keys of log metadata. Messages are constant; what varies stands under one of these.
+/// The keys of log metadata. Messages are constant strings; variable parts go under these keys.
 package enum LogKey {
     package static let address = "address"
     package static let broker = "broker"

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// One event of the log, rendered without its line end.
+/// One log event, rendered without a newline.
 struct LogLine {
     let time: Date
     let label: String
@@ -44,7 +44,7 @@ struct LogLine {
         }
     }
 
-    /// Text from outside must not look like another line or another key.
+    /// Quotes and escapes external text, so that it cannot forge a line or a key.
     private static func quoted(_ value: String) -> String {
         let isPlain =
             !value.isEmpty
@@ -59,7 +59,7 @@ struct LogLine {
 }
 
 extension Unicode.Scalar.Properties {
-    /// Line ends, escape sequences and other scalars that move a terminal's cursor.
+    /// Escapes newlines, escape sequences and other control characters.
     fileprivate var isControl: Bool {
         switch generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

@@ -1,4 +1,4 @@
-/// All series of one name.
+/// All series with one name.
 struct MetricFamily: Sendable {
     enum Kind: String {
         case counter, gauge, histogram
@@ -14,7 +14,7 @@ struct MetricFamily: Sendable {
     }
 }
 
-/// Which series: its name and its rendered labels, `user="ann",shard="0f"`.
+/// A series' identity: its name and rendered labels, `user="ann",shard="0f"`.
 struct MetricID: Hashable, Sendable {
     let name: String
     let labels: String
@@ -26,9 +26,9 @@ struct MetricID: Hashable, Sendable {
     }
 }
 
-/// The values under one name and one set of labels.
+/// One series: values under a name and a set of labels.
 protocol MetricSeries: AnyObject, Sendable {
     var id: MetricID { get }
-    /// The lines of this series in the text format.
+    /// The series in the text format.
     var samples: String { get }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What Linux says of this process, under the names that Prometheus' own clients use.
+/// Process metrics from `/proc`, under the names of Prometheus' client libraries.
 enum ProcessMetrics {
     static let help = [
         "process_cpu_seconds_total": "User and system time this process has used, in seconds.",
@@ -8,7 +8,7 @@ enum ProcessMetrics {
         "process_start_time_seconds": "When this process started, in Unix seconds.",
     ]
 
-    /// Read anew for each scrape; empty where there is no `/proc`.
+    /// Reads the metrics; empty without `/proc`.
     static func read() -> [String: MetricFamily] {
         guard let status = fields(ofFile: "/proc/self/stat"), let bootTime else { return [:] }
         let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -33,7 +33,7 @@ enum ProcessMetrics {
         return MetricFamily(kind: .gauge, series: ["": gauge])
     }
 
-    /// The fields of proc(5)'s `stat` from the third on: those after the process' name, which may hold anything.
+    /// The fields of `/proc/PID/stat` after the process name, which may contain any character.
     private static func fields(ofFile path: String) -> [Double]? {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
             let name = text.lastIndex(of: ")")
@@ -42,7 +42,7 @@ enum ProcessMetrics {
         return fields.count > 21 ? fields : nil
     }
 
-    /// When the machine started, in Unix seconds.
+    /// The machine's boot time, in Unix seconds.
     private static let bootTime: Double? = {
         guard let text = try? String(contentsOfFile: "/proc/stat", encoding: .utf8) else { return nil }
         return text.split(separator: "\n").first { $0.hasPrefix("btime ") }.flatMap { Double($0.dropFirst(6)) }

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// A value that goes up and down; the latest counts.
+/// A gauge: the last value set.
 final class PrometheusGauge: MetricSeries, MeterHandler, RecorderHandler {
     let id: MetricID
     private let value = AtomicDouble()
@@ -20,7 +20,7 @@ final class PrometheusGauge: MetricSeries, MeterHandler, RecorderHandler {
     func record(_ value: Double) { set(value) }
 }
 
-/// A sum that only grows. Whole amounts and fractions are kept apart, so that counting is one atomic addition.
+/// A counter. Integers and fractions are stored separately, so that counting is one atomic addition.
 final class PrometheusCounter: MetricSeries, CounterHandler, FloatingPointCounterHandler {
     let id: MetricID
     private let whole = Atomic<Int64>(0)
@@ -46,7 +46,7 @@ final class PrometheusCounter: MetricSeries, CounterHandler, FloatingPointCounte
     }
 }
 
-/// A number that many threads set and add to without a lock.
+/// A lock-free floating-point number.
 struct AtomicDouble: ~Copyable, Sendable {
     private let bits = Atomic<UInt64>(0)
 

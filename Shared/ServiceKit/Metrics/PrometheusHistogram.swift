@@ -1,10 +1,10 @@
 import CoreMetrics
 import Synchronization
 
-/// How often values stayed below fixed bounds, with their sum.
+/// A histogram with fixed bounds.
 final class PrometheusHistogram: MetricSeries, RecorderHandler, TimerHandler {
     private struct State {
-        /// One for each bound and a last one for what is above them all; not yet cumulative.
+        /// One count per bound and one for values above all bounds; not cumulative.
         var counts: [UInt64]
         var sum = 0.0
     }

@@ -1,16 +1,16 @@
 package import CoreMetrics
 import Synchronization
 
-/// Keeps the metrics of the process and renders them for Prometheus.
+/// Collects the process' metrics and renders them for Prometheus.
 ///
-/// Names keep to what Prometheus accepts: any other character becomes `_`, a counter ends in `_total`, a timer in
-/// `_seconds`. Two instruments of one name and the same dimensions are one series. Counters and gauges are atomic
-/// words, timers and recorders histograms behind a short lock. To use a name for two kinds is a programmer's error and
-/// traps.
+/// Characters that Prometheus does not accept in names become `_`; a counter ends in `_total`, a timer in
+/// `_seconds`. Two instruments with the same name and dimensions share one series. Counters and gauges are atomic
+/// words, timers and recorders histograms behind a short lock. Using a name for two kinds is a programming
+/// error and traps.
 package final class PrometheusMetrics: MetricsFactory {
     /// Upper bounds in seconds, from a commit on a fast disk to a lost connection.
     static let timerBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5, 5, 10, 60]
-    /// Upper bounds of what is counted or weighed: items of a batch, bytes of a payload.
+    /// Upper bounds of counts and sizes: items per batch, bytes per payload.
     static let recorderBounds = [1.0, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000]
 
     private struct State {
@@ -22,13 +22,12 @@ package final class PrometheusMetrics: MetricsFactory {
 
     package init() {}
 
-    /// Says what metrics mean, each under the name that it is rendered with. A metric that nobody described is described
-    /// by the words of its name.
+    /// Registers help texts by rendered metric name. A metric without one gets the words of its name.
     package func describe(_ help: [String: String]) {
         state.withLock { $0.help.merge(help) { $1 } }
     }
 
-    /// All metrics and those of the process in Prometheus' text format 0.0.4: families by name, series by labels.
+    /// Renders all metrics in Prometheus' text format 0.0.4: families sorted by name, series by labels.
     package func render() -> String {
         var (families, help) = state.withLock { ($0.families, $0.help) }
         families.merge(ProcessMetrics.read()) { $1 }
@@ -102,13 +101,13 @@ package final class PrometheusMetrics: MetricsFactory {
     }
 }
 
-/// What the metrics of the MQTT module mean.
+/// Help texts of the MQTT module's metrics.
 enum MQTTMetricsHelp {
     static let texts = [
         "pacebus_mqtt_messages_dropped_total": "Received messages that were dropped, by reason.",
         "pacebus_mqtt_messages_received_total": "Messages received from the broker.",
         "pacebus_mqtt_messages_sent_total": "Messages published to the broker.",
-        "pacebus_mqtt_publish_failures_total": "Messages that the broker refused or that never reached it.",
+        "pacebus_mqtt_publish_failures_total": "Messages that the broker refused or that could not be sent.",
         "pacebus_mqtt_reconnects_total": "Connections to the broker after the first.",
     ]
 }

@@ -1,6 +1,6 @@
 /// The rules of Prometheus' text format 0.0.4 for names, labels and numbers.
 enum PrometheusText {
-    /// `label` with each character that a name may not have as `_`, ending in `suffix`.
+    /// `label` with invalid characters replaced by `_`, ending in `suffix`.
     static func name(_ label: String, suffix: String) -> String {
         let name = identifier(label)
         return name.hasSuffix(suffix) ? name : name + suffix
@@ -15,7 +15,7 @@ enum PrometheusText {
 
     static func help(_ text: String) -> String { escaped(text) }
 
-    /// What a name says when nobody described it.
+    /// The default help text: the words of the name.
     static func words(of name: String) -> String { name.replacing("_", with: " ") }
 
     static func number(_ value: Double) -> String {

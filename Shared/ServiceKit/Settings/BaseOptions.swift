@@ -1,6 +1,6 @@
 package import ArgumentParser
 
-/// The flags that every executable takes. What is absent comes from the environment, else from the default.
+/// The flags of every executable. An absent flag falls back to the environment, then to the default.
 package struct BaseOptions: ParsableArguments {
     @Option(name: .customLong(Setting.mqttURL.flag), help: Setting.mqttURL.help)
     package var mqttURL: String?
@@ -32,7 +32,7 @@ package struct BaseOptions: ParsableArguments {
     package init() {}
 }
 
-/// The flags of an executable that keeps data. What is absent comes from the environment, else from the default.
+/// The flags of an executable with a store. An absent flag falls back to the environment, then to the default.
 package struct StoreOptions: ParsableArguments {
     @Option(name: .customLong(Setting.storeURL.flag), help: Setting.storeURL.help)
     package var storeURL: String?

@@ -1,7 +1,7 @@
 import Foundation
 package import MQTT
 
-/// A file that holds nothing but a secret: a password, or credentials.
+/// A file that contains one secret: a password or credentials.
 package struct PasswordFile {
     package enum Problem: Error, CustomStringConvertible {
         case unreadable(String, reason: String)
@@ -11,7 +11,7 @@ package struct PasswordFile {
         package var description: String {
             switch self {
             case .unreadable(let path, let reason): "cannot read \(path): \(reason)"
-            case .readableByOthers(let path): "everybody can read \(path); take that right away with chmod o-r"
+            case .readableByOthers(let path): "\(path) is readable by every user; run: chmod o-r \(path)"
             case .empty(let path): "\(path) is empty"
             }
         }
@@ -23,7 +23,7 @@ package struct PasswordFile {
         self.path = path
     }
 
-    /// The file's text without line ends at its end.
+    /// The file's text without trailing newlines.
     package func read() throws(Problem) -> Secret {
         guard let file = fopen(path, "re") else { throw unreadable() }
         defer { fclose(file) }
@@ -37,7 +37,7 @@ package struct PasswordFile {
         return Secret(String(password))
     }
 
-    /// Those of the file itself, where the path is a link, as the secrets of containers are.
+    /// Follows symbolic links: container secrets are links.
     private func permissions() throws(Problem) -> Int {
         let target = URL(filePath: path).resolvingSymlinksInPath().path
         do {

@@ -3,10 +3,10 @@ import MQTT
 package import Workouts
 
 extension ServiceConfiguration {
-    /// Puts flags before environment variables before defaults. A variable that is set to nothing counts as absent.
+    /// Resolves each setting: flag, then environment variable, then default. An empty variable counts as absent.
     ///
-    /// Touches nothing but the files that settings name: the password is read, the others must be readable.
-    /// - Throws: `SettingError` for the first setting that a process cannot start with.
+    /// Reads the password file and checks that other named files are readable.
+    /// - Throws: `SettingError` for the first invalid setting.
     package static func resolve(
         _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, environment: [String: String],
         instance: ProcessName = .unique()
@@ -47,14 +47,14 @@ extension MQTTConfiguration {
             keyFile: try values.file(.mqttKeyFile, base.mqttKeyFile))
         if (files.certificateFile == nil) != (files.keyFile == nil) {
             let lone = files.keyFile == nil ? Setting.mqttCertFile : Setting.mqttKeyFile
-            throw SettingError(lone.name, "stands alone; expected \(lone.accepted)")
+            throw SettingError(lone.name, "is set without its counterpart; expected \(lone.accepted)")
         }
         if !url.isTLS, files != TLS() {
-            throw SettingError(Setting.mqttURL.name, "has no TLS though files for it are given; expected mqtts://…")
+            throw SettingError(Setting.mqttURL.name, "is not TLS, but TLS files are set; use mqtts://…")
         }
         tls = url.isTLS ? files : nil
         if password != nil, username == nil {
-            throw SettingError(Setting.mqttURL.name, "names no user though there is a password")
+            throw SettingError(Setting.mqttURL.name, "has no user, but a password is set; use mqtt://USER@HOST")
         }
     }
 }

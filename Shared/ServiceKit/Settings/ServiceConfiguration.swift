@@ -2,19 +2,19 @@ package import Logging
 package import MQTT
 package import Workouts
 
-/// What an executable was told to do, checked and complete.
+/// An executable's resolved settings.
 ///
 /// - `name`: the executable, `session-engine`; also its name on the bus and in the log.
-/// - `instance`: this process, unlike any other.
-/// - `mqtt`: the broker (`MQTT_URL`, `MQTT_VERSION`, `MQTT_CA_FILE`, `MQTT_CERT_FILE`, `MQTT_KEY_FILE`,
+/// - `instance`: the unique name of this process.
+/// - `mqtt`: the broker connection (`MQTT_URL`, `MQTT_VERSION`, `MQTT_CA_FILE`, `MQTT_CERT_FILE`, `MQTT_KEY_FILE`,
 ///   `MQTT_PASSWORD_FILE`); by default `mqtt://127.0.0.1:1883` with MQTT 5. Its client id ends in the instance's 64
 ///   random bits.
-/// - `store`: where data is kept (`STORE_URL`); by default `sqlite:./data/<name>.sqlite`.
-/// - `shards`: the part of all sessions to work for (`SHARDS`); by default all.
+/// - `store`: the store (`STORE_URL`); by default `sqlite:./data/<name>.sqlite`.
+/// - `shards`: the shards this process owns (`SHARDS`); by default all.
 /// - `httpHost`, `httpPort`: the health port (`HTTP_HOST`, `HTTP_PORT`); by default on loopback and, with 0, off.
-/// - `logLevel`, `logFormat`: the log (`LOG_LEVEL`, `LOG_FORMAT`); by default `info` and `text`.
+/// - `logLevel`, `logFormat`: the log's level and format (`LOG_LEVEL`, `LOG_FORMAT`); by default `info` and `text`.
 ///
-/// An executable without ``StoreOptions`` has the defaults of `store` and `shards` and uses neither.
+/// An executable without ``StoreOptions`` ignores `store` and `shards`.
 package struct ServiceConfiguration: Sendable {
     package let name: String
     package let instance: ProcessName
@@ -33,7 +33,7 @@ package struct ServiceConfiguration: Sendable {
         store = .sqlite(path: "./data/\(name).sqlite")
     }
 
-    /// The broker as a person may see it: `mqtts://ann@example.org:8883`, never with a password.
+    /// The broker's URL for logs: `mqtts://ann@example.org:8883`, without the password.
     package var broker: String {
         let user = mqtt.username.map { "\($0)@" } ?? ""
         let host = mqtt.host.contains(":") ? "[\(mqtt.host)]" : mqtt.host

@@ -6,7 +6,7 @@ package struct Setting: Sendable {
     package let flag: String
     let explanation: String
     package let accepted: String
-    /// The default as `--help` prints it.
+    /// The default, as printed by `--help`.
     package let standard: String
 
     package init(flag: String, explanation: String, accepted: String, standard: String = "none") {
@@ -19,7 +19,7 @@ package struct Setting: Sendable {
     /// The environment variable: `HTTP_PORT`.
     package var variable: String { flag.uppercased().replacing("-", with: "_") }
 
-    /// How a message names the setting: the flag and the variable.
+    /// The setting's name in messages: the flag and the variable.
     var name: String { "--\(flag) (\(variable))" }
 
     package var help: ArgumentHelp {
@@ -30,39 +30,39 @@ package struct Setting: Sendable {
 extension Setting {
     static let mqttURL = Setting(
         flag: "mqtt-url",
-        explanation: "The broker and its user; the password stands in the file named by MQTT_PASSWORD_FILE",
+        explanation: "The broker's URL and user; the password comes from the file named by MQTT_PASSWORD_FILE",
         accepted: "mqtt://[user@]host[:port], or mqtts:// for TLS", standard: "mqtt://127.0.0.1:1883")
     static let mqttVersion = Setting(
-        flag: "mqtt-version", explanation: "The protocol's version", accepted: "5 or 3.1.1", standard: "5")
+        flag: "mqtt-version", explanation: "The MQTT version", accepted: "5 or 3.1.1", standard: "5")
     static let mqttCAFile = Setting(
-        flag: "mqtt-ca-file", explanation: "The authorities that may sign the broker's certificate",
-        accepted: "a PEM file", standard: "those of the system")
+        flag: "mqtt-ca-file", explanation: "The CA certificates that the broker's certificate is verified against",
+        accepted: "a PEM file", standard: "the system's")
     static let mqttCertFile = Setting(
-        flag: "mqtt-cert-file", explanation: "The certificate shown to the broker",
+        flag: "mqtt-cert-file", explanation: "The client certificate",
         accepted: "a PEM file, together with --mqtt-key-file", standard: "none")
     static let mqttKeyFile = Setting(
-        flag: "mqtt-key-file", explanation: "The key of that certificate",
+        flag: "mqtt-key-file", explanation: "The client certificate's key",
         accepted: "a PEM file, together with --mqtt-cert-file", standard: "none")
     static let httpPort = Setting(
         flag: "http-port", explanation: "The port of /healthz, /readyz and /metrics",
         accepted: "0 to 65535, where 0 is off", standard: "0")
     static let httpHost = Setting(
-        flag: "http-host", explanation: "The address that port is opened on", accepted: "an address or a host name",
+        flag: "http-host", explanation: "The address the HTTP port listens on", accepted: "an address or a host name",
         standard: "127.0.0.1")
     static let logLevel = Setting(
-        flag: "log-level", explanation: "What is logged, and all that is more severe",
+        flag: "log-level", explanation: "The lowest level that is logged",
         accepted: "trace, debug, info, notice, warning, error or critical", standard: "info")
     static let logFormat = Setting(
-        flag: "log-format", explanation: "How a line of the log looks", accepted: "text or json", standard: "text")
+        flag: "log-format", explanation: "The log's format", accepted: "text or json", standard: "text")
     static let storeURL = Setting(
-        flag: "store-url", explanation: "Where the service keeps its data", accepted: "sqlite:PATH",
+        flag: "store-url", explanation: "The store", accepted: "sqlite:PATH",
         standard: "sqlite:./data/<executable>.sqlite")
     static let shards = Setting(
-        flag: "shards", explanation: "The part of all sessions this process works for",
-        accepted: "two hex digits, ranges and lists of them, such as 00-3f,80", standard: "00-ff")
+        flag: "shards", explanation: "The shards this process owns",
+        accepted: "hex pairs, ranges and lists, such as 00-3f,80", standard: "00-ff")
 }
 
-/// A setting that a process cannot start with. Its description is one line that names the setting.
+/// An invalid setting. The description is one line that names the setting.
 package struct SettingError: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -74,7 +74,7 @@ package struct SettingError: Error, Equatable, CustomStringConvertible {
         self.init(setting.name, problem)
     }
 
-    /// `value` is not among what the setting accepts.
+    /// `value` is outside what the setting accepts.
     package init(_ setting: Setting, refusing value: String) {
         self.init(setting.name, "'\(value)' is not accepted; expected \(setting.accepted)")
     }

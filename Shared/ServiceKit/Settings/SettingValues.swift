@@ -1,18 +1,18 @@
 import Foundation
 import MQTT
 
-/// Looks settings up: the flag, else the environment.
+/// Looks up settings: the flag, else the environment variable.
 struct SettingValues {
     static let passwordVariable = "MQTT_PASSWORD_FILE"
 
     let environment: [String: String]
 
-    /// What was said of the setting; `nil` when nothing was.
+    /// The setting's text; `nil` if unset.
     func text(_ setting: Setting, _ flag: String?) -> String? {
         flag ?? variable(setting.variable)
     }
 
-    /// What was said of the setting as `parse` understands it; `nil` when nothing was said.
+    /// The setting's parsed value; `nil` if unset.
     func value<Value>(
         _ setting: Setting, _ flag: String?, parse: (String) -> Value?
     ) throws(SettingError) -> Value? {
@@ -21,7 +21,7 @@ struct SettingValues {
         return value
     }
 
-    /// The path of a file that can be read; `nil` when none was named.
+    /// The path of a readable file; `nil` if unset.
     func file(_ setting: Setting, _ flag: String?) throws(SettingError) -> String? {
         guard let path = text(setting, flag) else { return nil }
         guard access(path, R_OK) == 0 else {
@@ -30,7 +30,7 @@ struct SettingValues {
         return path
     }
 
-    /// The broker's URL. Its errors do not quote it, because it may hold a password.
+    /// The broker's URL. Errors do not quote it: it may contain a password.
     func mqttURL(_ flag: String?) throws(SettingError) -> MQTTURL {
         let name = Setting.mqttURL.name
         let url: MQTTURL
@@ -42,7 +42,8 @@ struct SettingValues {
         if flag != nil, url.password != nil {
             throw SettingError(
                 name,
-                "a password in a flag shows in process lists; put it into the file named by \(Self.passwordVariable)")
+                "a password in a flag is visible in process lists; write it to a file and name that in \(Self.passwordVariable)"
+            )
         }
         return url
     }

@@ -1,14 +1,14 @@
 package import Workouts
 
-/// The shards a process works for, written as two hex digits, ranges and lists of them: `00-3f,80`.
+/// The shards a process owns, written as hex pairs, ranges and lists: `00-3f,80`.
 package struct ShardSelection: Hashable, Sendable, CustomStringConvertible {
     /// At least one.
     package let shards: Set<Shard>
 
-    /// Every shard there is: `00-ff`.
+    /// All shards: `00-ff`.
     package static let all = ShardSelection(members: 0...255)
 
-    /// Nothing when `text` holds anything but digits, ranges and lists, or a range that runs backwards.
+    /// Returns `nil` if `text` contains anything else, or a range that runs backwards.
     package init?(_ text: String) {
         var members: Set<UInt8> = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -25,7 +25,7 @@ package struct ShardSelection: Hashable, Sendable, CustomStringConvertible {
         shards = Set(members.map { Shard($0) })
     }
 
-    /// The shortest text that means these shards.
+    /// The shortest notation of these shards.
     package var description: String {
         var ranges: [ClosedRange<UInt8>] = []
         for shard in shards.sorted() {

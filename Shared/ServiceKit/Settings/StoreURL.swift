@@ -1,6 +1,6 @@
-/// Where a service keeps its data.
+/// The location of a service's store.
 package enum StoreURL: Hashable, Sendable, CustomStringConvertible {
-    /// A file, its path relative to the working directory or absolute.
+    /// A file; relative paths start at the working directory.
     case sqlite(path: String)
 
     package var description: String {
@@ -11,7 +11,7 @@ package enum StoreURL: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension StoreURL {
-    /// - Throws: `SettingError` for anything but `sqlite:PATH`. It does not quote the URL, which may hold a password.
+    /// - Throws: `SettingError` for anything but `sqlite:PATH`. The error does not quote the URL: it may contain a password.
     init(setting text: String) throws(SettingError) {
         let setting = Setting.storeURL
         if text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") {
@@ -19,7 +19,7 @@ extension StoreURL {
         }
         let scheme = "sqlite:"
         guard text.hasPrefix(scheme), text.count > scheme.count else {
-            throw SettingError(setting.name, "is not a store; expected \(setting.accepted)")
+            throw SettingError(setting.name, "is not a store URL; expected \(setting.accepted)")
         }
         self = .sqlite(path: String(text.dropFirst(scheme.count)))
     }

@@ -91,7 +91,7 @@ extension APNsTests {
                 let hasty = try hasty(client, server)
                 async let late = hasty.send(APNsWorld.push(token: slow))
                 #expect(await send(50, atATime: 5, client).allSatisfy { $0 == .delivered })
-                #expect(await late == .failed(reason: "no answer in time", retryAfter: nil))
+                #expect(await late == .failed(reason: "timed out", retryAfter: nil))
             }
             let requests = try server.requests
             #expect(requests.filter { $0.device == slow }.count == 3)
@@ -164,7 +164,7 @@ extension APNsTests {
                 #expect(hasCome)
                 let began = ContinuousClock.now
                 push.cancel()
-                #expect(await push.value == .failed(reason: "given up", retryAfter: nil))
+                #expect(await push.value == .failed(reason: "canceled", retryAfter: nil))
                 #expect(ContinuousClock.now - began < .seconds(1))
             }
         }

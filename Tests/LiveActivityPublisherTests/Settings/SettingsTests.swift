@@ -61,7 +61,8 @@ struct SettingsTests {
         let flag = fewer[index]
         fewer.removeSubrange(index...index + 1)
         #expect(problem(fewer).hasPrefix("\(flag) ("))
-        #expect(problem(fewer).hasSuffix(": is missing; nothing can be pushed without it"))
+        #expect(
+            problem(fewer).hasSuffix(": is missing; APNs requires all four of key file, key id, team id and bundle id"))
         #expect(problem(Array(all[index...index + 1])).contains("is missing"))
     }
 
@@ -85,10 +86,10 @@ struct SettingsTests {
         let path = try folder.write("-----BEGIN PRIVATE KEY-----\nMIGTAgEA\n", to: "key")
         arguments[1] = path
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        #expect(problem(arguments).hasSuffix("holds no key of the curve P-256; expected Apple's .p8 file"))
+        #expect(problem(arguments).hasSuffix("contains no P-256 key; expected Apple's .p8 file"))
         #expect(!problem(arguments).contains("MIGTAgEA"))
         try FileManager.default.setAttributes([.posixPermissions: 0o604], ofItemAtPath: path)
-        #expect(problem(arguments).contains("everybody can read"))
+        #expect(problem(arguments).contains("is readable by every user"))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         try folder.write("", to: "key")
         #expect(problem(arguments).hasPrefix("--apns-key-file (APNS_KEY_FILE): "))
@@ -104,7 +105,7 @@ struct SettingsTests {
         ] {
             #expect(
                 problem(["--apns-url", text])
-                    == "--apns-url (APNS_URL): is not accepted; expected https:// with a host, and no more than a port",
+                    == "--apns-url (APNS_URL): is not accepted; expected https:// with a host, and an optional port",
                 "\(text)")
         }
     }
@@ -113,7 +114,8 @@ struct SettingsTests {
         let setting = "--apns-ca-file (APNS_CA_FILE): "
         #expect(problem(["--apns-ca-file", folder.file("none")]).hasPrefix(setting + "cannot read "))
         #expect(
-            problem([], ["APNS_CA_FILE": all[1]]) == setting + "'\(all[1])' holds no certificate; expected a PEM file")
+            problem([], ["APNS_CA_FILE": all[1]]) == setting
+                + "'\(all[1])' contains no certificate; expected a PEM file")
     }
 
     @Test func `the help names each setting`() {

@@ -26,13 +26,13 @@ import Testing
         }
     }
 
-    @Test func `a password file that everybody can read is refused`() throws {
+    @Test func `a password file that every user can read is refused`() throws {
         try withFile("s3cret", mode: 0o644) { path in
             let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
             let error = #expect(throws: SettingError.self) { try resolve([], environment) }
             #expect(
                 error?.description
-                    == "MQTT_PASSWORD_FILE: everybody can read \(path); take that right away with chmod o-r")
+                    == "MQTT_PASSWORD_FILE: \(path) is readable by every user; run: chmod o-r \(path)")
         }
     }
 
@@ -67,7 +67,8 @@ import Testing
     @Test func `a password without a user is refused`() throws {
         try withFile("s3cret", mode: 0o600) { path in
             let error = #expect(throws: SettingError.self) { try resolve([], ["MQTT_PASSWORD_FILE": path]) }
-            #expect(error?.description == "--mqtt-url (MQTT_URL): names no user though there is a password")
+            #expect(
+                error?.description == "--mqtt-url (MQTT_URL): has no user, but a password is set; use mqtt://USER@HOST")
         }
     }
 
@@ -78,7 +79,7 @@ import Testing
         #expect(
             error?.description
                 == """
-                --mqtt-url (MQTT_URL): a password in a flag shows in process lists; put it into the file named by \
+                --mqtt-url (MQTT_URL): a password in a flag is visible in process lists; write it to a file and name that in \
                 MQTT_PASSWORD_FILE
                 """)
     }

@@ -86,7 +86,7 @@ import Workouts
         // The text of a long flag stands on a line of its own.
         let lines = help.split(separator: "\n")
         let entry = lines.drop { !$0.hasPrefix("  \(row.flag) <") }.prefix(2).joined()
-        let standard = row.flag == "--mqtt-ca-file" ? "those of the system" : row.standard
+        let standard = row.flag == "--mqtt-ca-file" ? "the system's" : row.standard
         let shown = standard.replacing("session-engine", with: "<executable>")
         #expect(entry.contains("(env: \(row.variable), default: \(shown))"))
     }
@@ -114,7 +114,7 @@ import Workouts
         ),
         (
             ["--mqtt-url", "mqtts://example.org", "--mqtt-cert-file", "/etc/passwd"],
-            "--mqtt-cert-file (MQTT_CERT_FILE): stands alone; expected a PEM file, together with --mqtt-key-file"
+            "--mqtt-cert-file (MQTT_CERT_FILE): is set without its counterpart; expected a PEM file, together with --mqtt-key-file"
         ),
         (
             ["--mqtt-ca-file", "/nowhere/ca.pem"],
@@ -122,7 +122,7 @@ import Workouts
         ),
         (
             ["--mqtt-ca-file", "/etc/passwd"],
-            "--mqtt-url (MQTT_URL): has no TLS though files for it are given; expected mqtts://…"
+            "--mqtt-url (MQTT_URL): is not TLS, but TLS files are set; use mqtts://…"
         ),
     ]) func `a bad value is refused in one line that names the setting`(flags: [String], line: String) throws {
         let error = #expect(throws: SettingError.self) { try resolve(flags) }
@@ -130,8 +130,8 @@ import Workouts
     }
 
     @Test(arguments: [
-        ("sqlite:", "is not a store; expected sqlite:PATH"),
-        ("mysql://ann:secret@host", "is not a store; expected sqlite:PATH"),
+        ("sqlite:", "is not a store URL; expected sqlite:PATH"),
+        ("mysql://ann:secret@host", "is not a store URL; expected sqlite:PATH"),
         ("postgres://ann:secret@host/db", "PostgreSQL is not available yet; expected sqlite:PATH"),
         ("postgresql://ann:secret@host/db", "PostgreSQL is not available yet; expected sqlite:PATH"),
     ]) func `a store that is not SQLite is refused without quoting its URL`(url: String, problem: String) throws {

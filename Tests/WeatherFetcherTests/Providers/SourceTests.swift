@@ -16,12 +16,12 @@ import Workouts
     private func ask(
         _ provider: any WeatherProvider, _ server: WeatherServer, validator: String? = nil,
         // For a machine that has much else to do.
-        patience: Duration = .seconds(60)
+        timeout: Duration = .seconds(60)
     ) async throws -> WeatherAnswer.Outcome {
-        try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(patience)) { client in
+        try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(timeout)) { client in
             let source = WeatherSource(
                 provider, WeatherConfiguration(url: server.url, contact: "ops@example.org"), clock: ManualClock(),
-                client: client, patience: patience)
+                client: client, timeout: timeout)
             return await source.ask(WeatherRequest(cell: Self.cell, validator: validator)).outcome
         }
     }
@@ -161,7 +161,7 @@ import Workouts
     @Test(arguments: ["hang", "drip"])
     func `a provider that does not answer, or never to the end, is given up in time`(kind: String) async throws {
         let server = try await WeatherServer(#"{"kind":"\#(kind)"}"#)
-        let outcome = try await ask(OpenMeteo(), server, patience: .milliseconds(200))
+        let outcome = try await ask(OpenMeteo(), server, timeout: .milliseconds(200))
         guard case .failed(.unreachable) = outcome else { throw Unexpected(outcome: outcome) }
     }
 }
