@@ -88,7 +88,7 @@ import Workouts
         }
     }
 
-    @Test func `sessions of shards that are not owned are left alone`() async throws {
+    @Test func `sessions of other owners' shards are ignored`() async throws {
         let shards = try #require(ShardSelection("00-7f"))
         try await RunningExporter.run(in: folder, shards: shards) { exporter in
             let session = "0b7ac6a5-64bd-4e2d-8f12-0d3f5a1c9e"

@@ -8,7 +8,7 @@ import Workouts
 /// Who may do what, held against a real broker with the real access rules and accounts made by the real commands.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct AccessTests {
-    @Test func `each account reads and writes exactly what the design lets it`() async throws {
+    @Test func `each account reads and writes exactly what the design allows`() async throws {
         let (anna, bob, coach) = (
             try #require(User("anna")), try #require(User("bob")), try #require(User("annas-coach"))
         )
@@ -76,7 +76,7 @@ struct AccessTests {
         #expect(expected.subtracting(found).sorted() == [], "\(who) too little")
     }
 
-    @Test func `a broker that runs knows a new account at once and throws out one that is removed, viewers too`()
+    @Test func `a running broker accepts a new account at once and disconnects a removed one with its viewers`()
         async throws
     {
         let compose = try ComposeFolder()
@@ -111,7 +111,7 @@ struct AccessTests {
         ["add", "x", "--viewer-of", "viewer"], ["add", "x", "--viewer-of", "_operator"], ["remove", "_operator"],
         ["remove", "nobody"],
     ])
-    func `an account that cannot be is refused, and nothing changes`(arguments: [String]) async throws {
+    func `an invalid account is refused, and nothing changes`(arguments: [String]) async throws {
         let compose = try ComposeFolder()
         _ = try await compose.addAccount("bob")
         _ = try await compose.addAccount("viewer", "--viewer-of", "bob")

@@ -42,7 +42,7 @@ struct BackupTests {
             ], log: folder.file("device.log"))
     }
 
-    @Test func `a finished workout and a live session go on from a backup in another folder`() async throws {
+    @Test func `a finished workout and a live session continue from a backup in another folder`() async throws {
         let folder = try TemporaryFolder()
         let broker = try await stoppedBroker()
         let user = try #require(User("demo"))
@@ -76,7 +76,7 @@ struct BackupTests {
         }
     }
 
-    @Test func `a device that lives through a restore sends again what the older store does not hold`() async throws {
+    @Test func `a device sends again what a restored store lacks`() async throws {
         let folder = try TemporaryFolder()
         let broker = try await stoppedBroker()
         let user = try #require(User("demo"))
@@ -126,7 +126,7 @@ struct BackupTests {
         (try? String(contentsOfFile: folder.file("device.log"), encoding: .utf8)) ?? ""
     }
 
-    @Test func `what is there is neither restored over unasked nor lost when asked`() async throws {
+    @Test func `restore overwrites existing data only when asked, and keeps a copy`() async throws {
         let compose = try ComposeFolder()
         _ = try await compose.addAccount("before")
         let backup = compose.folder.file("backup.tar.gz")
@@ -143,7 +143,7 @@ struct BackupTests {
         #expect(try String(contentsOfFile: passwords, encoding: .utf8).contains("\nafter:"))
     }
 
-    @Test func `a damaged backup changes nothing, nor does one that comes while the system runs`() async throws {
+    @Test func `a damaged backup, or one during operation, changes nothing`() async throws {
         let compose = try ComposeFolder()
         _ = try await compose.addAccount("demo")
         let backup = compose.folder.file("backup.tar.gz")

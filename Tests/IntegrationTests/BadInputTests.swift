@@ -63,7 +63,7 @@ struct BadInputTests {
     ]
 
     @Test(.timeLimit(.minutes(2)))
-    func `payloads that cannot be read are told of, answered where somebody can be, and change nothing`() async throws {
+    func `invalid payloads are rejected, answered where possible, and change nothing`() async throws {
         let installation = try await Installation()
         try await BusObserver.run(port: installation.broker.port) { observer in
             let expected = try await GoodRun(installation, observer)
@@ -146,7 +146,7 @@ struct BadInputTests {
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `a flood of what nobody asked for leaves memory bounded and others undisturbed`() async throws {
+    func `a flood of invalid messages leaves memory bounded and other users undisturbed`() async throws {
         let installation = try await Installation()
         try await BusObserver.run(port: installation.broker.port) { observer in
             let expected = try await GoodRun(installation, observer)

@@ -51,7 +51,7 @@ private enum ComposeFile {
 
 @Suite(.disabled(if: Python.lacks("check_jsonschema, yaml"), "PYTHON has no check-jsonschema and PyYAML"))
 struct ComposeFileTests {
-    @Test func `it is a compose file`() async throws {
+    @Test func `compose.yaml is valid`() async throws {
         try await ComposeFile.run([
             "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", ComposeFile.file,
         ])
@@ -64,7 +64,7 @@ struct ComposeFileTests {
         #expect(Set(services.keys) == Set(list.split(separator: " ").map(String.init) + ["broker"]))
     }
 
-    @Test func `no container has more rights than it needs`() async throws {
+    @Test func `each container has only the rights it needs`() async throws {
         let document = try await ComposeFile.read()
         for (name, service) in document.services {
             #expect(service.image == "pacebus", "\(name)")
@@ -77,7 +77,7 @@ struct ComposeFileTests {
         }
     }
 
-    @Test func `each container has its own password alone, from a secret, and a health check`() async throws {
+    @Test func `each container has its own password secret only, and a health check`() async throws {
         let document = try await ComposeFile.read()
         for (name, service) in document.services where service.profiles == nil {
             #expect(service.healthcheck?.test.first == "CMD", "\(name)")

@@ -28,7 +28,7 @@ struct ControlTests {
         }
         """
 
-    @Test func `it goes from start to workout, over a killed engine, and whoever follows sees clock and progress`()
+    @Test func `a session goes from start to workout over a killed engine, and followers see clock and progress`()
         async throws
     {
         let installation = try await Installation()

@@ -7,7 +7,7 @@ import Workouts
 @Suite(.serialized)
 struct EngineKillTests {
     @Test(.timeLimit(.minutes(3)))
-    func `an engine that is killed while it works loses no acknowledged command and applies none twice`() async throws {
+    func `a killed engine loses no acknowledged command and applies none twice`() async throws {
         var random = SeededRandom()
         let installation = try await Installation()
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))

@@ -13,7 +13,7 @@ import Workouts
     .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
 struct ExportTests {
     @Test(arguments: ["run-5km", "ride-39km-with-pauses", "walk-700m"])
-    func `a recording that is played and exported to FIT is found in it by three readers`(name: String) async throws {
+    func `three readers find a replayed recording in its FIT export`(name: String) async throws {
         let original = try recording("\(name).fit")
         let read = try await IndependentReader.summary(of: URL(filePath: original))
         let session = try #require(read.sessions.first)
@@ -41,7 +41,7 @@ struct ExportTests {
     }
 
     @Test(arguments: ["run-5km.fit", "ride-39km-with-pauses.fit", "walk-700m.fit", "run-8km.gpx"])
-    func `a recording that is played and exported to TCX and GPX is found in them`(name: String) async throws {
+    func `independent readers find a replayed recording in its TCX and GPX exports`(name: String) async throws {
         let exported = try await export(try recording(name))
         let original: [[IndependentTrack.Point]]
         if name.hasSuffix(".gpx") {
@@ -87,7 +87,7 @@ struct ExportTests {
     }
 
     @Test(arguments: ["fit", "tcx", "gpx"], ["ride-39km-with-pauses.fit", "run-5km.fit"])
-    func `an exported file that is played gives the same workout again`(format: String, name: String) async throws {
+    func `replaying an exported file gives the same workout`(format: String, name: String) async throws {
         let first = try await export(try recording(name))
         let second = try await export(try #require(first.files[format])).workout
         let workout = first.workout

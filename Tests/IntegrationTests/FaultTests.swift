@@ -56,7 +56,7 @@ struct FaultTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `a device that is killed and started again goes on from its queue file to the same result`() async throws {
+    func `a killed and restarted device continues from its queue file to the same result`() async throws {
         var random = SeededRandom()
         let key = try key()
         let expected = try await undisturbed(key)

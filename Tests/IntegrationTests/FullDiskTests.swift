@@ -7,7 +7,7 @@ import Workouts
 /// Both services on a real disk that is full for a while.
 struct FullDiskTests {
     @Test(.timeLimit(.minutes(2)))
-    func `while the disk is full nothing is promised, and when there is room everything is there`() async throws {
+    func `while the disk is full nothing is acknowledged, and later everything is stored`() async throws {
         let folder = try TemporaryFolder()
         guard let disk = SmallDisk(folder, megabytes: 8) else {
             print("services on a full disk: skipped, mounting a small disk needs root")

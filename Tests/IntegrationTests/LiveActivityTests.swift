@@ -9,7 +9,7 @@ import Workouts
     .serialized, .timeLimit(.minutes(2)),
     .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
 struct LiveActivityTests {
-    @Test func `a phone is kept up to date until the end, though the publisher is killed`() async throws {
+    @Test func `a phone is updated until the end despite kills of the publisher`() async throws {
         let server = try await APNsServer("{}")
         defer { server.stop() }
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))

@@ -9,7 +9,7 @@ import Workouts
 /// The server loses a session while its device is away.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct NotSyncedTests {
-    @Test func `a workout whose session the engine no longer has is logged whole under a new one`() async throws {
+    @Test func `a workout without its session is logged whole under a new one`() async throws {
         let installation = try await Installation()
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let successor = SessionKey(key.user, key.session.successor)

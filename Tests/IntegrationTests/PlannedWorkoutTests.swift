@@ -22,7 +22,7 @@ struct PlannedWorkoutTests {
         .plan(.completeSet(SetCompletion(SetReference(item: item, set: set, round: round), repetitions: repetitions)))
     }
 
-    @Test func `strength: sets, repetitions, loads, rests and a swap are in the file`() async throws {
+    @Test func `strength: the file has sets, repetitions, loads, rests and a swap`() async throws {
         let definition = WorkoutDefinition(
             name: "Upper Body", focus: ["strength"], equipment: ["barbell"],
             sections: [
@@ -57,7 +57,7 @@ struct PlannedWorkoutTests {
         }
     }
 
-    @Test func `EMOM: each minute is a set of the exercise whose turn it is, and rest after it`() async throws {
+    @Test func `EMOM: each minute is a set of its exercise, then rest`() async throws {
         let definition = WorkoutDefinition(
             name: "EMOM 6", focus: ["conditioning"], equipment: ["kettlebell"],
             sections: [
@@ -88,7 +88,7 @@ struct PlannedWorkoutTests {
         }
     }
 
-    @Test func `AMRAP: the rounds that were done count, and the cap ends it`() async throws {
+    @Test func `AMRAP: completed rounds count, and the cap ends it`() async throws {
         let definition = WorkoutDefinition(
             name: "AMRAP 5", focus: ["conditioning"],
             sections: [
@@ -116,7 +116,7 @@ struct PlannedWorkoutTests {
         }
     }
 
-    @Test func `intervals: a run's work and rest are in the file as the clock paced them`() async throws {
+    @Test func `intervals: the file has a run's work and rest as timed`() async throws {
         let definition = WorkoutDefinition(
             name: "3 × 1 min", focus: ["running"],
             sections: [

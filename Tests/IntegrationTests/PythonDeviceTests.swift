@@ -7,7 +7,7 @@ import Workouts
 /// The device in Python that the README of `device` shows, against a real broker and the real services.
 @Suite struct PythonDeviceTests {
     @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(2)))
-    func `the README's device, killed on the way, brings its workout home`() async throws {
+    func `the README's device completes its workout despite a kill`() async throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(try Self.script(), to: "device.py")
         let key = SessionKey(try #require(User("ann")), SessionID(UUID()))

@@ -11,7 +11,7 @@ import Workouts
     .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
 struct RecordingTests {
     @Test(.timeLimit(.minutes(2)), arguments: [("run-5km", 1.0), ("ride-39km-with-pauses", 2.0), ("walk-700m", 1.0)])
-    func `a recording that is played becomes a workout with its own totals`(
+    func `a replayed recording becomes a workout with its own totals`(
         name: String, tolerance: Double
     ) async throws {
         let file = try #require(recordings).appending(path: "\(name).fit")
@@ -41,7 +41,7 @@ struct RecordingTests {
 
     @Test(
         .timeLimit(.minutes(2)), arguments: [("run-5km", 0.015), ("ride-39km-with-pauses", 0.015), ("walk-700m", 0.03)])
-    func `played without its distance, a recording comes to nearly the same by its positions`(
+    func `a recording without distance gets nearly the same from its positions`(
         name: String, tolerance: Double
     ) async throws {
         let file = try #require(recordings).appending(path: "\(name).fit")

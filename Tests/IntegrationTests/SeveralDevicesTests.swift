@@ -43,7 +43,7 @@ struct SeveralDevicesTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `three devices, faults and a half that comes a day late give the same bytes`() async throws {
+    func `three devices, faults and a half that is a day late give the same bytes`() async throws {
         var random = SeededRandom()
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let expected = try await calm(key)

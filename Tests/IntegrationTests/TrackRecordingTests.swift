@@ -8,7 +8,7 @@ import Workouts
 @Suite(.serialized, .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
 struct TrackRecordingTests {
     @Test(.timeLimit(.minutes(2)))
-    func `played without its distance, run-8km comes to nearly the same by its positions`() async throws {
+    func `run-8km without distance gets nearly the same from its positions`() async throws {
         let file = try #require(recordings).appending(path: "run-8km.gpx").path(percentEncoded: false)
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let installation = try await Installation()

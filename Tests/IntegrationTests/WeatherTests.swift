@@ -7,7 +7,7 @@ import Workouts
 /// The weather through the whole system, from a provider of the test's own.
 struct WeatherTests {
     @Test(.timeLimit(.minutes(2)))
-    func `the weather where a live session takes place stands in its workout`() async throws {
+    func `a live session's weather is in its workout`() async throws {
         let server = try await WeatherServer("{}")
         defer { server.stop() }
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))

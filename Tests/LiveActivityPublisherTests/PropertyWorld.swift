@@ -271,7 +271,8 @@ struct PropertyWorld {
 }
 
 struct PropertyTests {
-    @Test func `whatever happens in any order, phones are told once, in order, not too fast, and the end`() {
+    @Test func `in any order of events, phones receive each state once, in order, within the rate limit, and the end`()
+    {
         var random = SeededRandom()
         for _ in 0..<150 {
             var world = PropertyWorld()

@@ -52,7 +52,7 @@ struct ServiceErrorTests {
     @Test(arguments: [
         (410, "Unregistered"), (410, "ExpiredToken"), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"),
     ])
-    func `a token that is gone is dropped until another is registered`(code: Int, reason: String) async throws {
+    func `an expired token is removed until another is registered`(code: Int, reason: String) async throws {
         let server = try await APNsServer(step(code, reason, token: 1), "{}")
         try await run(server) { publisher, session in
             try await publisher.rest()
@@ -77,7 +77,7 @@ struct ServiceErrorTests {
         (403, "InvalidProviderToken"), (403, "MissingProviderToken"), (404, "BadPath"), (405, "MethodNotAllowed"),
         (413, "PayloadTooLarge"),
     ])
-    func `what is refused is told of once, and tried again only with something new and not at once`(
+    func `a refusal is reported once, and retried only for a new state after a pause`(
         code: Int, reason: String
     ) async throws {
         let server = try await APNsServer(step(code, reason, token: 1), "{}")
@@ -101,7 +101,8 @@ struct ServiceErrorTests {
     @Test(arguments: [
         (429, "TooManyRequests"), (500, "InternalServerError"), (503, "ServiceUnavailable"), (503, "Shutdown"),
     ])
-    func `what may pass later is tried three times, then again with the newest`(code: Int, reason: String) async throws
+    func `a temporary failure is attempted three times, then again with the newest state`(code: Int, reason: String)
+        async throws
     {
         let server = try await APNsServer(step(code, reason, token: 1), "{}")
         try await run(server) { publisher, session in
@@ -127,7 +128,7 @@ struct ServiceErrorTests {
         }
     }
 
-    @Test func `an expired provider token is replaced once and for all`() async throws {
+    @Test func `an expired provider token is replaced once for all pushes`() async throws {
         let server = try await APNsServer(step(403, "ExpiredProviderToken", token: 1), "{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             let session = ServiceSession(at: publisher.clock.now)
@@ -158,7 +159,7 @@ struct ServiceErrorTests {
         }
     }
 
-    @Test func `a push-to-start token that is gone starts nothing again`() async throws {
+    @Test func `an expired push-to-start token starts nothing again`() async throws {
         let server = try await APNsServer(step(410, "Unregistered"), "{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             let session = ServiceSession(at: publisher.clock.now)
@@ -174,7 +175,7 @@ struct ServiceErrorTests {
         }
     }
 
-    @Test func `an APNs that is away holds nothing up and is reached when it is back`() async throws {
+    @Test func `an unreachable APNs blocks nothing and is used again once reachable`() async throws {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             var session = ServiceSession(at: publisher.clock.now)

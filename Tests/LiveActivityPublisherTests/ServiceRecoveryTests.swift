@@ -49,7 +49,7 @@ struct ServiceRecoveryTests {
         ])
     }
 
-    @Test func `after a kill the next update, with the newest snapshot, goes out within two seconds`() async throws {
+    @Test func `after a kill, the next update carries the newest snapshot within two seconds`() async throws {
         let server = try await APNsServer("{}")
         var session = ServiceSession(at: clock.now)
         try await run(server, ending: .kill) { publisher in
@@ -71,7 +71,7 @@ struct ServiceRecoveryTests {
         }
     }
 
-    @Test func `a start that was not confirmed before a kill is sent again after 30 seconds, the same one`()
+    @Test func `an unconfirmed start is sent again with the same id 30 seconds after a kill`()
         async throws
     {
         let server = try await APNsServer(#"{"kind":"hang"}"#)
@@ -94,7 +94,7 @@ struct ServiceRecoveryTests {
     }
 
     @Test(arguments: [RunningPublisher.Ending.kill, .drain])
-    func `a start that was confirmed is not sent again`(ending: RunningPublisher.Ending) async throws {
+    func `a confirmed start is not sent again`(ending: RunningPublisher.Ending) async throws {
         let server = try await APNsServer("{}")
         let session = ServiceSession(at: clock.now)
         try await run(server, ending: ending) { publisher in
@@ -111,7 +111,7 @@ struct ServiceRecoveryTests {
         }
     }
 
-    @Test func `a start on its way at shutdown is awaited, and not sent again`() async throws {
+    @Test func `shutdown awaits a start in flight, and the next process does not repeat it`() async throws {
         let server = try await APNsServer("{}")
         let session = ServiceSession(at: clock.now)
         try await run(server) { publisher in
@@ -127,7 +127,7 @@ struct ServiceRecoveryTests {
         }
     }
 
-    @Test func `an end that was due at a kill is sent, the same one`() async throws {
+    @Test func `an end due at a kill is sent with the same id after the restart`() async throws {
         let server = try await APNsServer("{}")
         var session = ServiceSession(at: clock.now)
         try await run(server, ending: .kill) { publisher in
@@ -148,7 +148,7 @@ struct ServiceRecoveryTests {
         }
     }
 
-    @Test func `a session that ended while nobody looked is ended`() async throws {
+    @Test func `a session that ended during the downtime ends its activity`() async throws {
         let server = try await APNsServer("{}")
         var session = ServiceSession(at: clock.now)
         try await run(server, ending: .kill) { publisher in
@@ -170,7 +170,7 @@ struct ServiceRecoveryTests {
         }
     }
 
-    @Test func `a record that is corrupt is told of and left, and its phone registers again`() async throws {
+    @Test func `a corrupt record is logged and skipped, and its phone registers again`() async throws {
         let server = try await APNsServer("{}")
         let sessions = [ServiceSession(at: clock.now), ServiceSession("bert", at: clock.now)]
         try await run(server) { publisher in
@@ -189,7 +189,9 @@ struct ServiceRecoveryTests {
         }
     }
 
-    @Test func `a broker that forgot everything has the statuses again, and old ones give way`() async throws {
+    @Test func `a broker without retained messages receives the statuses again, and older ones are replaced`()
+        async throws
+    {
         let server = try await APNsServer("{}")
         let sessions = [ServiceSession(at: clock.now), ServiceSession("bert", at: clock.now)]
         try await run(server) { publisher in
@@ -216,7 +218,7 @@ struct ServiceRecoveryTests {
         }
     }
 
-    @Test func `sessions of shards that are not owned are left alone`() async throws {
+    @Test func `sessions of other owners' shards are ignored`() async throws {
         let server = try await APNsServer("{}")
         let shards = try #require(ShardSelection("00-7f"))
         try await RunningPublisher.run(in: folder, server, broker: broker, clock: clock, shards: shards) { publisher in

@@ -19,7 +19,7 @@ struct ServiceTests {
         folder = try TemporaryFolder()
     }
 
-    @Test func `a workout is started, updated every two seconds at most, kept alive, ended and dismissed`() async throws
+    @Test func `a workout is started, updated at most every two seconds, kept alive, ended and dismissed`() async throws
     {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
@@ -109,7 +109,7 @@ struct ServiceTests {
         #expect(Set(try server.requests.map(\.connection)) == [1])
     }
 
-    @Test func `a phone is shown what is on of a plan, and one that no engine makes is refused`() async throws {
+    @Test func `a phone shows the plan's current phase, and an invalid plan is rejected`() async throws {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             let clock = publisher.clock
@@ -145,7 +145,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `a phone that registers in a pause is shown how far the session had come`() async throws {
+    @Test func `a phone that registers during a pause shows the session so far`() async throws {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             let clock = publisher.clock
@@ -165,8 +165,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `a thousand phones are pushed to at once, some hundreds at a time and over one connection`() async throws
-    {
+    @Test func `a thousand phones receive pushes over one connection, hundreds at a time`() async throws {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             let sessions = (1...1_200).map { ServiceSession("u\($0)", at: publisher.clock.now) }
@@ -186,7 +185,7 @@ struct ServiceTests {
         #expect(Set(try server.requests.map(\.connection)) == [1])
     }
 
-    @Test func `without a key activities stay pending, and that is said once`() async throws {
+    @Test func `without a key activities stay pending, logged once`() async throws {
         try await RunningPublisher.run(in: folder, nil) { publisher in
             var session = ServiceSession(at: publisher.clock.now)
             let id = CommandID(UUID())
@@ -203,7 +202,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `what cannot be read is refused and told of, and no token is in it`() async throws {
+    @Test func `an invalid payload is rejected without publishing its token`() async throws {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             let session = ServiceSession(at: publisher.clock.now)
@@ -227,7 +226,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `a deleted session's activity is dismissed at once and nothing is left of it`() async throws {
+    @Test func `a deleted session's activity is dismissed immediately and purged`() async throws {
         let server = try await APNsServer("{}")
         let (broker, clock) = (InMemoryBroker(), RunningPublisher.clock())
         var session = ServiceSession(at: clock.now)
@@ -251,7 +250,7 @@ struct ServiceTests {
         #expect(try server.events == ["update", "end"])
     }
 
-    @Test func `while the disk refuses nothing is started, updates go on, and afterwards all is done`() async throws {
+    @Test func `while writes fail, no activity starts, updates continue, and the rest follows later`() async throws {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             let clock = publisher.clock
@@ -305,7 +304,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `the metrics are what Prometheus takes`() async throws {
+    @Test func `the metrics are valid for Prometheus`() async throws {
         let server = try await APNsServer("{}")
         try await RunningPublisher.run(in: folder, server) { publisher in
             var session = ServiceSession(at: publisher.clock.now)

@@ -27,7 +27,7 @@ struct AggregatorTests {
         }
     }
 
-    @Test func `items are acknowledged when they are on disk`() async throws {
+    @Test func `items are acknowledged once they are stored`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage])
         let sent = try await aggregator.deliver([
@@ -36,7 +36,7 @@ struct AggregatorTests {
         #expect(try sent.acks(script.key, "watch-1") == [.next(20)])
     }
 
-    @Test func `while the disk refuses nothing is acknowledged, and what is sent again counts once`() async throws {
+    @Test func `while writes fail nothing is acknowledged, and repeats count once`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage])
         aggregator.store.refuse(true)
@@ -65,14 +65,14 @@ struct AggregatorTests {
         #expect(try await aggregator.deliver([beyond]).acks(script.key, "watch-1") == [.next(10)])
     }
 
-    @Test func `a stream that begins anew is refused on the acknowledgement's topic`() async throws {
+    @Test func `a restarted stream is refused on the acknowledgement topic`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<10))])
         let sent = try await aggregator.deliver([script.batch("watch-1", 0, items(5..<15))])
         #expect(try sent.acks(script.key, "watch-1") == [.streamReused])
     }
 
-    @Test func `a batch that cannot be decoded is rejected and changes nothing`() async throws {
+    @Test func `an invalid batch is rejected and changes nothing`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage])
         var broken = script.batch("watch-1", 0, items(0..<10))
@@ -82,7 +82,7 @@ struct AggregatorTests {
         #expect(aggregator.loop.machine.sessions[script.key]?.count == 0)
     }
 
-    @Test mutating func `live metrics follow items at most once a second and fall silent after fifteen`() async throws {
+    @Test mutating func `live metrics follow items at most once a second and expire after 15 s`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<61))])
         let topic = Topic.session(script.key, .metrics)
@@ -109,7 +109,7 @@ struct AggregatorTests {
         #expect(try await aggregator.tick().payloads(topic).isEmpty)
     }
 
-    @Test mutating func `a pause that comes late takes back what was counted in it`() async throws {
+    @Test mutating func `a late pause removes what was counted during it`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<61))])
         try await aggregator.tick()
@@ -123,7 +123,7 @@ struct AggregatorTests {
         #expect(snapshot.isPaused)
     }
 
-    @Test mutating func `revisions of metrics do not go back over a restart with the clock set back`() async throws {
+    @Test mutating func `revisions of metrics rise over a restart even if the clock stepped backwards`() async throws {
         let topic = Topic.session(script.key, .metrics)
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         _ = try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<10))])
@@ -138,7 +138,8 @@ struct AggregatorTests {
         #expect(after.distance == 60)
     }
 
-    @Test mutating func `the summary comes after its chunks and stays when only the state moves`() async throws {
+    @Test mutating func `the summary follows its chunks and keeps its revision if only the state changes`() async throws
+    {
         var aggregator = try await Aggregator(folder, clock: clock)
         let start = Timestamp(seconds: 1_700_000_000)
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
@@ -173,7 +174,7 @@ struct AggregatorTests {
         #expect(try await aggregator.tick().payloads(.session(script.key, .series(1))) == [[]])
     }
 
-    @Test mutating func `after a restart a broker that forgot gets the summary again`() async throws {
+    @Test mutating func `after a restart the summary is published again to an empty broker`() async throws {
         let start = Timestamp(seconds: 1_700_000_000)
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         _ = try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<60))])
@@ -195,7 +196,7 @@ struct AggregatorTests {
         #expect(restarted.payloads(.session(script.key, .series(0))).count == 1)
     }
 
-    @Test mutating func `a summary that was due when the process died is made by the next`() async throws {
+    @Test mutating func `a summary due at a kill is made after the restart`() async throws {
         let start = Timestamp(seconds: 1_700_000_000)
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         _ = try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<60))])

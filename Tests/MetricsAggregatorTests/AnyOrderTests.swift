@@ -148,7 +148,7 @@ struct AnyOrderTests {
         }
     }
 
-    @Test func `any order, duplication, cut and crash gives the same summary and series`() async throws {
+    @Test func `any order, duplication, batching and crash gives the same summary and series`() async throws {
         var random = SeededRandom()
         for round in 0..<20 {
             let workout = Workout(&random)

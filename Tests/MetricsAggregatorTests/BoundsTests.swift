@@ -28,7 +28,7 @@ struct BoundsTests {
         }
     }
 
-    @Test func `ten thousand unknown sessions take bounded memory and keep nobody waiting`() async throws {
+    @Test func `ten thousand unknown sessions take bounded memory and delay no other session`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage])
         let payload = SampleBatch(first: 0, items: items(0..<60)).payload
@@ -54,7 +54,7 @@ struct BoundsTests {
         #expect(aggregator.loop.waitingRoom.dropped == 20_000)
     }
 
-    @Test func `the store is asked once for a session that it does not have`() async throws {
+    @Test func `the store is read once for an unknown session`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         let batch = script.batch("watch-1", 0, items(0..<10))
         try await aggregator.deliver([batch])
@@ -69,7 +69,7 @@ struct BoundsTests {
         #expect(aggregator.loop.unknown.isEmpty)
     }
 
-    @Test func `impossible payloads are counted and told at a limited rate, and nothing else changes`() async throws {
+    @Test func `invalid payloads are counted and published at a limited rate, and change nothing else`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<10))])
         let items = Array(repeating: #"{"c":1700000000,"h":100}"#, count: 100_000).joined(separator: ",")
@@ -97,7 +97,7 @@ struct BoundsTests {
         #expect(aggregator.loop.machine.sessions[script.key]?.count == 10)
     }
 
-    @Test func `metrics tell of items, messages, commits and sessions, each described`() async throws {
+    @Test func `metrics cover items, messages, commits and sessions, each with a help text`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([
             script.stateMessage, script.batch("watch-1", 0, items(0..<10)), script.batch("watch-1", 5, items(5..<30)),
@@ -114,7 +114,7 @@ struct BoundsTests {
         }
     }
 
-    @Test func `it is ready only while the disk takes what comes`() async throws {
+    @Test func `it is ready only while writes succeed`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage])
         #expect(aggregator.loop.health.isWriting)

@@ -68,7 +68,7 @@ struct DeletionTests {
         #expect(try await aggregator.tick().isEmpty)
     }
 
-    @Test mutating func `while the disk refuses a deleted session is not forgotten`() async throws {
+    @Test mutating func `while writes fail a deletion is kept for later`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await finish(&aggregator)
         try await aggregator.deliver([script.change(.deleted, [])])
@@ -79,7 +79,7 @@ struct DeletionTests {
         #expect(try await chunks(aggregator) == 0)
     }
 
-    @Test mutating func `items of a canceled session are stored, acknowledged and told of`() async throws {
+    @Test mutating func `items of a canceled session are stored, acknowledged and shown in metrics`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage])
         try await aggregator.deliver([script.change(.canceled, script.state.segments)])
@@ -91,7 +91,7 @@ struct DeletionTests {
         #expect(try MetricsSnapshot(payload).count == 10)
     }
 
-    @Test mutating func `retained topics are cleared 48 hours after their last revision, also over a restart`()
+    @Test mutating func `retained topics are cleared 48 hours after their last revision, even over a restart`()
         async throws
     {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
@@ -116,7 +116,7 @@ struct DeletionTests {
         #expect(cleared.payloads(.session(script.key, .summaryMetrics)) == [[]])
     }
 
-    @Test mutating func `what was cleared of a deleted session is cleared again on each connection`() async throws {
+    @Test mutating func `topics of a deleted session are cleared again on each connection`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         try await finish(&aggregator!)
         try await aggregator?.deliver([script.change(.deleted, script.state.segments)])

@@ -28,7 +28,7 @@ struct DiskTests {
         }
     }
 
-    @Test mutating func `a summary that the disk refused comes with its chunks when there is room`() async throws {
+    @Test mutating func `a summary refused by the disk follows with its chunks later`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
         try await aggregator.deliver([script.change(.completed, [end])])
@@ -42,7 +42,7 @@ struct DiskTests {
         }
     }
 
-    @Test mutating func `requests and clearings that the disk refused are made up for`() async throws {
+    @Test mutating func `requests and clearings refused by the disk follow later`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
         try await aggregator.deliver([script.change(.completed, [end])])
@@ -63,14 +63,14 @@ struct DiskTests {
         #expect(try await aggregator.tick().payloads(series) == [[]])
     }
 
-    @Test mutating func `requests for sessions that nothing is known of are forgotten`() async throws {
+    @Test mutating func `requests for unknown sessions are dropped`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         let requests = (0..<1_000).map { _ in Script().chunkRequest }
         try await aggregator.deliver(requests)
         #expect(aggregator.loop.requestedChunks.isEmpty)
     }
 
-    @Test mutating func `a session whose record cannot be read goes on with the items that are on disk`() async throws {
+    @Test mutating func `a session with a corrupt record continues with its stored items`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<300))])
         let write = aggregator?.loop.write(

@@ -36,7 +36,7 @@ struct LiveSourcesTests {
         }
     }
 
-    @Test mutating func `what comes late counts after a while and overwrites nothing`() async throws {
+    @Test mutating func `late items count after a delay and overwrite nothing`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         let watch = items(0..<20, [.heartRate: 140, .distance: 3]) + items(60..<100, [.heartRate: 145, .distance: 3])
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, watch)])
@@ -61,7 +61,7 @@ struct LiveSourcesTests {
         #expect(late.heartRate == 145)
     }
 
-    @Test mutating func `zones and an estimate of energy are in metrics and in the summary`() async throws {
+    @Test mutating func `zones and estimated energy are in metrics and summary`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         var profile = Profile()
         profile.maximumHeartRate = 200
@@ -89,7 +89,7 @@ struct LiveSourcesTests {
         #expect(report.totals.energySource == "estimate")
     }
 
-    @Test mutating func `a kilometre is announced once, also over a restart, and never when it is old`() async throws {
+    @Test mutating func `a kilometre is announced once, even over a restart, and never when old`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         _ = try await aggregator?.deliver([
             script.stateMessage, script.batch("watch-1", 0, items(0..<99, [.distance: 10])),
@@ -116,7 +116,7 @@ struct LiveSourcesTests {
         #expect(try announced(try await again.tick()).map(\.number) == [4])
     }
 
-    @Test mutating func `after a restart items are acknowledged before the stored ones are folded`() async throws {
+    @Test mutating func `after a restart items are acknowledged before stored ones are folded`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         _ = try await aggregator?.deliver([script.stateMessage])
         for first in stride(from: 0, to: 3_000, by: 1_000) {

@@ -43,7 +43,7 @@ struct RouteHeardTests {
         try MetricsSnapshot(try #require(sent.payloads(.session(script.key, .metrics)).last))
     }
 
-    @Test func `distance, pace, position and ascent are the route's until a device measures the distance`() async throws
+    @Test func `distance, pace, position and ascent come from the route until a device measures distance`() async throws
     {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([
@@ -63,14 +63,14 @@ struct RouteHeardTests {
         #expect(measured.speed != 3)
     }
 
-    @Test func `a session of locations alone has live metrics`() async throws {
+    @Test func `a session with locations only has live metrics`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage, route(5, second: 65, distance: 210)])
         let live = try metrics(try await aggregator.tick())
         #expect((live.distance, live.activeSeconds, live.count) == (210, 65, 0))
     }
 
-    @Test func `an older route and one that says nothing newer change and keep alive nothing`() async throws {
+    @Test func `an older or equal route changes nothing and keeps nothing alive`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([
             script.stateMessage, script.batch("watch-1", 0, items(0..<60)), route(5, second: 59, distance: 210),
@@ -88,7 +88,7 @@ struct RouteHeardTests {
         #expect(aggregator.loop.machine.sessions[script.key]?.live?.route?.distance == 210)
     }
 
-    @Test func `the speed along a route that has ended is not shown`() async throws {
+    @Test func `the speed of an ended route is not shown`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([
             script.stateMessage, route(5, second: 40, distance: 120, speed: 3),
@@ -100,7 +100,7 @@ struct RouteHeardTests {
         #expect(live.speed == 2.034)
     }
 
-    @Test func `a kilometre along the route is announced once, and not again after a restart`() async throws {
+    @Test func `a kilometre of the route is announced once, even over a restart`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         let announcements = Topic.session(script.key, .announcements)
         try await aggregator?.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<60))])

@@ -90,7 +90,7 @@ struct RouteBuilderTests {
         #expect(summary.next == ["locations/watch-1": 600])
     }
 
-    @Test mutating func `the track comes again on request, and goes with the session`() async throws {
+    @Test mutating func `the track is repeated on request, and deleted with the session`() async throws {
         var builder = try await Builder(folder, clock: clock)
         try await builder.deliver([script.stateMessage, script.batch("watch-1", 0, fixes(0..<600))])
         try await builder.deliver([script.change(.completed, segments)])
@@ -107,7 +107,7 @@ struct RouteBuilderTests {
         #expect(try late.acks(script.key, "watch-1", .locations) == [.next(610)])
     }
 
-    @Test mutating func `fixes of a session that is not known wait, and a second device fills the first one's gap`()
+    @Test mutating func `fixes of an unknown session wait, and a second device fills the first one's gap`()
         async throws
     {
         var builder = try await Builder(folder, clock: clock)
@@ -122,7 +122,7 @@ struct RouteBuilderTests {
         #expect(abs(try #require(summary.distance) - 3 * 498) < 30)
     }
 
-    @Test func `any cut, repetition and crash ends in the same bytes`() async throws {
+    @Test func `any batching, repetition and crash ends in the same bytes`() async throws {
         var random = SeededRandom()
         var expected: [String]?
         for _ in 0..<20 {

@@ -3,7 +3,7 @@ import Testing
 import Workouts
 
 @Suite struct ProgressLineTests {
-    @Test func `on a terminal the line is written anew, elsewhere a line comes every 5 s`() {
+    @Test func `a terminal rewrites the line, other outputs get a line every 5 s`() {
         let now = Timestamp(seconds: 1_700_000_000)
         var line = ProgressLine(isInteractive: true)
         #expect(line.update("one", now) == "\r\u{1B}[Kone")

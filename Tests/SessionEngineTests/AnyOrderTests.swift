@@ -53,7 +53,7 @@ struct AnyOrderTests {
         return metrics + routes + weather + presence
     }
 
-    @Test func `whatever comes in whatever order, however often and over restarts ends in the same record`()
+    @Test func `any order, duplication and restarts end in the same record`()
         async throws
     {
         var random = SeededRandom()

@@ -10,20 +10,20 @@ struct ClockTests {
     /// The twelfth of May 2013, ten years and more before.
     private let past = -331_000_000.0
 
-    @Test mutating func `without a time of its own a command counts as of the engine's clock`() {
+    @Test mutating func `a command without a time counts at the engine's clock`() {
         solo.perform(.start(SessionStart(activity: .running, countdown: 0)), at: nil, now: 5)
         solo.perform(.pause, at: nil, now: 65)
         #expect(solo.record()?.session.segments == [Segment(start: solo.time(5), end: solo.time(65))])
     }
 
-    @Test mutating func `every reply tells the engine's clock, whatever time the command has`() {
+    @Test mutating func `every reply carries the engine's clock`() {
         let start = SessionAction.start(SessionStart(activity: .running, countdown: 0))
         #expect(solo.perform(start, at: past, now: 7)?.now == solo.time(7))
         #expect(solo.perform(.resume, at: past, now: 8)?.now == solo.time(8))
         #expect(solo.perform(.resume, at: past, now: 9, 2)?.now == solo.time(9))
     }
 
-    @Test mutating func `a recording of long ago is finished and kept by the engine's clock`() throws {
+    @Test mutating func `an old recording is finished and retained by the engine's clock`() throws {
         var start = SessionStart(activity: .running, mode: .watch, countdown: 10)
         start.endAt = solo.time(past + 3_600)
         solo.perform(.start(start), at: past, now: 0)
@@ -38,13 +38,13 @@ struct ClockTests {
         #expect(solo.advance(to: 49 * SoloMachine.hour).contains(.clear(solo.key())))
     }
 
-    @Test mutating func `a recording expires six hours after it was heard of, not after it took place`() {
+    @Test mutating func `a recording expires six hours after its last message, not after its event time`() {
         solo.begin(at: past, now: 0)
         #expect(solo.advance(to: 6 * SoloMachine.hour - 1) == [])
         #expect(solo.advance(to: 6 * SoloMachine.hour).contains(.publishState(solo.key())))
     }
 
-    @Test mutating func `a revision far ahead keeps nothing on the bus for longer`() {
+    @Test mutating func `a revision far ahead does not extend retention`() {
         solo.begin()
         solo.perform(.discard, at: 1)
         _ = solo.machine.seeState(solo.time(1e9).milliseconds, of: solo.key(), now: solo.time(2))
@@ -52,7 +52,7 @@ struct ClockTests {
         #expect(solo.status() == .deleted)
     }
 
-    @Test mutating func `a clock that is set back lets nothing wait for longer`() {
+    @Test mutating func `a clock that steps backwards extends no wait`() {
         solo.begin()
         solo.perform(.end(streams: [solo.samples: 10]), at: 4_000)
         #expect(solo.advance(to: 4_001) == [])
@@ -61,7 +61,7 @@ struct ClockTests {
         #expect(solo.advance(to: 410).contains(.publishWorkout(solo.key())))
     }
 
-    @Test mutating func `what is due is done once and late ticks miss nothing`() {
+    @Test mutating func `due work runs once, and late ticks miss nothing`() {
         solo.perform(.start(SessionStart(activity: .running, mode: .watch)), at: 0)
         #expect(solo.advance(to: 3_600) == [.save(solo.key()), .publishState(solo.key()), .publishCurrent(solo.user)])
         #expect(solo.record()?.state.mode == .phone)

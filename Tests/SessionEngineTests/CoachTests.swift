@@ -27,7 +27,7 @@ struct CoachTests {
 
     private var exercise: String? { planned.record?.session.planned?.plan.item("bench")?.exercise.name }
 
-    @Test mutating func `the coach is asked, and what it answers in time is done`() async throws {
+    @Test mutating func `a coach's answer in time is applied`() async throws {
         let swap = planned.command(.plan(.swapExercise(item: nil, alternative: nil)))
         #expect(try await planned.send(swap) == [])
         let question = try #require(planned.coachRequests.first)
@@ -43,7 +43,7 @@ struct CoachTests {
         #expect(try await planned.send(swap).map(\.ok) == [true])
     }
 
-    @Test mutating func `a coach that is silent for three seconds changes nothing, and neither does its late answer`()
+    @Test mutating func `a coach's timeout and a late answer change nothing`()
         async throws
     {
         let harder = planned.command(.plan(.adjustDifficulty(item: nil, .harder)))
@@ -57,7 +57,7 @@ struct CoachTests {
         #expect(planned.record?.session == before)
     }
 
-    @Test mutating func `suspend waits for the answer and then saves with it, as of its own time`() async throws {
+    @Test mutating func `suspend waits for the coach's answer and applies at its own time`() async throws {
         let swap = planned.command(.plan(.swapExercise(item: nil, alternative: nil)))
         _ = try await planned.send(swap)
         try await planned.advance(to: 1)
@@ -71,7 +71,7 @@ struct CoachTests {
         #expect(planned.state?.segments.first?.end == PlannedEngine.start + 1)
     }
 
-    @Test mutating func `suspend saves without an answer that does not come`() async throws {
+    @Test mutating func `suspend applies without an answer after the timeout`() async throws {
         _ = try await planned.perform(.swapExercise(item: nil, alternative: nil))
         try await planned.advance(to: 1)
         let suspend = planned.command(.suspend)
@@ -84,7 +84,7 @@ struct CoachTests {
         #expect(exercise == "Bench Press")
     }
 
-    @Test mutating func `suspend waits no longer when the clock is set back meanwhile`() async throws {
+    @Test mutating func `a clock that steps backwards does not extend suspend's wait`() async throws {
         try await planned.advance(to: 100, step: 10)
         _ = try await planned.perform(.swapExercise(item: nil, alternative: nil))
         _ = try await planned.perform(.suspend)
@@ -94,14 +94,14 @@ struct CoachTests {
         #expect(planned.state?.segments.last?.end == PlannedEngine.start + 100)
     }
 
-    @Test mutating func `nobody is asked about a command of a time that cannot be`() async throws {
+    @Test mutating func `a command with an invalid time causes no coach request`() async throws {
         let reply = try await planned.perform(.swapExercise(item: nil, alternative: nil), at: 2 * 86_400)
         #expect(reply?.error?.code == "invalid_command")
         #expect(planned.coachRequests == [])
         #expect(try await planned.perform(.suspend)?.ok == true)
     }
 
-    @Test mutating func `a set that is completed meanwhile is completed at once`() async throws {
+    @Test mutating func `completing a set does not wait for the coach`() async throws {
         let swap = planned.command(.plan(.swapExercise(item: nil, alternative: nil)))
         _ = try await planned.send(swap)
         #expect(try await planned.perform(.completeSet(SetCompletion()))?.ok == true)
@@ -110,7 +110,7 @@ struct CoachTests {
         #expect(exercise == "Floor Press")
     }
 
-    @Test mutating func `a named alternative is nobody's to choose, and a second question waits for the first`()
+    @Test mutating func `a named alternative causes no coach request, and a second request waits for the first`()
         async throws
     {
         #expect(try await planned.perform(.swapExercise(item: "bench", alternative: "Push-up"))?.ok == true)
@@ -125,7 +125,7 @@ struct CoachTests {
             (["row": PlannedExercise(name: "Row again")], nil), (["nobody": PlannedExercise(name: "X")], nil),
             (nil, "no idea"),
         ] as [([String: PlannedExercise]?, String?)])
-    mutating func `an answer that cannot be taken refuses the change`(
+    mutating func `an invalid coach answer refuses the change`(
         exercises: [String: PlannedExercise]?, error: String?
     ) async throws {
         let swap = planned.command(.plan(.swapExercise(item: "bench", alternative: nil)))
@@ -135,7 +135,7 @@ struct CoachTests {
         #expect(exercise == "Bench Press")
     }
 
-    @Test mutating func `an engine that dies while the coach thinks asks again when the command is repeated`()
+    @Test mutating func `an engine killed during a coach request sends it again on the repeated command`()
         async throws
     {
         let swap = planned.command(.plan(.swapExercise(item: nil, alternative: nil)))

@@ -82,7 +82,7 @@ struct CrashTests {
         return (engine?.session(key), outcomes)
     }
 
-    @Test func `while the disk refuses the session goes on in memory and the reply waits for the disk`() async throws {
+    @Test func `while writes fail the session continues in memory, and the reply waits`() async throws {
         let folder = try TemporaryFolder()
         let clock = ManualClock(now: Timestamp(seconds: Self.start))
         var engine = try await Engine(folder, clock: clock)
@@ -109,7 +109,7 @@ struct CrashTests {
         #expect(try await engine.deliver([pause]).replies.map(\.ok) == [true])
     }
 
-    @Test func `an outage of the disk is logged once, and so is its end`() async throws {
+    @Test func `a disk outage and its end are each logged once`() async throws {
         let log = LogRecorder()
         let clock = ManualClock(now: Timestamp(seconds: Self.start))
         var engine = try await Engine(try TemporaryFolder(), clock: clock, logger: log.logger)
@@ -138,7 +138,7 @@ struct CrashTests {
         }
     }
 
-    @Test func `a record that cannot be read is set aside and the others are loaded`() async throws {
+    @Test func `a corrupt record is set aside, and the others are loaded`() async throws {
         let folder = try TemporaryFolder()
         let clock = ManualClock(now: Timestamp(seconds: Self.start))
         let users = ["anna", "ben"].map { SessionKey(User($0)!, SessionID(UUID())) }
@@ -160,7 +160,7 @@ struct CrashTests {
         #expect(again.session(users[1])?.statusName == .active)
     }
 
-    @Test func `whatever cannot be read is set aside, and the next start finds nothing of it`() async throws {
+    @Test func `corrupt records of any kind are set aside once`() async throws {
         let folder = try TemporaryFolder()
         let clock = ManualClock(now: Timestamp(seconds: Self.start))
         let user = User("anna")!

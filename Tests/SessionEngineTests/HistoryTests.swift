@@ -50,7 +50,7 @@ struct HistoryTests {
         _ = try await engine.tick()
     }
 
-    @Test(arguments: 1...4) func `every workout comes once, also of those that share a start`(limit: Int) async throws {
+    @Test(arguments: 1...4) func `every workout appears once, even with equal starts`(limit: Int) async throws {
         var engine = try await Engine(folder, clock: clock)
         var keys = try await work(&engine, at: [-900, -900, -900])
         try await archive(&engine)
@@ -68,7 +68,7 @@ struct HistoryTests {
         #expect(found.first == keys[5].session && found.last == keys[6].session)
     }
 
-    @Test func `a page holds the newest of many workouts, in whichever order they come, and never more than it needs`()
+    @Test func `a page contains the newest workouts for any read order, and stays bounded`()
         throws
     {
         var random = SeededRandom()
@@ -99,7 +99,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `a line of the history is read from what it tells alone`() async throws {
+    @Test func `a history line decodes from its own fields`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         let keys = try await work(&engine!, at: [-900])
         try await archive(&engine!)
@@ -117,7 +117,7 @@ struct HistoryTests {
         #expect(try await engine?.store.records(in: SessionRecord.corrupt, shards: [user.shard]).isEmpty == true)
     }
 
-    @Test func `a line of the history leaves out pauses and tells what the record tells`() async throws {
+    @Test func `a history line excludes pauses and matches the record`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let key = SessionKey(user, SessionID(UUID()))
         let start = SessionStart(activity: .hiking, name: "Up", countdown: 0)
@@ -138,7 +138,7 @@ struct HistoryTests {
         #expect(engine.record(key)?.workout?.elapsedDuration == 100)
     }
 
-    @Test func `a page may begin at a place where no workout stands any more`() async throws {
+    @Test func `a page can begin after a deleted workout`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let keys = try await work(&engine, at: [-900, -500, -100])
         let sent = try await engine.deliver([request(.workouts(before: nil, limit: 2))])
@@ -148,7 +148,7 @@ struct HistoryTests {
         #expect(rest.replies.first?.workouts?.map(\.session) == [keys[0].session])
     }
 
-    @Test func `a session that never became active stands in the history at its end`() async throws {
+    @Test func `a session that never became active is listed at its end`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let key = SessionKey(user, SessionID(UUID()))
         for action in [.start(SessionStart(activity: .running, countdown: 60)), .discard, .recover] as [SessionAction] {
@@ -162,7 +162,7 @@ struct HistoryTests {
         #expect(page?.workouts?.first?.place.at == Self.start + 60)
     }
 
-    @Test func `nothing is brought back for a page, a profile or what cannot be read`() async throws {
+    @Test func `a page, a profile or an invalid request loads nothing from history`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let keys = try await work(&engine, at: [-900, -500])
         try await archive(&engine)
@@ -180,7 +180,7 @@ struct HistoryTests {
         #expect(engine.session(keys[1])?.statusName == .deleted)
     }
 
-    @Test func `everything goes, also what is only in history, and once`() async throws {
+    @Test func `deleteEverything removes archived workouts too, once`() async throws {
         var engine = try await Engine(folder, clock: clock)
         var keys = try await work(&engine, at: [-900, -500])
         try await archive(&engine)
@@ -202,7 +202,7 @@ struct HistoryTests {
         #expect(page?.workouts?.map(\.session) == later.map(\.session))
     }
 
-    @Test func `nothing of what was recorded or told is left in the store when everything was deleted`() async throws {
+    @Test func `deleteEverything leaves no recorded data in the store`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         var profile = Profile()
         profile.weight = 71.25
@@ -243,7 +243,7 @@ struct HistoryTests {
         return texts
     }
 
-    @Test func `what the broker brings back of an archived session is cleared again`() async throws {
+    @Test func `retained messages of an archived session are cleared again`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let key = try await work(&engine, at: [-900])[0]
         let old = clock.now.milliseconds - 5

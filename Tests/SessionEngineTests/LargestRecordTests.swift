@@ -81,7 +81,7 @@ struct LargestRecordTests {
     }
 
     @Test(arguments: [false, true])
-    func `the largest record there can be fits a payload`(isPlanned: Bool) throws {
+    func `the largest possible record fits a payload`(isPlanned: Bool) throws {
         let session = try isPlanned ? plannedAndEnded() : session()
         var totals = MetricsSummary()
         let lap =

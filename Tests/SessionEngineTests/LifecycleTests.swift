@@ -45,7 +45,7 @@ struct LifecycleTests {
         return machine.hear(progress, of: key(), now: Self.start + now)
     }
 
-    @Test mutating func `suspending stops the clock and resuming goes on`() {
+    @Test mutating func `suspending stops the clock, and resuming continues it`() {
         begin()
         perform(.suspend, at: 60)
         #expect(status() == .suspended)
@@ -59,7 +59,7 @@ struct LifecycleTests {
         #expect(machine.entries[key()]?.record.session.segments.activeDuration() == 100)
     }
 
-    @Test mutating func `a session nothing was heard of for six hours expires, its open segment left open`() {
+    @Test mutating func `a session without messages for six hours expires, its last segment open`() {
         begin()
         _ = hear(10, newest: 60, now: 60)
         #expect(machine.advance(to: Self.start + 60 + 6 * Self.hour - 1) == [])
@@ -72,7 +72,7 @@ struct LifecycleTests {
         #expect(machine.unfinished(user) == nil)
     }
 
-    @Test mutating func `nothing expires before the retained metrics could be heard`() {
+    @Test mutating func `nothing expires before retained metrics can arrive`() {
         begin()
         let late = 7 * Self.hour
         _ = machine.connected(now: Self.start + late)
@@ -82,7 +82,7 @@ struct LifecycleTests {
         #expect(status() == .active)
     }
 
-    @Test mutating func `a deleted session hears nothing more`() {
+    @Test mutating func `a deleted session ignores messages`() {
         begin()
         _ = machine.delete(key(), Self.start + 10)
         let deleted = machine.entries[key()]?.record
@@ -90,7 +90,7 @@ struct LifecycleTests {
         #expect(machine.entries[key()]?.record == deleted)
     }
 
-    @Test mutating func `hearing of an expired session restores it`() {
+    @Test mutating func `a message for an expired session restores it`() {
         begin()
         _ = machine.advance(to: Self.start + 6 * Self.hour)
         let heard = hear(1, newest: 20, now: 7 * Self.hour)
@@ -99,7 +99,7 @@ struct LifecycleTests {
         #expect(machine.unfinished(user)?.session.key == key())
     }
 
-    @Test mutating func `hearing of an expired session saves it when the user has another`() {
+    @Test mutating func `a message for an expired session saves it if the user has another`() {
         begin()
         _ = machine.advance(to: Self.start + 6 * Self.hour)
         begin(2, at: 7 * Self.hour)
@@ -112,7 +112,7 @@ struct LifecycleTests {
         #expect(status(2) == .active)
     }
 
-    @Test mutating func `a command to an expired session restores it and is carried out`() {
+    @Test mutating func `a command to an expired session restores it and is applied`() {
         begin()
         perform(.pause, at: 60)
         _ = machine.advance(to: Self.start + 60 + 6 * Self.hour)
@@ -122,14 +122,14 @@ struct LifecycleTests {
         #expect(machine.entries[key()]?.record.state.expiresAt == Self.start + 13 * Self.hour)
     }
 
-    @Test mutating func `a command that is refused restores an expired session all the same`() {
+    @Test mutating func `a refused command restores an expired session too`() {
         begin()
         _ = machine.advance(to: Self.start + 6 * Self.hour)
         #expect(perform(.resume, at: 7 * Self.hour)?.error?.code == "invalid_state")
         #expect(status() == .active)
     }
 
-    @Test mutating func `a command to an expired session saves it when the user has another`() {
+    @Test mutating func `a command to an expired session saves it if the user has another`() {
         begin()
         _ = machine.advance(to: Self.start + 6 * Self.hour)
         begin(2, at: 7 * Self.hour)
@@ -138,7 +138,7 @@ struct LifecycleTests {
         #expect(status(2) == .active)
     }
 
-    @Test mutating func `an expired session is recovered by hand into saving`() {
+    @Test mutating func `recover puts an expired session into saving`() {
         begin()
         _ = hear(10, newest: 90, now: 95)
         _ = machine.advance(to: Self.start + 95 + 6 * Self.hour)
@@ -147,7 +147,7 @@ struct LifecycleTests {
         #expect(machine.entries[key()]?.record.session.endedAt == Self.start + 90)
     }
 
-    @Test mutating func `metrics without new items are not heard`() {
+    @Test mutating func `metrics without new items do not count as activity`() {
         begin()
         _ = hear(10, newest: 60, now: 60)
         _ = hear(10, newest: 60, now: 5 * Self.hour)
@@ -155,7 +155,7 @@ struct LifecycleTests {
         #expect(status() == .canceled)
     }
 
-    @Test mutating func `lastActiveAt moves at most every ten minutes with items alone`() {
+    @Test mutating func `with items only, lastActiveAt moves at most every ten minutes`() {
         begin()
         #expect(hear(1, newest: 1, now: 1).isEmpty == false)
         #expect(hear(2, newest: 2, now: 599).isEmpty)
@@ -165,7 +165,7 @@ struct LifecycleTests {
         #expect(state?.expiresAt == Self.start + 601 + 6 * Self.hour)
     }
 
-    @Test mutating func `a discarded session is recovered by hand, ending at its last item`() {
+    @Test mutating func `recover restores a discarded session that ends at its last item`() {
         begin()
         _ = hear(10, newest: 90, now: 95)
         perform(.discard, at: 100)
@@ -176,7 +176,7 @@ struct LifecycleTests {
         #expect(machine.entries[key()]?.record.session.segments == [Segment(start: Self.start, end: Self.start + 95)])
     }
 
-    @Test mutating func `a canceled session is purged after 48 hours and forgotten after 90 days`() {
+    @Test mutating func `a canceled session is purged after 48 hours and erased after 90 days`() {
         begin()
         perform(.discard, at: 100)
         #expect(machine.advance(to: Self.start + 100 + 47 * Self.hour) == [])
@@ -207,7 +207,7 @@ struct LifecycleTests {
         #expect(status(2) == .active)
     }
 
-    @Test mutating func `a session that was over before is accepted beside the unfinished one`() {
+    @Test mutating func `a session with an earlier end is accepted beside the unfinished one`() {
         begin(1, at: 10_000)
         var start = SessionStart(activity: .running, countdown: 0)
         start.endAt = Self.start + 9_000
@@ -221,7 +221,7 @@ struct LifecycleTests {
         #expect(perform(.start(start), at: 9_500, now: 11_100, 3)?.error?.code == "session_in_progress")
     }
 
-    @Test mutating func `watch mode falls back to the phone after ten seconds, and items take the banner away`() {
+    @Test mutating func `watch mode falls back to the phone after ten seconds, and items remove the banner`() {
         var start = SessionStart(activity: .running, countdown: 0)
         start.mode = .watch
         perform(.start(start))

@@ -40,7 +40,7 @@ struct OwnershipTests {
         #expect(try await owner.deliver([start, request]).replies.map(\.ok) == [true, true])
     }
 
-    @Test func `what is lost is forgotten and left to its new owner`() async throws {
+    @Test func `sessions of lost shards are evicted`() async throws {
         var engine = try await Engine(folder, clock: clock)
         _ = try await engine.deliver([start])
         try await engine.own(.lost([key.user.shard]))
@@ -50,7 +50,7 @@ struct OwnershipTests {
         #expect(try await engine.tick().isEmpty)
     }
 
-    @Test func `under an epoch that is not the latest nothing is written, published or answered`() async throws {
+    @Test func `under an outdated epoch nothing is written, published or answered`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         _ = try await engine?.deliver([start])
         try await engine?.own(.gained([key.user.shard], Epoch(99)))
@@ -61,7 +61,7 @@ struct OwnershipTests {
         #expect(next.session(key)?.statusName == .active)
     }
 
-    @Test func `a newer revision on the bus is not gone beyond by one that lost its ownership`() async throws {
+    @Test func `a former owner does not exceed a newer revision`() async throws {
         var engine = try await Engine(folder, clock: clock)
         _ = try await engine.deliver([start])
         let ahead = clock.now.milliseconds + 1_000_000

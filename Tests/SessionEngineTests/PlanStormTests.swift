@@ -93,7 +93,7 @@ struct PlanStormTests {
         case never, beforeCommit, afterCommit, afterFirstMessage
     }
 
-    @Test func `whatever comes whenever, there is no illegal state, no lost set and no drift`() async throws {
+    @Test func `in any order of events there is no illegal state, no lost set and no drift`() async throws {
         var random = SeededRandom()
         for _ in 0..<20 {
             let life = life(&random)

@@ -14,8 +14,7 @@ struct PlanTests {
         planned = try await PlannedEngine()
     }
 
-    @Test mutating func `a definition becomes the session's plan, and current tells how far it has come`() async throws
-    {
+    @Test mutating func `a definition becomes the session's plan, and current shows the progress`() async throws {
         try await planned.begin(.strength)
         let plan = try #require(planned.plan)
         #expect(plan.plan.blocks.map { $0.items.map(\.id) } == [["bench", "row"]])
@@ -26,7 +25,7 @@ struct PlanTests {
         #expect(planned.current?.details?.offersResume == true)
     }
 
-    @Test mutating func `a definition that cannot be carried out is refused, naming the field, and nothing begins`()
+    @Test mutating func `an invalid definition is refused with the field's name, and nothing starts`()
         async throws
     {
         var definition = WorkoutDefinition.strength
@@ -40,7 +39,7 @@ struct PlanTests {
         #expect(planned.record == nil)
     }
 
-    @Test mutating func `sets are completed, taken back, skipped and flagged, and the last of an exercise leads on`()
+    @Test mutating func `sets are completed, undone, skipped and flagged, and an exercise's last set advances`()
         async throws
     {
         try await planned.begin(.strength)
@@ -64,7 +63,7 @@ struct PlanTests {
         #expect(try await planned.perform(.goTo(item: "nobody"))?.error?.code == "invalid_command")
     }
 
-    @Test mutating func `a plan's commands without a plan, before it begins and after it ended are refused`()
+    @Test mutating func `plan commands are refused without a plan, before its start and after its end`()
         async throws
     {
         var start = SessionStart(activity: .other, countdown: 30)
@@ -81,7 +80,7 @@ struct PlanTests {
         #expect(error?.message == "the session has no plan; start one with a definition")
     }
 
-    @Test mutating func `each phase is announced once, within a tick of its moment, and state tells of it`()
+    @Test mutating func `each phase is announced once within a tick, and published in state`()
         async throws
     {
         try await planned.begin(.intervals)
@@ -96,7 +95,7 @@ struct PlanTests {
         #expect(planned.plan?.timer.phase == .over)
     }
 
-    @Test mutating func `a phase shows on the bus within 250 ms of its moment`() async throws {
+    @Test mutating func `a phase is published within 250 ms`() async throws {
         try await planned.begin(.intervals)
         for (second, phase) in [(20.0, PlanTimer.Phase.rest), (30, .work), (50, .rest), (60, .work), (80, .over)] {
             try await planned.advance(to: second - 0.01)
@@ -106,7 +105,7 @@ struct PlanTests {
         }
     }
 
-    @Test mutating func `a phase that changed while the engine was down is told after it, those between are not`()
+    @Test mutating func `after a downtime the current phase is announced, and missed ones are not`()
         async throws
     {
         try await planned.begin(.intervals)
@@ -119,7 +118,7 @@ struct PlanTests {
         #expect(planned.announcements.count == 2)
     }
 
-    @Test mutating func `a clock put right after an hour ahead tells of the phase that is on, and of those to come`()
+    @Test mutating func `a clock corrected backwards by an hour announces the current and later phases`()
         async throws
     {
         try await planned.begin(.intervals)
@@ -136,7 +135,7 @@ struct PlanTests {
             ])
     }
 
-    @Test mutating func `a pause moves the phases that come, and none changes during it`() async throws {
+    @Test mutating func `a pause delays later phases, and none changes during it`() async throws {
         try await planned.begin(.intervals)
         try await planned.advance(to: 15, step: 1)
         try await planned.perform(.pause)
@@ -151,7 +150,7 @@ struct PlanTests {
         #expect(planned.announcements.last?.at == PlannedEngine.start + 120)
     }
 
-    @Test mutating func `a recording is announced nothing, and its rounds are those of its own time`() async throws {
+    @Test mutating func `a recording causes no announcements, and its rounds follow event time`() async throws {
         var start = SessionStart(activity: .running, countdown: 0)
         start.definition = .intervals
         try await planned.perform(.start(start), at: -86_400)
@@ -182,7 +181,7 @@ struct PlanTests {
         #expect(workout.rounds == nil)
     }
 
-    @Test mutating func `a deadline that moved, or a command that changes nothing, makes no phase late`() async throws {
+    @Test mutating func `a moved deadline or a command without effect delays no phase`() async throws {
         try await planned.begin(.intervals)
         // What was waited for moves by less than a second, three times over.
         for second in [19.5, 19.6, 19.7] {
@@ -199,7 +198,7 @@ struct PlanTests {
         }
     }
 
-    @Test mutating func `a phase is announced while the disk refuses`() async throws {
+    @Test mutating func `a phase is announced while writes fail`() async throws {
         try await planned.begin(.intervals)
         try await planned.advance(to: 19)
         planned.refuseDisk(true)
@@ -211,7 +210,7 @@ struct PlanTests {
         #expect(planned.plan?.timer.phase == .work && planned.plan?.timer.round == 2)
     }
 
-    @Test mutating func `a session can be ended after as many commands as it may have`() async throws {
+    @Test mutating func `a session at its command limit can still end`() async throws {
         try await planned.begin(.strength)
         for number in 1..<SessionEngineMachine.replyLimit {
             let reply = try await planned.perform(.setPresentationMode(number % 2 == 0 ? .list : .workout))

@@ -36,7 +36,7 @@ struct PublishedTests {
             .map { try JSONCoding.decode(CurrentSession.self, from: $0.payload) }
     }
 
-    @Test func `current is the unfinished session, suspended too, and none when it has ended`() async throws {
+    @Test func `current is the unfinished or suspended session, and none after its end`() async throws {
         var engine = try await Engine(folder, clock: clock)
         var revision: Int64 = 0
         let start = SessionAction.start(SessionStart(activity: .rowing, countdown: 0))
@@ -55,7 +55,7 @@ struct PublishedTests {
         #expect(sent.replies.map(\.error?.code) == ["invalid_state"])
     }
 
-    @Test func `current stays, its revision too, when the session has left the bus and the engine starts again`()
+    @Test func `current and its revision survive the session's retention and a restart`()
         async throws
     {
         var engine: Engine? = try await Engine(folder, clock: clock)
@@ -77,7 +77,7 @@ struct PublishedTests {
         #expect(try current(answer)?.revision == finished.revision)
     }
 
-    @Test func `revisions go on above what was published before a restart, although the clock was set back`()
+    @Test func `revisions rise over a restart even if the clock stepped backwards`()
         async throws
     {
         var engine: Engine? = try await Engine(folder, clock: clock)
@@ -92,7 +92,7 @@ struct PublishedTests {
         #expect(sent.replies.map(\.revision) == [first + 1])
     }
 
-    @Test func `while it counts down the state tells when that ends, and has no segment`() async throws {
+    @Test func `during a countdown the state has its end and no segment`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let sent = try await engine.deliver([message(.start(SessionStart(activity: .running)))])
         let told = try #require(try state(sent))
@@ -104,7 +104,7 @@ struct PublishedTests {
         #expect(later.segments == [Segment(start: clock.now, end: nil)] && later.startedAt == clock.now)
     }
 
-    @Test func `the state tells what the start told, and the profile as it was then`() async throws {
+    @Test func `the state contains the start's fields and the profile of that time`() async throws {
         var engine = try await Engine(folder, clock: clock)
         var profile = Profile()
         profile.weight = 70
@@ -141,8 +141,7 @@ struct PublishedTests {
         #expect(told == [Announcement(.lap, at: clock.now, number: 2, text: "Lap 2")])
     }
 
-    @Test func `an outage of the broker expires nothing before the retained metrics could be heard again`() async throws
-    {
+    @Test func `after a broker outage nothing expires before retained metrics can arrive`() async throws {
         var engine = try await Engine(folder, clock: clock)
         _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
         try await engine.disconnect()
@@ -159,7 +158,7 @@ struct PublishedTests {
         #expect(engine.session(key)?.statusName == .canceled)
     }
 
-    @Test func `what is refused is told to operators and sender, and does not wait for a disk that refuses`()
+    @Test func `rejections reach operators and sender even while writes fail`()
         async throws
     {
         var engine = try await Engine(folder, clock: clock)
@@ -177,7 +176,7 @@ struct PublishedTests {
         #expect(try await engine.tick().allSatisfy { $0.topic != Topic.rejected(service: "session-engine").name })
     }
 
-    @Test func `weather and route come from the bus and outlive a restart`() async throws {
+    @Test func `weather and route arrive by the bus and survive a restart`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         let solo = SoloMachine()
         _ = try await engine?.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
@@ -207,7 +206,7 @@ struct PublishedTests {
     }
 
     @Test(arguments: [#"{"status":"offline"}"#, ""])
-    func `a route-builder that is gone is not awaited`(payload: String) async throws {
+    func `an offline route-builder is not awaited`(payload: String) async throws {
         var engine = try await Engine(folder, clock: clock)
         let solo = SoloMachine()
         clock.advance(by: .seconds(60))

@@ -17,7 +17,7 @@ struct RefusedDiskTests {
         return set
     }
 
-    @Test func `a clock that is set back leaves a disk alone no longer than a second`() async throws {
+    @Test func `a clock that steps backwards does not extend the write backoff`() async throws {
         var planned = try await PlannedEngine()
         let set = try await Self.refuse(&planned)
         planned.clock.advance(by: .seconds(-3_600))
@@ -26,7 +26,7 @@ struct RefusedDiskTests {
         #expect(planned.plan?.progress.progress.completed["bench"]?.count == 1)
     }
 
-    @Test func `a disk that refuses is left alone for a second, and then tried again`() async throws {
+    @Test func `a failed write is retried after a second`() async throws {
         var planned = try await PlannedEngine()
         let set = try await Self.refuse(&planned)
         try await planned.advance(to: 0.9)

@@ -26,7 +26,7 @@ struct ResumeEdgeCaseTests {
 
     // MARK: Data integrity
 
-    @Test mutating func `corrupt file on disk: the record is set aside and a new workout can begin`() async throws {
+    @Test mutating func `corrupt file on disk: the record is set aside, and a new workout can start`() async throws {
         try await planned.begin(.strength)
         let offer = try #require(planned.current)
         try await planned.corrupt()
@@ -44,7 +44,7 @@ struct ResumeEdgeCaseTests {
         #expect(sent.replies.map(\.ok) == [true])
     }
 
-    @Test mutating func `app killed during persist: what was answered is there, and what was not can be repeated`()
+    @Test mutating func `app killed during persist: answered commands are stored, others can be repeated`()
         async throws
     {
         try await planned.begin(.strength)
@@ -59,7 +59,7 @@ struct ResumeEdgeCaseTests {
     }
 
     @Test
-    mutating func `low disk space: a warning is told, the workout goes on in memory and is kept when there is room`()
+    mutating func `low disk space: a warning is announced, the workout continues in memory and is stored later`()
         async throws
     {
         try await planned.begin(.strength)
@@ -89,7 +89,8 @@ struct ResumeEdgeCaseTests {
 
     // MARK: In-flight calls
 
-    @Test mutating func `dismiss during swap, flag-pain or adjust call: suspend waits, then saves with or without it`()
+    @Test
+    mutating func `dismiss during swap, flag-pain or adjust call: suspend waits, then applies with or without it`()
         async throws
     {
         var planned = try await PlannedEngine(asksCoach: true)
@@ -121,7 +122,7 @@ struct ResumeEdgeCaseTests {
         #expect(planned.plan?.progress == before?.progress)
     }
 
-    @Test mutating func `server session expiry: end is answered session_not_found once the session was purged`()
+    @Test mutating func `server session expiry: end returns session_not_found after the purge`()
         async throws
     {
         try await planned.begin(.strength)
@@ -175,7 +176,7 @@ struct ResumeEdgeCaseTests {
 
     // MARK: Status transitions
 
-    @Test mutating func `user leaves during generating: nothing can be suspended yet, and nothing is offered`()
+    @Test mutating func `user leaves during generating: suspend is refused, and nothing is offered`()
         async throws
     {
         var start = SessionStart(activity: .other, countdown: 10)
@@ -189,7 +190,7 @@ struct ResumeEdgeCaseTests {
         #expect(planned.current?.details?.offersResume == false)
     }
 
-    @Test mutating func `user leaves during completing or completed: it finishes by itself, and nothing is offered`()
+    @Test mutating func `user leaves during completing or completed: it finishes, and nothing is offered`()
         async throws
     {
         try await planned.begin(.strength)
@@ -205,7 +206,7 @@ struct ResumeEdgeCaseTests {
         #expect(try await planned.perform(.suspend)?.error?.code == "invalid_state")
     }
 
-    @Test mutating func `resume with all exercises already complete: nothing completes by itself`() async throws {
+    @Test mutating func `resume with all exercises already complete: nothing auto-completes`() async throws {
         try await planned.begin(.strength)
         try await planned.advance(to: 30, step: 10)
         try await completeEverySet()
@@ -220,7 +221,7 @@ struct ResumeEdgeCaseTests {
     }
 
     @Test
-    mutating func `user completes workout after resuming: the record counts active time alone, and the offer goes`()
+    mutating func `user completes workout after resuming: the record has active time only, and the offer ends`()
         async throws
     {
         try await planned.begin(.strength)
@@ -247,7 +248,7 @@ struct ResumeEdgeCaseTests {
 
     // MARK: Calendar and home screen
 
-    @Test mutating func `calendar event changes while workout is suspended: the session goes on as it was planned`()
+    @Test mutating func `calendar event changes while workout is suspended: the session keeps its plan`()
         async throws
     {
         let id = PlanID(UUID())
@@ -264,7 +265,7 @@ struct ResumeEdgeCaseTests {
         #expect(planned.plan?.progress.item == "bench" && planned.plan?.progress.set == 1)
     }
 
-    @Test mutating func `every status survives a kill, and current offers to resume only what goes on`() async throws {
+    @Test mutating func `every status survives a kill, and current offers only unfinished sessions`() async throws {
         try await planned.begin(.strength)
         let steps: [(SessionAction?, SessionStatus, Bool)] = [
             (nil, .active, true), (.pause, .paused, true), (.suspend, .suspended, true), (.resume, .active, true),

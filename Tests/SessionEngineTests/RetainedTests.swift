@@ -23,7 +23,7 @@ struct RetainedTests {
 
     private var revision: Int64 { machine.entries[key]?.record.revision ?? 0 }
 
-    @Test mutating func `what was published since connecting is an echo`() {
+    @Test mutating func `a revision published since connecting is an echo`() {
         let first = revision
         _ = machine.receive(
             Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now + 1, action: .pause), for: key,
@@ -37,7 +37,7 @@ struct RetainedTests {
         #expect(machine.seeCurrent(revision - 1, of: key.user, now: Self.now) == [.publishCurrent(key.user)])
     }
 
-    @Test mutating func `a revision between those published since connecting is somebody else's and answered`() {
+    @Test mutating func `a foreign revision between published ones is answered`() {
         let first = revision
         _ = machine.receive(
             Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now + 9, action: .pause), for: key,
@@ -49,7 +49,7 @@ struct RetainedTests {
         #expect(machine.seeCurrent(first + 1, of: key.user, now: Self.now + 10) == [.publishCurrent(key.user)])
     }
 
-    @Test mutating func `the same holds of the finished record and the profile`() throws {
+    @Test mutating func `workout and profile follow the same revision rules`() throws {
         _ = machine.receive(
             Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now + 9, action: .end(streams: [:])),
             for: key, now: Self.now + 9)
@@ -77,7 +77,7 @@ struct RetainedTests {
         #expect(machine.users[key.user]?.profileTopic.revision == newest + 5_001)
     }
 
-    @Test mutating func `what was cleared is cleared again`() {
+    @Test mutating func `a cleared topic is cleared again`() {
         // There is no record yet.
         #expect(machine.seeWorkout(revision, of: key, now: Self.now) == [.publishWorkout(key)])
         #expect(machine.messages(for: .publishWorkout(key)).map(\.payload.isEmpty) == [true])
@@ -89,7 +89,7 @@ struct RetainedTests {
         #expect(machine.messages(for: .clear(other)).map(\.payload.isEmpty) == [true, true])
     }
 
-    @Test mutating func `live sessions are published first, then what is over, then users`() {
+    @Test mutating func `live sessions are published first, then finished ones, then users`() {
         let over = SessionKey(User("anna")!, SessionID(UUID()))
         for action in [.start(SessionStart(activity: .running, countdown: 0)), .end(streams: [:])] as [SessionAction] {
             let command = Command(id: CommandID(UUID()), client: Client("c")!, at: Self.now, action: action)
@@ -103,7 +103,7 @@ struct RetainedTests {
             ])
     }
 
-    @Test mutating func `a newer revision is gone beyond, and saved before it is published`() {
+    @Test mutating func `a newer revision is exceeded, and stored before it is published`() {
         let seen = revision + 1_000_000
         let actions = machine.seeState(seen, of: key, now: Self.now)
         #expect(actions == [.save(key), .publishState(key), .publishCurrent(key.user)])
@@ -116,12 +116,12 @@ struct RetainedTests {
         #expect(machine.currentRevision(key.user) > current)
     }
 
-    @Test mutating func `on a new connection everything is published again and nothing is an echo`() {
+    @Test mutating func `a new connection publishes everything again, and nothing is an echo`() {
         #expect(machine.connected(now: Self.now) == [.publishState(key), .publishCurrent(key.user)])
         #expect(machine.seeState(revision - 1, of: key, now: Self.now) == [.publishState(key)])
     }
 
-    @Test mutating func `a session the engine does not have is left alone`() {
+    @Test mutating func `a session unknown to the engine is left unchanged`() {
         let other = SessionKey(key.user, SessionID(UUID()))
         let revision = Self.now.milliseconds
         #expect(machine.seeState(revision, of: other, now: Self.now) == [])

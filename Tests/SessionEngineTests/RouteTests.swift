@@ -40,14 +40,14 @@ struct RouteTests {
         #expect(workout.summaries == ["metrics": 1, "route": 2])
     }
 
-    @Test mutating func `the order in which the summaries come does not matter`() {
+    @Test mutating func `summaries may arrive in any order`() {
         online()
         end()
         #expect(receive(solo.route(5, revision: 1), at: 61) == [.save(solo.key())])
         #expect(receive(solo.metrics(10, revision: 1), at: 62).contains(.publishWorkout(solo.key())))
     }
 
-    @Test mutating func `a route made from the session before it ended is not complete`() throws {
+    @Test mutating func `a route summary from before the end is not complete`() throws {
         online()
         solo.begin()
         let active = try #require(solo.record()?.revision)
@@ -57,7 +57,8 @@ struct RouteTests {
         #expect(receive(solo.route(5, revision: 1), at: 63).contains(.publishWorkout(solo.key())))
     }
 
-    @Test mutating func `without a route-builder the record is out at once, incomplete, and revised with the route`()
+    @Test
+    mutating func `without a route-builder the record is published incomplete at once, and revised with the route`()
         throws
     {
         online()
@@ -80,7 +81,7 @@ struct RouteTests {
         #expect(receive(solo.metrics(10, revision: 1), at: 61) == [.save(solo.key())])
     }
 
-    @Test mutating func `after a connect route-builders have ten seconds to tell that they are there`() {
+    @Test mutating func `after a connect, route-builders have ten seconds to announce themselves`() {
         online()
         _ = solo.machine.connected(now: solo.time(55))
         end()
@@ -88,7 +89,7 @@ struct RouteTests {
         #expect(receive(solo.metrics(11, revision: 2), at: 65).contains(.publishWorkout(solo.key())))
     }
 
-    @Test mutating func `a route that does not come is awaited for ten seconds`() {
+    @Test mutating func `a missing route is awaited for ten seconds`() {
         online()
         end()
         _ = receive(solo.metrics(10, revision: 1), at: 61)
@@ -104,7 +105,7 @@ struct RouteTests {
         #expect(solo.record()?.workout?.incomplete == nil)
     }
 
-    @Test mutating func `a summary that tells of no location revises nothing`() throws {
+    @Test mutating func `a summary without locations revises nothing`() throws {
         online()
         end(locations: nil)
         _ = receive(solo.metrics(10, revision: 1), at: 61)
@@ -118,7 +119,7 @@ struct RouteTests {
         #expect(solo.advance(to: 1_130).contains(.publishWorkout(solo.key())))
     }
 
-    @Test mutating func `locations beyond those announced revise the record thirty seconds after the last`() {
+    @Test mutating func `locations beyond the announced counts revise the record 30 s after the last`() {
         online()
         end()
         _ = receive(solo.metrics(10, revision: 1), at: 61)
@@ -139,7 +140,7 @@ struct RouteTests {
         #expect(solo.record()?.route?.next == [solo.locations: 5])
     }
 
-    @Test mutating func `new locations are heard like new samples`() {
+    @Test mutating func `new locations count as activity like new samples`() {
         var start = SessionStart(activity: .running, countdown: 0)
         start.mode = .watch
         solo.perform(.start(start))
@@ -155,7 +156,7 @@ struct RouteTests {
         #expect(solo.record()?.newest == solo.time(12))
     }
 
-    @Test mutating func `the last weather stands in the record, whatever comes after it that is older`() {
+    @Test mutating func `the record keeps the last weather despite older messages`() {
         solo.begin()
         for (temperature, revision) in [(10.0, 1), (12, 3), (11, 2), (12, 3)] as [(Double, Int64)] {
             _ = solo.machine.receive(
@@ -166,7 +167,7 @@ struct RouteTests {
         #expect(solo.record()?.workout?.weather == solo.weather(12, revision: 3))
     }
 
-    @Test mutating func `weather that comes late revises the record`() {
+    @Test mutating func `late weather revises the record`() {
         end(locations: nil)
         _ = receive(solo.metrics(10, revision: 1), at: 61)
         let late = solo.machine.receive(solo.weather(9, revision: 1), for: solo.key(), now: solo.time(70))
@@ -176,7 +177,7 @@ struct RouteTests {
         #expect(solo.record()?.workout?.weather?.temperature == 9)
     }
 
-    @Test mutating func `of a deleted session neither route nor weather is left, and none is taken`() {
+    @Test mutating func `a deleted session keeps and accepts neither route nor weather`() {
         end()
         _ = receive(solo.route(5, revision: 1), at: 61)
         _ = solo.machine.receive(solo.weather(9, revision: 1), for: solo.key(), now: solo.time(61))

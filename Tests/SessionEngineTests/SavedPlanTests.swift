@@ -16,7 +16,7 @@ struct SavedPlanTests {
         planned = try await PlannedEngine()
     }
 
-    @Test mutating func `a plan is saved, replaced and deleted, each with a higher revision, also over a restart`()
+    @Test mutating func `saving, replacing and deleting a plan raise the revision, even over a restart`()
         async throws
     {
         #expect(planned.plans == nil)
@@ -36,7 +36,7 @@ struct SavedPlanTests {
         #expect(try await planned.request(.deletePlan(id))?.error?.code == "plan_not_found")
     }
 
-    @Test mutating func `a plan that cannot be carried out is refused, naming the field`() async throws {
+    @Test mutating func `an invalid plan is refused with the field's name`() async throws {
         var definition = WorkoutDefinition.intervals
         definition.sections[0].timer?.rounds = 0
         let reply = try await planned.request(.savePlan(id, definition))
@@ -44,7 +44,7 @@ struct SavedPlanTests {
         #expect(planned.plans == nil)
     }
 
-    @Test mutating func `there is room for so many plans and no more`() async throws {
+    @Test mutating func `the number of saved plans is bounded`() async throws {
         for _ in 0..<SavedPlans.limit {
             #expect(try await planned.request(.savePlan(PlanID(UUID()), .intervals))?.ok == true)
         }
@@ -60,7 +60,7 @@ struct SavedPlanTests {
         #expect(planned.plans?.revision ?? 0 > before.revision)
     }
 
-    @Test mutating func `an older revision that the broker brings back is answered, above a newer one it goes on`()
+    @Test mutating func `an older revision is answered with the newest, and a newer one is exceeded`()
         async throws
     {
         _ = try await planned.request(.savePlan(id, .strength))

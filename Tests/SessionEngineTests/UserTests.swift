@@ -40,7 +40,7 @@ struct UserTests {
         return key
     }
 
-    @Test func `a profile is published and copied into sessions that begin later`() async throws {
+    @Test func `a profile is published and copied into later sessions`() async throws {
         var engine = try await Engine(folder, clock: clock)
         var profile = Profile()
         profile.weight = 70
@@ -54,7 +54,7 @@ struct UserTests {
         #expect(engine.session(key)?.units == .imperial)
     }
 
-    @Test func `a profile out of range is refused by the field's name`() async throws {
+    @Test func `a profile out of range is refused with the field's name`() async throws {
         var engine = try await Engine(folder, clock: clock)
         var profile = Profile()
         profile.weight = 4
@@ -65,7 +65,7 @@ struct UserTests {
         #expect(try await engine.deliver([broken]).replies.map(\.error?.code) == ["invalid_command"])
     }
 
-    @Test func `a request repeated after another does not bring the past back`() async throws {
+    @Test func `a repeated older request does not undo a newer one`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         var old = Profile()
         old.weight = 70
@@ -81,7 +81,7 @@ struct UserTests {
         #expect(again.profile(user)?.weight == 75)
     }
 
-    @Test func `history comes in pages, newest first, also what has left the bus`() async throws {
+    @Test func `history is paged, newest first, including workouts that left the bus`() async throws {
         var engine = try await Engine(folder, clock: clock)
         var keys: [SessionKey] = []
         for number in 0..<3 { keys.append(try await work(&engine, at: Double(number) * 1_000)) }
@@ -100,7 +100,7 @@ struct UserTests {
         #expect(rest.next == nil)
     }
 
-    @Test func `an archived session takes a second device's end and goes back into history`() async throws {
+    @Test func `an archived session accepts a second device's end and is archived again`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let key = try await work(&engine, at: 0)
         clock.advance(by: .seconds(49 * 3_600))
@@ -117,7 +117,7 @@ struct UserTests {
         #expect(engine.session(key) == nil)
     }
 
-    @Test func `deleted workouts are gone, and that they were is told`() async throws {
+    @Test func `deleted workouts are erased, and published as deleted`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         var profile = Profile()
         profile.weight = 70

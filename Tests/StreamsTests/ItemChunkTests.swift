@@ -17,7 +17,7 @@ struct ItemChunkTests {
         return sample
     }
 
-    @Test func `every item comes back exactly as it was`() throws {
+    @Test func `every item is decoded exactly as encoded`() throws {
         var random = SeededRandom()
         for _ in 0..<200 {
             let samples = (0..<Int.random(in: 0...ItemChunk<Sample>.capacity, using: &random)).map { _ in
@@ -30,7 +30,7 @@ struct ItemChunkTests {
         }
     }
 
-    @Test func `a stored chunk goes on where it ended`() throws {
+    @Test func `a stored chunk continues where it ended`() throws {
         var random = SeededRandom()
         let samples = (0..<ItemChunk<Sample>.capacity).map { _ in sample(&random) }
         var whole = ItemChunk<Sample>()
@@ -44,7 +44,7 @@ struct ItemChunkTests {
         #expect(whole.isFull)
     }
 
-    @Test func `damaged bytes are refused or read as something else, and never trap`() {
+    @Test func `damaged bytes never trap`() {
         var random = SeededRandom()
         for _ in 0..<2_000 {
             let bytes = (0..<Int.random(in: 1...60, using: &random)).map { _ in

@@ -20,7 +20,7 @@ struct ItemStreamTests {
         return chunks
     }
 
-    @Test func `a batch that is expected is taken and counts with its commit`() {
+    @Test func `an expected batch is accepted and counts with its commit`() {
         var stream = ItemStream<Sample>()
         #expect(stream.receive(batch(0, 10)) == .taken)
         #expect(stream.next == 0)
@@ -28,7 +28,7 @@ struct ItemStreamTests {
         #expect(stream.next == 10)
     }
 
-    @Test func `a batch below what is expected is acknowledged again and a gap takes nothing`() {
+    @Test func `a batch below the expected number is acknowledged again, and a gap is not accepted`() {
         var stream = ItemStream<Sample>()
         _ = stream.receive(batch(0, 10))
         _ = commit(&stream)
@@ -38,21 +38,21 @@ struct ItemStreamTests {
         #expect(stream.pending.isEmpty)
     }
 
-    @Test func `of an overlapping batch the new part is taken`() {
+    @Test func `an overlapping batch adds its new part`() {
         var stream = ItemStream<Sample>()
         _ = stream.receive(batch(0, 10))
         #expect(stream.receive(batch(4, 10)) == .taken)
         #expect(stream.pending.compactMap(\.time) == batch(0, 14).items.compactMap(\.time))
     }
 
-    @Test func `a stream that begins with another item is refused`() {
+    @Test func `a stream with a different first item is refused`() {
         var stream = ItemStream<Sample>()
         _ = stream.receive(batch(0, 10))
         #expect(stream.receive(batch(0, 10, offset: 1)) == .reused)
         #expect(stream.receive(batch(0, 10)) == .repeated)
     }
 
-    @Test func `what was not committed is expected again`() {
+    @Test func `uncommitted items are expected again`() {
         var stream = ItemStream<Sample>()
         _ = stream.receive(batch(0, 10))
         _ = stream.stage()
@@ -61,7 +61,7 @@ struct ItemStreamTests {
         #expect(stream.receive(batch(0, 5, offset: 1)) == .taken)
     }
 
-    @Test func `a stream goes on from the store wherever it stopped`() throws {
+    @Test func `a stream continues from the store at any position`() throws {
         var random = SeededRandom()
         for _ in 0..<30 {
             let total = Int.random(in: 1...600, using: &random)

@@ -6,7 +6,7 @@ import Workouts
 @testable import Streams
 
 struct StreamSearchTests {
-    @Test func `the first and the last chunk are found with few questions`() throws {
+    @Test func `the first and the last chunk are found with few reads`() throws {
         let key = SessionKey(User("demo")!, SessionID(UUID()))
         for count in Array(0...300) + [4_095, 4_096, 100_000] {
             var search = StreamSearch(key, Device("watch-1")!)

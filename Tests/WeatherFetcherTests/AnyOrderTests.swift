@@ -45,7 +45,7 @@ import Workouts
         }
     }
 
-    @Test func `revisions never go back, and a cell is asked once in an interval`() async throws {
+    @Test func `revisions never decrease, and a cell is requested once per interval`() async throws {
         var random = SeededRandom()
         for _ in 0..<10 { try await run(&random) }
     }

@@ -42,7 +42,7 @@ import Workouts
     @Test(arguments: [
         FetchFailure.unreachable("refused"), .unreadable("nonsense"), .overloaded(status: 500, nil),
     ])
-    mutating func `a provider that fails is asked less and less often, and told of once`(failure: FetchFailure) throws {
+    mutating func `a failing provider is requested with backoff and reported once`(failure: FetchFailure) throws {
         var now = start
         for (number, ceiling) in [0.0, 5, 10, 20, 40, 80, 160, 300, 300].enumerated() {
             let (waited, actions) = try fail(failure, after: now)
@@ -61,7 +61,7 @@ import Workouts
         #expect(try fail(failure, after: now + 700).waited <= 6)
     }
 
-    @Test mutating func `waits are spread`() throws {
+    @Test mutating func `backoff has jitter`() throws {
         var waits: Set<Double> = []
         for _ in 0..<20 { waits.insert(RetryDelay.seconds(failures: 5, using: &random)) }
         #expect(waits.count == 20)
@@ -70,7 +70,7 @@ import Workouts
     }
 
     @Test(arguments: [RetryAfter.seconds(1_000), .date(Timestamp(seconds: 1_735_690_600))])
-    mutating func `a provider that says when to come again is not asked before`(retryAfter: RetryAfter) throws {
+    mutating func `a Retry-After of the provider is honored`(retryAfter: RetryAfter) throws {
         _ = try fail(.overloaded(status: 429, retryAfter), after: start)
         #expect(try fail(.overloaded(status: 429, .seconds(3)), after: start).waited == 1_000)
         // The shorter of both would be too soon.
@@ -78,7 +78,7 @@ import Workouts
         #expect(try fail(.overloaded(status: 429, nil), after: start + 1_020).waited >= 86_000)
     }
 
-    @Test mutating func `a provider that refuses is left alone for an hour and told of once`() throws {
+    @Test mutating func `a refusing provider gets no requests for an hour and is reported once`() throws {
         let refusal = FetchFailure.refused(status: 403)
         #expect(try fail(refusal, after: start).actions == [.report(.refusing(refusal, until: start + 3_600))])
         let other = SampleSession("other", place: Place(la: 1, lo: 1), live: start + 10)
@@ -88,7 +88,7 @@ import Workouts
         #expect(actions == [])
     }
 
-    @Test mutating func `a place without weather does not keep the provider from being asked for others`() throws {
+    @Test mutating func `a cell without weather does not block requests for other cells`() throws {
         _ = try fail(.unavailable(status: 404), after: start)
         let other = SampleSession("other", place: Place(la: 1, lo: 1), live: start + 1)
         _ = machine.receive(other.state, now: start + 1)
@@ -96,7 +96,7 @@ import Workouts
         #expect(try fail(.unavailable(status: 404), after: start + 2).waited == 3_598)
     }
 
-    @Test mutating func `requests that fail together count as one failure`() throws {
+    @Test mutating func `concurrent failures count as one`() throws {
         for number in 1..<4 {
             let place = Place(la: Double(number), lo: 0)
             _ = machine.receive(SampleSession("u\(number)", place: place, live: start).state, now: start)
@@ -110,7 +110,7 @@ import Workouts
         #expect(machine.gate.failures == 1)
     }
 
-    @Test func `no more requests are made than the provider's terms allow`() {
+    @Test func `requests stay within the provider's terms`() {
         for budget in [OpenMeteo.budget, METNorway.budget, WeatherKit.budget] {
             var budget = budget
             // As fast as can be, for a day.

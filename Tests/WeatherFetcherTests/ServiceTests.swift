@@ -16,7 +16,7 @@ import Workouts
         folder = try TemporaryFolder()
     }
 
-    @Test func `weather follows the first position, comes anew after five minutes, and its last value stands`()
+    @Test func `weather follows the first position, is renewed after five minutes, and its last value stays`()
         async throws
     {
         let server = try await WeatherServer(
@@ -71,7 +71,7 @@ import Workouts
         #"{"kind":"hang"}"#, #"{"status":500}"#, #"{"kind":"nonsense"}"#, #"{"kind":"half"}"#,
         #"{"status":429,"headers":{"Retry-After":"30"}}"#,
     ])
-    func `a provider in trouble holds nothing up, is told of, and is asked again`(trouble: String) async throws {
+    func `a failing provider blocks nothing, is reported and is requested again`(trouble: String) async throws {
         let server = try await WeatherServer(trouble, "{}")
         try await RunningFetcher.run(
             WeatherConfiguration(url: server.url), folder: folder, timeout: .milliseconds(300)
@@ -91,7 +91,7 @@ import Workouts
         }
     }
 
-    @Test func `a provider that refuses is told of in one line and not asked for an hour`() async throws {
+    @Test func `a refusing provider is logged in one line and gets no requests for an hour`() async throws {
         let server = try await WeatherServer(#"{"status":403}"#, #"{"status":403}"#, "{}")
         try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
             var session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)
@@ -108,7 +108,7 @@ import Workouts
         }
     }
 
-    @Test func `without a provider nothing is asked, and what stands is kept`() async throws {
+    @Test func `without a provider no requests are made, and retained values stay`() async throws {
         let server = try await WeatherServer("{}")
         let clock = ManualClock()
         let session = SampleSession(place: SampleSession.berlin, live: clock.now)
@@ -128,7 +128,7 @@ import Workouts
         }
     }
 
-    @Test func `nothing that is logged or asked tells where somebody is`() async throws {
+    @Test func `logs and requests contain no exact position`() async throws {
         let server = try await WeatherServer(#"{"status":500}"#, "{}")
         try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
             let place = Place(la: 52.516275, lo: 13.377704)
@@ -142,7 +142,7 @@ import Workouts
         }
     }
 
-    @Test func `promtool finds nothing to object to, and the metrics tell what happened`() async throws {
+    @Test func `promtool accepts the metrics, and they count what happened`() async throws {
         let server = try await WeatherServer(#"{"status":500}"#, "{}")
         try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
             let session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)

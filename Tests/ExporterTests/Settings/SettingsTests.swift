@@ -80,13 +80,13 @@ struct SettingsTests {
             "--upload-credentials (UPLOAD_CREDENTIALS): there is no folder '/nowhere'"
         ),
     ])
-    func `a setting that cannot be ends the start with one line that names it`(arguments: [String], line: String) {
+    func `an invalid setting is refused at start in one line that names it`(arguments: [String], line: String) {
         let problem = problem(arguments)
         #expect(problem?.hasPrefix(line) == true, "\(problem ?? "accepted")")
         #expect(problem?.contains("\n") == false)
     }
 
-    @Test func `the help names each setting with its variable and default`() {
+    @Test func `help lists each setting with its variable and default`() {
         let help = ExportOptions.helpMessage(columns: 2_000)
         for setting in [Setting.exportFolder, .exportFormats, .uploadURL, .uploadFormat, .uploadCredentials] {
             #expect(help.contains("--\(setting.flag) "), "\(setting.flag)")

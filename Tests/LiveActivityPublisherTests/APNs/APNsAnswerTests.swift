@@ -14,7 +14,7 @@ struct APNsAnswerTests {
         APNsAnswer(status: 400, headers: headers, body: Array(body.utf8), now: Timestamp(seconds: 1_735_689_600))
     }
 
-    @Test func `a token that is gone is called so`() {
+    @Test func `an expired token is reported as such`() {
         for (status, reason) in [
             (410, "Unregistered"), (410, "ExpiredToken"), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"),
         ] {
@@ -32,11 +32,11 @@ struct APNsAnswerTests {
         (404, "BadPath"), (405, "MethodNotAllowed"), (413, "PayloadTooLarge"),
         (400, "SomethingNew"),
     ])
-    func `a mistake of ours is not sent again`(status: Int, reason: String) {
+    func `an invalid request is not retried`(status: Int, reason: String) {
         #expect(consequence(status, reason) == .settled(.refused(reason: "\(status) \(reason)")))
     }
 
-    @Test func `what may pass is tried again`() {
+    @Test func `a temporary failure is retried`() {
         #expect(consequence(429, "TooManyRequests") == .retry(after: nil))
         #expect(consequence(500, "InternalServerError") == .retry(after: nil))
         #expect(consequence(503, "ServiceUnavailable") == .retry(after: nil))
@@ -46,7 +46,7 @@ struct APNsAnswerTests {
         #expect(consequence(403, "ExpiredProviderToken") == .newToken)
     }
 
-    @Test func `too many provider tokens are not answered with more requests`() {
+    @Test func `too many provider token updates pause requests`() {
         let reason = "429 TooManyProviderTokenUpdates"
         let word = "TooManyProviderTokenUpdates"
         #expect(consequence(429, word) == .settled(.failed(reason: reason, retryAfter: 60)))
@@ -56,11 +56,11 @@ struct APNsAnswerTests {
     }
 
     @Test(arguments: [204, 301, 302, 418])
-    func `what is no answer of APNs is not sent again`(status: Int) {
+    func `an unknown response is not retried`(status: Int) {
         #expect(consequence(status) == .settled(.refused(reason: "\(status)")))
     }
 
-    @Test func `the reason of a body counts when it is a word`() {
+    @Test func `a body's reason counts if it is a single word`() {
         #expect(read(#"{"reason":"BadDeviceToken"}"#).reason == "BadDeviceToken")
         #expect(read(#"{"timestamp":1735689600123,"reason":"Unregistered"}"#).reason == "Unregistered")
         for body in [
@@ -72,14 +72,14 @@ struct APNsAnswerTests {
         }
     }
 
-    @Test func `a pause that APNs asks for is honoured up to an hour`() {
+    @Test func `a Retry-After is honored up to an hour`() {
         #expect(read("", headers: ["retry-after": "77"]).retryAfter == 77)
         #expect(read("", headers: ["Retry-After": "Wed, 01 Jan 2025 00:02:00 GMT"]).retryAfter == 120)
         #expect(read("", headers: ["retry-after": "4294967295"]).retryAfter == 3_600)
         #expect(read("", headers: ["retry-after": "soon"]).retryAfter == nil)
     }
 
-    @Test func `a name that the certificate does not have is told in plain words`() {
+    @Test func `a host name mismatch has a readable reason`() {
         #expect(APNsClient.reason(NIOSSLExtraError.failedToValidateHostname) == "the certificate is for another name")
     }
 }

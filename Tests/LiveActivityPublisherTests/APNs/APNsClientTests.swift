@@ -21,7 +21,7 @@ extension APNsTests {
         ]
 
         @Test(arguments: Self.events)
-        func `a push is as documented`(event: PushPayload.Event) async throws {
+        func `a push matches Apple's documentation`(event: PushPayload.Event) async throws {
             let server = try await APNsServer("{}")
             var payload = APNsWorld.update()
             payload.event = event
@@ -42,7 +42,7 @@ extension APNsTests {
             #expect(try server.log == "")
         }
 
-        @Test func `a push that is not to be kept expires at once`() async throws {
+        @Test func `a push without an expiration expires immediately`() async throws {
             let server = try await APNsServer("{}")
             #expect(try await send(server) == .delivered)
             #expect(try server.requests.first?.headers["apns-expiration"] == "0")
@@ -54,7 +54,7 @@ extension APNsTests {
         @Test(arguments: [
             (410, "Unregistered"), (410, "ExpiredToken"), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"),
         ])
-        func `a token that is gone is reported after one try`(status: Int, reason: String) async throws {
+        func `an expired token is reported after one attempt`(status: Int, reason: String) async throws {
             let server = try await APNsServer(
                 #"{"status":\#(status),"reason":"\#(reason)","timestamp":1735689600000}"#)
             #expect(try await send(server) == .tokenGone(reason: "\(status) \(reason)"))
@@ -66,14 +66,14 @@ extension APNsTests {
             (400, "PayloadEmpty"), (403, "InvalidProviderToken"), (403, "MissingProviderToken"), (404, "BadPath"),
             (405, "MethodNotAllowed"), (413, "PayloadTooLarge"),
         ])
-        func `what will not pass is tried once`(status: Int, reason: String) async throws {
+        func `a permanent failure is attempted once`(status: Int, reason: String) async throws {
             let server = try await APNsServer(#"{"status":\#(status),"reason":"\#(reason)"}"#)
             #expect(try await send(server) == .refused(reason: "\(status) \(reason)"))
             #expect(try server.requests.count == 1)
         }
 
         @Test(arguments: [(429, "TooManyRequests"), (500, "InternalServerError"), (503, "ServiceUnavailable")])
-        func `what may pass is tried three times as the same push`(status: Int, reason: String) async throws {
+        func `a temporary failure is attempted three times with the same id`(status: Int, reason: String) async throws {
             let step = #"{"status":\#(status),"reason":"\#(reason)"}"#
             let server = try await APNsServer(step)
             let began = ContinuousClock.now
@@ -87,7 +87,7 @@ extension APNsTests {
             #expect(try server.requests.count == 6)
         }
 
-        @Test func `a pause that APNs asks for is waited for when it is short, else handed on`() async throws {
+        @Test func `a short Retry-After is awaited, and a long one is returned`() async throws {
             let server = try await APNsServer(
                 #"{"status":429,"reason":"TooManyRequests","headers":{"retry-after":"1"}}"#, "{}")
             let began = ContinuousClock.now
@@ -98,14 +98,14 @@ extension APNsTests {
             #expect(try server.requests.count == 3)
         }
 
-        @Test func `too many provider tokens are reported after one try`() async throws {
+        @Test func `too many provider token updates are reported after one attempt`() async throws {
             let server = try await APNsServer(#"{"status":429,"reason":"TooManyProviderTokenUpdates"}"#)
             #expect(
                 try await send(server) == .failed(reason: "429 TooManyProviderTokenUpdates", retryAfter: 60))
             #expect(try server.requests.count == 1)
         }
 
-        @Test func `an answer that is none is not sent again, whatever its length`() async throws {
+        @Test func `an unknown response of any length is not retried`() async throws {
             let server = try await APNsServer(#"{"status":302,"headers":{"location":"/elsewhere"}}"#)
             #expect(try await send(server) == .refused(reason: "302"))
             let long = String(repeating: " ", count: 60_000)
@@ -116,7 +116,7 @@ extension APNsTests {
             #expect(try server.requests.count == 3)
         }
 
-        @Test func `APNs refuses what is not as it wants it, and the client reports that`() async throws {
+        @Test func `a refusal by APNs is reported`() async throws {
             let server = try await APNsServer("{}")
             let tooLong = [UInt8](repeating: 0x20, count: 4_097)
             for (push, outcome) in [
@@ -141,7 +141,7 @@ extension APNsTests {
             }
         }
 
-        @Test func `a provider token that has expired is replaced, and the push sent once more`() async throws {
+        @Test func `an expired provider token is replaced, and the push repeated`() async throws {
             let server = try await APNsServer(#"{"status":403,"reason":"ExpiredProviderToken"}"#, "{}")
             let clock = ManualClock(now: SystemClock().now)
             try await APNsWorld.withClient(server, clock: clock) { client in
@@ -158,7 +158,7 @@ extension APNsTests {
             }
         }
 
-        @Test func `no token is sent that APNs would call too old, and none is made too often`() async throws {
+        @Test func `tokens are neither too old for APNs nor renewed too often`() async throws {
             let server = try await APNsServer("{}")
             let clock = ManualClock()
             try await APNsWorld.withClient(server, clock: clock) { client in

@@ -24,7 +24,7 @@ extension APNsTests {
         }
 
         @Test(arguments: [1, 100, 1_000])
-        func `a thousand pushes pass over one connection with one token`(width: Int) async throws {
+        func `a thousand pushes use one connection and one token`(width: Int) async throws {
             let server = try await APNsServer("{}")
             try await APNsWorld.withClient(server) { client in
                 let outcomes = await send(1_000, atATime: width, client)
@@ -39,7 +39,7 @@ extension APNsTests {
         }
 
         @Test(arguments: ["close", "goaway", "refuse", "reset"])
-        func `a connection that ends costs no push`(kind: String) async throws {
+        func `a closed connection loses no push`(kind: String) async throws {
             let server = try await APNsServer("{}", #"{"kind":"\#(kind)"}"#, "{}")
             try await APNsWorld.withClient(server) { client in
                 for _ in 0..<5 {
@@ -54,7 +54,7 @@ extension APNsTests {
             #expect(Set(requests.map(\.connection)) == (kind == "reset" ? [1] : [1, 2]))
         }
 
-        @Test func `a farewell in the midst of many pushes costs none of them`() async throws {
+        @Test func `a GOAWAY during many pushes loses none of them`() async throws {
             let steps = (0..<40).map { $0 == 20 ? #"{"kind":"goaway"}"# : "{}" }.joined(separator: ",")
             let server = try await APNsServer(steps)
             try await APNsWorld.withClient(server) { client in
@@ -65,7 +65,7 @@ extension APNsTests {
             #expect(Set(try server.requests.map { $0.headers["apns-id"] }).count == 300)
         }
 
-        @Test func `APNs that is away is reported, and reached when it is back`() async throws {
+        @Test func `an unreachable APNs is reported, and used again once reachable`() async throws {
             let server = try await APNsServer("{}")
             try await APNsWorld.withClient(server) { client in
                 #expect(await client.send(APNsWorld.push()) == .delivered)
@@ -83,7 +83,7 @@ extension APNsTests {
                 limits: APNsClient.Limits(whole: .seconds(3), each: .milliseconds(500)))
         }
 
-        @Test func `an answer that does not come is given up in time, and others are not held up`() async throws {
+        @Test func `a missing response times out without blocking others`() async throws {
             let slow = String(repeating: "b2", count: 32)
             let server = try await APNsServer(#"{"device":"\#(slow)","kind":"hang"}"#, "{}")
             try await APNsWorld.withClient(server) { client in
@@ -98,7 +98,7 @@ extension APNsTests {
             #expect(try server.connections == 1)
         }
 
-        @Test func `an answer that trickles is given up in time`() async throws {
+        @Test func `a slow response body times out`() async throws {
             let server = try await APNsServer("{}")
             try await APNsWorld.withClient(server) { client in
                 #expect(await client.send(APNsWorld.push()) == .delivered)
@@ -110,7 +110,7 @@ extension APNsTests {
             }
         }
 
-        @Test func `a connection that has fallen silent is replaced`() async throws {
+        @Test func `a silent connection is replaced`() async throws {
             let server = try await APNsServer(#"{"kind":"freeze"}"#, "{}")
             var limits = APNsWorld.patient
             limits.silence = .seconds(2)
@@ -120,7 +120,7 @@ extension APNsTests {
             #expect(Set(try server.requests.map(\.connection)) == [1, 2])
         }
 
-        @Test func `an authority that did not sign the certificate is not believed`() async throws {
+        @Test func `an untrusted certificate is refused`() async throws {
             let (server, other) = (try await APNsServer("{}"), try await APNsServer("{}"))
             for url in [server.url, "https://localhost:\(server.port)"] {
                 let outcome = try await APNsWorld.withClient(server, url: url, authorities: other.caFile) {
@@ -135,7 +135,7 @@ extension APNsTests {
             #expect(outcome == .delivered)
         }
 
-        @Test func `a host that is none, or says nothing, is tried again later`() async throws {
+        @Test func `an unknown or silent host is retried later`() async throws {
             let server = try await APNsServer("{}")
             let silent = try SwallowingPort()
             let limits = APNsClient.Limits(whole: .seconds(2), each: .milliseconds(500))
@@ -156,7 +156,7 @@ extension APNsTests {
             let outcome: PushOutcome
         }
 
-        @Test func `somebody who gives up is not kept waiting`() async throws {
+        @Test func `a canceled push returns immediately`() async throws {
             let server = try await APNsServer(#"{"kind":"hang"}"#)
             try await APNsWorld.withClient(server) { client in
                 let push = Task { await client.send(APNsWorld.push()) }

@@ -17,7 +17,7 @@ struct PayloadTests {
     private let state =
         #""content-state":{"asOf":1735689600,"distance":203.25,"elapsedTime":61.5,"heartRate":142,"isFinished":false,"isPaused":false,"lap":1,"units":"metric"}"#
 
-    @Test func `a start has all that a phone needs to begin without the app`() {
+    @Test func `a start contains everything a phone needs without the app`() {
         let payload = PushPayload(
             event: .start(attributes, .init(title: "Outdoor Running", body: "Has begun")), timestamp: now + 0.9,
             state: APNsWorld.state(), staleDate: now + 15.9)
@@ -28,18 +28,18 @@ struct PayloadTests {
         #expect(text(payload) == begin + state + end)
     }
 
-    @Test func `an update has the state and when it is stale`() {
+    @Test func `an update contains the state and its stale date`() {
         let end = #","event":"update","relevance-score":100,"stale-date":1735689615,"timestamp":1735689600}}"#
         #expect(text(APNsWorld.update()) == #"{"aps":{"# + state + end)
     }
 
-    @Test func `an end says when it is dismissed`() {
+    @Test func `an end contains its dismissal date`() {
         let payload = PushPayload(event: .end(dismissalDate: now + 60), timestamp: now, state: APNsWorld.state())
         let end = #","dismissal-date":1735689660,"event":"end","relevance-score":100,"timestamp":1735689600}}"#
         #expect(text(payload) == #"{"aps":{"# + state + end)
     }
 
-    @Test func `every value of the state stands under its own name, in the order of the names`() throws {
+    @Test func `every state value has its own key, in key order`() throws {
         var full = APNsWorld.state()
         full.isPaused = true
         full.isFinished = true
@@ -66,7 +66,7 @@ struct PayloadTests {
         #expect(Set(names) == Set(Mirror(reflecting: full).children.compactMap(\.label)).subtracting(["block"]))
     }
 
-    @Test func `what is on of a plan stands among the other values, in the order of the names`() throws {
+    @Test func `plan values are in key order among the others`() throws {
         var payload = APNsWorld.update()
         payload.state.block = PlanBlock(
             cue: .init(exercise: "Clean \"& jerk\"", phase: .rest, round: 2, set: 3), phaseEndsAt: 1_735_689_630.5,
@@ -83,7 +83,7 @@ struct PayloadTests {
         #expect(sent.aps.contentState.exercise == "Clean \"& jerk\"")
     }
 
-    @Test func `what JSON cannot hold is left out`() throws {
+    @Test func `values that JSON cannot represent are omitted`() throws {
         var payload = APNsWorld.update()
         payload.state.heartRate = .nan
         payload.state.distance = .infinity
@@ -93,7 +93,7 @@ struct PayloadTests {
         #expect(sent.aps.contentState.elapsedTime == 61.5)
     }
 
-    @Test func `a text that fits is sent as it is, and a longer one is cut between characters`() {
+    @Test func `a short text is unchanged, and a longer one is truncated between characters`() {
         #expect("Mittagslauf 🏃🏽‍♀️".escapedForJSON(limit: 512) == "Mittagslauf 🏃🏽‍♀️")
         #expect("say \"a\\b\"\n\u{1}".escapedForJSON(limit: 512) == #"say \"a\\b\"\u000a\u0001"#)
         #expect("abcdefgh".escapedForJSON(limit: 8) == "abcdefgh")
@@ -106,7 +106,7 @@ struct PayloadTests {
         #expect("🏃🏽‍♀️🏃🏽‍♀️".escapedForJSON(limit: 18) == "…")
     }
 
-    @Test func `whatever the texts and values, a push is JSON of 4,096 bytes at most`() throws {
+    @Test func `for any texts and values a push is JSON of at most 4,096 bytes`() throws {
         var random = SeededRandom()
         for _ in 0..<2_000 {
             let payload = random.payload()
@@ -125,7 +125,7 @@ struct PayloadTests {
         }
     }
 
-    @Test func `the longest push has room for more`() {
+    @Test func `the longest push stays below the limit`() {
         let long = String(repeating: "\u{1}", count: 10_000)
         var state = APNsWorld.state()
         let widest = -Double.greatestFiniteMagnitude

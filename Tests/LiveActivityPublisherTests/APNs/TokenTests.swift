@@ -24,7 +24,7 @@ import Workouts
         func verify(using algorithm: some JWTAlgorithm) {}
     }
 
-    @Test func `a token names the key, the team and when it was made`() async throws {
+    @Test func `a token contains the key id, the team and the issue time`() async throws {
         clock.advance(by: .milliseconds(900))
         let text = try await token.newest().text.value
         let keys = await JWTKeyCollection().add(ecdsa: key.publicKey)
@@ -36,7 +36,7 @@ import Workouts
         #expect(header.kid == "KEY1234567")
     }
 
-    @Test func `a token serves for forty minutes and is then made anew`() async throws {
+    @Test func `a token is reused for forty minutes, then renewed`() async throws {
         let first = try await token.newest()
         clock.advance(by: .seconds(2_399))
         #expect(try await token.newest() == first)
@@ -46,7 +46,7 @@ import Workouts
         #expect(try await token.newest() == second)
     }
 
-    @Test func `a clock that was set back far makes a new token, a little does not`() async throws {
+    @Test func `a clock far backwards renews the token, a small step does not`() async throws {
         let first = try await token.newest()
         clock.advance(by: .seconds(-59))
         #expect(try await token.newest() == first)
@@ -55,7 +55,7 @@ import Workouts
         #expect(try await token.newest() != first)
     }
 
-    @Test func `many who ask at once get one token`() async throws {
+    @Test func `concurrent requests share one token`() async throws {
         for _ in 0..<20 {
             clock.advance(by: .seconds(ProviderToken.renewal))
             let texts = try await withThrowingTaskGroup(of: String.self) { group in
@@ -66,7 +66,7 @@ import Workouts
         }
     }
 
-    @Test func `many whose token is refused get one other token`() async throws {
+    @Test func `concurrent refusals share one replacement token`() async throws {
         let refused = try await token.newest()
         clock.advance(by: .seconds(1))
         let tokens = try await withThrowingTaskGroup(of: ProviderToken.Signed?.self) { group in
@@ -77,7 +77,7 @@ import Workouts
         #expect(tokens[0] != refused && tokens[0] != nil)
     }
 
-    @Test func `no two tokens are replaced within twenty minutes`() async throws {
+    @Test func `a token is replaced at most every twenty minutes`() async throws {
         let first = try await token.newest()
         let second = try #require(try await token.replacement(of: first))
         #expect(try await token.replacement(of: second) == nil)
@@ -91,7 +91,7 @@ import Workouts
         #expect(try await token.newest() == third)
     }
 
-    @Test func `somebody who gives up takes the token from nobody`() async throws {
+    @Test func `a canceled request does not cancel the token for others`() async throws {
         let canceled = Task { try await token.newest() }
         canceled.cancel()
         let text = try await token.newest()
@@ -99,7 +99,7 @@ import Workouts
         _ = try? await canceled.value
     }
 
-    @Test func `a token prints as dots`() async throws {
+    @Test func `a token is redacted when printed`() async throws {
         let signed = try await token.newest()
         #expect(!"\(signed)".contains(signed.text.value.prefix(10)))
         #expect(!String(reflecting: signed).contains(signed.text.value.prefix(10)))

@@ -13,7 +13,7 @@ struct MachineContentTests {
         return Session(key: MachineRun.key(), start: start, at: Self.start, now: Self.start).state(revision: 7)
     }
 
-    @Test func `what is measured is shown, pace and speed as they are held for a display`() {
+    @Test func `the content shows the measured values, and pace and speed as displayed`() {
         var state = Self.state()
         state.laps = [Self.start + 5, Self.start + 9]
         state.banner = .liveMetricsUnavailable
@@ -41,7 +41,7 @@ struct MachineContentTests {
         #expect(ContentState(ActivitySession(state), snapshot) == expected)
     }
 
-    @Test func `the clock of a session without items ticks from its start, and stands during the countdown`() {
+    @Test func `without items the clock runs from the start and stops during the countdown`() {
         var state = Self.state()
         let running = ContentState(ActivitySession(state), nil)
         #expect(running.elapsedTime == 0 && running.asOf == Self.start.seconds && !running.isPaused)
@@ -51,14 +51,14 @@ struct MachineContentTests {
         #expect(preparing.elapsedTime == 0 && preparing.isPaused && !preparing.isFinished)
     }
 
-    @Test func `the attributes are those of the session`() {
+    @Test func `the attributes come from the session`() {
         let attributes = ActivityAttributes(symbol: "figure.indoor.cycle", workoutActivityType: 13, workoutName: "Home")
         var state = Self.state()
         state.symbol = "figure.indoor.cycle"
         #expect(ActivityAttributes(state) == attributes)
     }
 
-    @Test func `a pause, an end and a banner are news, and what is measured is not`() {
+    @Test func `a pause, an end and a banner are state changes, and measurements are not`() {
         let shown = ContentState(ActivitySession(Self.state()), nil)
         var later = shown
         later.asOf += 20

@@ -18,7 +18,7 @@ struct MachineEndTests {
     }
 
     @Test(arguments: [SessionStatus.saving, .completed])
-    func `the end of the session is told with its last metrics and shown for a minute`(status: SessionStatus) {
+    func `a session's end carries its last metrics and is shown for a minute`(status: SessionStatus) {
         var (run, key) = Self.shown()
         run.state(status, of: key)
         let ends = run.exchange()
@@ -36,7 +36,7 @@ struct MachineEndTests {
     }
 
     @Test(arguments: [SessionStatus.canceled, .deleted])
-    func `what was given up or deleted is not looked at any more`(status: SessionStatus) {
+    func `a canceled or deleted session is dismissed`(status: SessionStatus) {
         var (run, key) = Self.shown()
         run.state(status, of: key, reason: "discarded")
         let ends = run.exchange()
@@ -45,7 +45,7 @@ struct MachineEndTests {
         #expect(run.status(key) == (status == .deleted ? nil : .dismissed))
     }
 
-    @Test func `of a deleted session nothing is left when its end is told`() {
+    @Test func `a deleted session leaves nothing once its end is sent`() {
         var (run, key) = Self.shown()
         run.register(.start, 2, of: key, device: Device("phone-2")!)
         run.state(.deleted, of: key)
@@ -60,7 +60,7 @@ struct MachineEndTests {
         #expect(run.disk.isEmpty && run.machine.entries.isEmpty && run.retained.isEmpty)
     }
 
-    @Test func `an end waits for the push that is under way and for the pace`() {
+    @Test func `an end waits for the push in flight and the rate limit`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -72,7 +72,7 @@ struct MachineEndTests {
         #expect(run.run(0.25).map(\.push).events == ["end"])
     }
 
-    @Test func `an end that failed is tried again with the same id, for eight hours`() {
+    @Test func `a failed end is retried with the same id for eight hours`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
         var ids: Set<UUID> = []
@@ -92,7 +92,7 @@ struct MachineEndTests {
         #expect(run.status(key) == .dismissed)
     }
 
-    @Test func `an end whose token is gone is over`() {
+    @Test func `an end with an expired token is done`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
         run.exchange(.tokenGone(reason: "Unregistered"))
@@ -100,7 +100,7 @@ struct MachineEndTests {
         #expect(run.run(60).isEmpty)
     }
 
-    @Test func `a refused end is tried again less and less often, for eight hours`() {
+    @Test func `a refused end is retried with backoff for eight hours`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
         var times: [Double] = []
@@ -113,7 +113,7 @@ struct MachineEndTests {
         #expect(run.status(key) == .dismissed)
     }
 
-    @Test func `a refused end is told to another token at once`() {
+    @Test func `a refused end is sent to a new token immediately`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
         run.exchange(.refused(reason: "BadTopic"))
@@ -122,7 +122,7 @@ struct MachineEndTests {
         #expect(run.status(key) == .ended)
     }
 
-    @Test func `a refused end of a deleted session is tried again, and then nothing is left`() {
+    @Test func `a refused end of a deleted session is retried, then nothing is left`() {
         var (run, key) = Self.shown()
         run.state(.deleted, of: key)
         run.exchange(.refused(reason: "BadTopic"))
@@ -131,7 +131,7 @@ struct MachineEndTests {
         #expect(run.disk.isEmpty && run.machine.entries.isEmpty)
     }
 
-    @Test func `an activity that the app tells of after the end is ended`() {
+    @Test func `an activity registered after the end is ended`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -146,7 +146,7 @@ struct MachineEndTests {
         #expect(run.run(60).isEmpty)
     }
 
-    @Test func `a start that nobody confirmed is not sent after the end`() {
+    @Test func `an unconfirmed start is not repeated after the end`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -156,7 +156,7 @@ struct MachineEndTests {
         #expect(run.status(key) == .dismissed)
     }
 
-    @Test func `an expired session ends, and its restoration begins another activity`() {
+    @Test func `an expired session ends, and restoring it starts another activity`() {
         var (run, key) = Self.shown()
         run.register(.start, 2, of: key)
         run.state(.canceled, of: key, reason: "expired")
@@ -185,7 +185,7 @@ struct MachineEndTests {
         #expect(run.exchange().events == ["update"])
     }
 
-    @Test func `a session that is restored before its end was told goes on`() {
+    @Test func `a session restored before its end was sent continues`() {
         var (run, key) = Self.shown()
         run.state(.canceled, of: key, reason: "expired")
         run.exchange(.failed(reason: "503", retryAfter: nil))
@@ -195,7 +195,7 @@ struct MachineEndTests {
         #expect(pushes.first?.read.event == "update" && pushes.first?.read.content.isFinished == false)
     }
 
-    @Test func `a session that is restored after its end was refused for long is told at once`() {
+    @Test func `a session restored after its end was refused is updated immediately`() {
         var (run, key) = Self.shown()
         run.state(.canceled, of: key, reason: "expired")
         for _ in 0..<240 {
@@ -206,7 +206,7 @@ struct MachineEndTests {
         #expect(run.run(2).map(\.push).map(\.read.event) == ["update"])
     }
 
-    @Test func `a session that is restored while its end is under way begins anew`() {
+    @Test func `a session restored while its end is in flight restarts its activity`() {
         var (run, key) = Self.shown()
         run.register(.start, 2, of: key)
         run.state(.canceled, of: key, reason: "expired")
@@ -217,13 +217,13 @@ struct MachineEndTests {
         #expect(run.run(2).map(\.push).events == ["start"])
     }
 
-    @Test func `a session whose state is cleared is over`() {
+    @Test func `a session with a cleared state is over`() {
         var (run, key) = Self.shown()
         run.forgetState(of: key)
         #expect(run.exchange().events == ["end"])
     }
 
-    @Test func `of sessions that are over and that nobody shows nothing is kept`() {
+    @Test func `finished sessions without devices are evicted`() {
         var run = MachineRun()
         let key = run.begin()
         run.state(.saving, of: key)

@@ -8,7 +8,7 @@ import Workouts
 struct MachineOutcomeTests {
     private static let failure = PushOutcome.failed(reason: "connection refused", retryAfter: nil)
 
-    @Test func `after failures the newest snapshot is tried again less and less often`() {
+    @Test func `after failures the newest snapshot is retried with exponential backoff`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -32,7 +32,7 @@ struct MachineOutcomeTests {
         #expect(run.exchange().count == 1)
     }
 
-    @Test func `what APNs asks for is waited for`() {
+    @Test func `a Retry-After from APNs is honored`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -41,7 +41,7 @@ struct MachineOutcomeTests {
         #expect(run.run(1).count == 1)
     }
 
-    @Test func `a refused push is not sent again, and the next change not before 15 s`() {
+    @Test func `a refused push is not repeated, and the next change waits 15 s`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -53,7 +53,7 @@ struct MachineOutcomeTests {
         #expect(run.reports == [.refusing("PayloadTooLarge")])
     }
 
-    @Test func `the reason of the last failure is told until a push is taken`() {
+    @Test func `the status shows the last failure until a push succeeds`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -64,7 +64,7 @@ struct MachineOutcomeTests {
         #expect(run.status(key) == .active)
     }
 
-    @Test func `an update token that is gone is dropped and the app may register another`() {
+    @Test func `an expired update token is removed, and the app can register another`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -77,7 +77,7 @@ struct MachineOutcomeTests {
         #expect(run.status(key) == .active)
     }
 
-    @Test func `what became of an old token does not touch the new one`() {
+    @Test func `an outcome for an old token leaves the new one unchanged`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -89,7 +89,7 @@ struct MachineOutcomeTests {
         #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
     }
 
-    @Test func `an outcome that nobody waits for changes nothing`() {
+    @Test func `an unexpected outcome changes nothing`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -102,7 +102,7 @@ struct MachineOutcomeTests {
         #expect(run.machine.entries.isEmpty)
     }
 
-    @Test func `a clock that is set back keeps nothing waiting`() {
+    @Test func `a clock that steps backwards delays nothing`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -119,7 +119,7 @@ struct MachineOutcomeTests {
         #expect(later.count == 3)
     }
 
-    @Test func `a clock that is set back lengthens neither the tries of an end nor how long a status stands`() {
+    @Test func `a clock that steps backwards extends neither the retries of an end nor a status' retention`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -136,7 +136,7 @@ struct MachineOutcomeTests {
         #expect(run.retained.isEmpty && run.disk.isEmpty && run.machine.entries.isEmpty)
     }
 
-    @Test func `kinds of refusals are told of up to a bound`() {
+    @Test func `the number of reported refusal kinds is bounded`() {
         var run = MachineRun()
         let key = run.begin()
         for number in 0..<48 {

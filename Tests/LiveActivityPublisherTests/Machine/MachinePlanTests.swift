@@ -25,7 +25,7 @@ struct MachinePlanTests {
             items: [.init(name: "Sprint"), .init(name: "Jump")])
     }
 
-    @Test func `a phone is told the exercise, its set, and how far the plan has come`() throws {
+    @Test func `an update shows the exercise, the set and the plan's progress`() throws {
         var run = MachineRun()
         var session = Self.session(run, Self.strength)
         run.receive(session)
@@ -47,7 +47,7 @@ struct MachinePlanTests {
         #expect((third.exercise, third.set, third.sets, third.exercisesDone) == ("Row", 1, 1, 1))
     }
 
-    @Test func `while the clock stands it is told what is left of the phase`() throws {
+    @Test func `while the clock is stopped, an update shows the phase's remaining time`() throws {
         var run = MachineRun()
         var session = Self.session(run, Self.intervals(work: 20, rest: 10))
         run.receive(session)
@@ -67,7 +67,7 @@ struct MachinePlanTests {
         #expect(resumed.phaseEndsAt == (run.now + 15).seconds && resumed.phaseRemaining == nil)
     }
 
-    @Test func `a rest shows the exercise whose turn comes next`() {
+    @Test func `a rest shows the next exercise`() {
         var run = MachineRun()
         let session = Self.session(run, Self.intervals(work: 20, rest: 10))
         run.receive(session)
@@ -77,7 +77,7 @@ struct MachinePlanTests {
         #expect(told.first?.exercise != told.last?.exercise)
     }
 
-    @Test func `time that passes within a phase is no change`() {
+    @Test func `time passing within a phase is no change`() {
         var run = MachineRun()
         let session = Self.session(run, Self.intervals(work: 300, rest: 60))
         run.receive(session)
@@ -87,7 +87,7 @@ struct MachinePlanTests {
         #expect(sent.dropFirst().allSatisfy { $0.push.priority == 5 })
     }
 
-    @Test func `another phase is told within two seconds, and with priority once a minute`() {
+    @Test func `a new phase is pushed within two seconds, with priority once a minute`() {
         var run = MachineRun()
         let session = Self.session(run, Self.intervals(work: 20, rest: 10))
         let begin = run.now
@@ -108,7 +108,7 @@ struct MachinePlanTests {
         #expect(told.map(\.priority) == [10, 5, 5, 5, 5, 10, 5, 5, 5])
     }
 
-    @Test func `of quick changes only the newest is told`() throws {
+    @Test func `of quick changes only the newest is pushed`() throws {
         var run = MachineRun()
         var session = Self.session(run, Self.strength)
         run.receive(session)
@@ -122,7 +122,7 @@ struct MachinePlanTests {
         #expect(run.exchange().map(\.read.content.exercise) == ["Plank"])
     }
 
-    @Test func `after a restart it is told what is on, and an end tells how much was done`() throws {
+    @Test func `after a restart an update shows the current phase, and an end shows the progress`() throws {
         var run = MachineRun()
         var session = Self.session(run, Self.strength)
         run.receive(session)
@@ -143,7 +143,7 @@ struct MachinePlanTests {
         #expect((end.content.exercisesDone, end.content.exercisesTotal) == (1, 3))
     }
 
-    @Test func `of a session without a plan nothing is told of one`() {
+    @Test func `a session without a plan has no plan fields`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)

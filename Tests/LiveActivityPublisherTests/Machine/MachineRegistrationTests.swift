@@ -6,7 +6,7 @@ import Workouts
 @testable import LiveActivityPublisher
 
 struct MachineRegistrationTests {
-    @Test func `a registration is stored and answered, and its repetition answered alike`() {
+    @Test func `a registration is stored and answered, and a repeat gets the same reply`() {
         var run = MachineRun()
         let key = run.begin()
         let id = CommandID(UUID())
@@ -17,7 +17,7 @@ struct MachineRegistrationTests {
         #expect(run.saves == saves)
     }
 
-    @Test func `a registration before the state waits and is answered when it is stored`() {
+    @Test func `a registration before the state is buffered, and answered once it is stored`() {
         var run = MachineRun()
         let key = MachineRun.key()
         let id = CommandID(UUID())
@@ -30,7 +30,7 @@ struct MachineRegistrationTests {
         #expect(run.exchange().events == ["update"])
     }
 
-    @Test func `a registration for a session that nobody begins is refused after a minute`() {
+    @Test func `a registration for an unknown session is refused after a minute`() {
         var run = MachineRun()
         run.register(.activity, of: MachineRun.key())
         run.pass(59.5)
@@ -41,7 +41,7 @@ struct MachineRegistrationTests {
         #expect(run.machine.entries.isEmpty)
     }
 
-    @Test func `what waits for sessions is bounded`() {
+    @Test func `buffered registrations are bounded`() {
         var run = MachineRun()
         for number in 0..<20 {
             run.register(.activity, number, of: MachineRun.key(), device: Device("phone-\(number)")!)
@@ -68,7 +68,7 @@ struct MachineRegistrationTests {
         #expect(run.retained[key]?.devices.count == 8)
     }
 
-    @Test func `a device that withdraws and gives way to another is told the end`() {
+    @Test func `a withdrawn device that is replaced receives the end`() {
         var run = MachineRun()
         let key = run.begin()
         for number in 1...8 { run.register(.activity, number, of: key, device: Device("phone-\(number)")!) }
@@ -81,7 +81,7 @@ struct MachineRegistrationTests {
         #expect(run.disk[key]?.devices.count == 8)
     }
 
-    @Test func `of devices that withdraw no more than twice the limit are kept, rather those that show something`() {
+    @Test func `at most twice the limit of withdrawn devices is kept, active ones first`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key, device: Device("phone-0")!)
@@ -97,7 +97,7 @@ struct MachineRegistrationTests {
         #expect(run.disk[key]?[Device("phone-0")!]?.updateToken != nil)
     }
 
-    @Test func `what a device that withdraws shows is ended at once, and nothing more is told`() {
+    @Test func `withdrawing ends the activity immediately and stops its pushes`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -115,7 +115,7 @@ struct MachineRegistrationTests {
         #expect(run.run(30).isEmpty)
     }
 
-    @Test func `a device that withdraws before its activity is known begins no second one`() {
+    @Test func `a device that withdraws before its activity is known starts no second one`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -130,7 +130,7 @@ struct MachineRegistrationTests {
         #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
     }
 
-    @Test func `a device that withdraws and registers again goes on, or begins anew when the end is on its way`() {
+    @Test func `a device that registers again continues, or restarts if its end is in flight`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -148,7 +148,7 @@ struct MachineRegistrationTests {
         #expect(end.events == ["end"])
     }
 
-    @Test func `of a session that is over nothing is kept of who has withdrawn`() {
+    @Test func `a finished session keeps no withdrawn devices`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -159,14 +159,14 @@ struct MachineRegistrationTests {
         #expect(run.disk[key]?.devices.isEmpty == true)
     }
 
-    @Test func `withdrawing what was never registered is answered and leaves nothing`() {
+    @Test func `withdrawing an unknown registration is answered and stores nothing`() {
         var run = MachineRun()
         let key = run.begin()
         #expect(run.register(nil, of: key)?.ok == true)
         #expect(run.disk.isEmpty && run.statuses.isEmpty)
     }
 
-    @Test func `another token takes the place of the one before and is told at once`() {
+    @Test func `a new token replaces the old one and is updated immediately`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -176,7 +176,7 @@ struct MachineRegistrationTests {
         #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
     }
 
-    @Test func `coming and going does not push faster than every two seconds`() {
+    @Test func `registering repeatedly does not exceed one push every two seconds`() {
         var run = MachineRun()
         let key = run.begin()
         var sent = 0

@@ -15,7 +15,7 @@ struct MachineRestartTests {
         return (run, key)
     }
 
-    @Test func `after a restart the next update goes out within two seconds`() {
+    @Test func `after a restart the next update is sent within two seconds`() {
         var (run, key) = Self.shown()
         run.crash()
         let ready = run.now
@@ -26,7 +26,7 @@ struct MachineRestartTests {
         #expect(run.status(key) == .active)
     }
 
-    @Test func `an older state that a broker brings back after a restart begins nothing again`() {
+    @Test func `an older retained state after a restart starts nothing`() {
         var (run, key) = Self.shown()
         run.register(.start, 2, of: key)
         let old = run.states[key]!
@@ -38,7 +38,7 @@ struct MachineRestartTests {
         #expect(run.run(120).isEmpty)
     }
 
-    @Test func `a state without a snapshot is told all the same, and the snapshot is awaited first`() {
+    @Test func `a state is pushed without a snapshot after a short wait for one`() {
         var (run, key) = Self.shown()
         run.crash(isHeard: false)
         #expect(run.run(30).isEmpty)
@@ -50,7 +50,7 @@ struct MachineRestartTests {
         #expect(run.exchange().count == 1)
     }
 
-    @Test func `what happened before a restart is not published anew`() {
+    @Test func `statuses from before a restart are not published again`() {
         var (run, key) = Self.shown()
         let revision = run.retained[key]?.revision
         run.crash()
@@ -58,8 +58,7 @@ struct MachineRestartTests {
         #expect(run.retained[key]?.revision == revision)
     }
 
-    @Test func `the first update after a restart has priority when the state has changed meanwhile, and else has not`()
-    {
+    @Test func `the first update after a restart has priority only if the state changed meanwhile`() {
         var (run, key) = Self.shown()
         run.crash()
         run.snapshot(of: key, distance: 300)
@@ -72,7 +71,7 @@ struct MachineRestartTests {
         #expect(run.run(2).map(\.push.priority) == [10], "another activity")
     }
 
-    @Test func `a pause that nobody was told of before a restart has priority, and is told once`() {
+    @Test func `a pause not pushed before a restart has priority and is pushed once`() {
         var (run, key) = Self.shown()
         run.state(.paused, of: key)
         #expect(run.exchange().isEmpty)
@@ -82,7 +81,7 @@ struct MachineRestartTests {
         #expect(run.run(2).map(\.push.priority) == [5])
     }
 
-    @Test func `a pause that APNs did not take before a restart has priority`() {
+    @Test func `a pause that APNs did not accept before a restart has priority`() {
         var (run, key) = Self.shown()
         run.state(.paused, of: key)
         run.pass(1)
@@ -91,7 +90,7 @@ struct MachineRestartTests {
         #expect(run.run(2).map(\.push.priority) == [10])
     }
 
-    @Test func `a clock that is set back while the service is down keeps nothing waiting`() {
+    @Test func `a clock that steps backwards during the downtime delays nothing`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
         _ = run.run(5)
@@ -110,14 +109,14 @@ struct MachineRestartTests {
         #expect(run.run(31).map(\.push).events == ["start"])
     }
 
-    @Test func `it is stale when nothing is delivered after a restart`() {
+    @Test func `a status is stale if nothing is delivered after a restart`() {
         var (run, key) = Self.shown()
         run.crash()
         run.pass(15)
         #expect(run.status(key) == .stale)
     }
 
-    @Test func `a start that was not confirmed is sent again 30 s after it was sent`() {
+    @Test func `an unconfirmed start is sent again 30 s after it was sent`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -130,7 +129,7 @@ struct MachineRestartTests {
         #expect(run.run(60).isEmpty)
     }
 
-    @Test func `a start that was confirmed is not sent again`() {
+    @Test func `a confirmed start is not sent again`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -139,7 +138,7 @@ struct MachineRestartTests {
         #expect(run.run(120).isEmpty)
     }
 
-    @Test func `a start that was due and not stored yet is sent`() {
+    @Test func `a due start that was not stored is sent`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -147,7 +146,7 @@ struct MachineRestartTests {
         #expect(run.run(2).map(\.push).events == ["start"])
     }
 
-    @Test func `an end that was due is sent with its id`() {
+    @Test func `a due end is sent with its id`() {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
         guard case .ending(_, let end)? = run.disk[key]?[MachineRun.phone]?.phase else {
@@ -163,7 +162,7 @@ struct MachineRestartTests {
         #expect(run.status(key) == .dismissed)
     }
 
-    @Test func `a session that ended while the service was down is ended`() {
+    @Test func `a session that ended during the downtime ends`() {
         var (run, key) = Self.shown()
         run.crash(after: 10, isHeard: false)
         run.state(.completed, of: key)
@@ -171,7 +170,7 @@ struct MachineRestartTests {
         #expect(run.run(2).map(\.push).events == ["end"])
     }
 
-    @Test func `a session that was deleted while the service was down is ended and purged`() {
+    @Test func `a session deleted during the downtime ends and is purged`() {
         var (run, key) = Self.shown()
         run.crash(after: 10, isHeard: false)
         run.state(.deleted, of: key)
@@ -181,7 +180,7 @@ struct MachineRestartTests {
         #expect(run.disk.isEmpty && run.machine.entries.isEmpty)
     }
 
-    @Test func `with a key that came later what was registered is told`() {
+    @Test func `a key configured later serves earlier registrations`() {
         var run = MachineRun(canPush: false)
         let key = run.begin()
         run.register(.activity, of: key)
@@ -190,7 +189,7 @@ struct MachineRestartTests {
         #expect(run.status(key) == .active)
     }
 
-    @Test func `what another process owns is dropped`() {
+    @Test func `sessions of lost shards are dropped`() {
         var (run, key) = Self.shown()
         run.drop(key)
         #expect(run.machine.entries.isEmpty)

@@ -6,7 +6,7 @@ import Workouts
 @testable import LiveActivityPublisher
 
 struct MachineStartTests {
-    @Test func `a start token alone begins an activity by push, once APNs has it never again`() {
+    @Test func `a start token begins an activity by push, exactly once after APNs accepts it`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -20,7 +20,7 @@ struct MachineStartTests {
         #expect(run.run(600).isEmpty)
     }
 
-    @Test func `a start is on disk before it is sent`() {
+    @Test func `a start is stored before it is sent`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -32,7 +32,7 @@ struct MachineStartTests {
         #expect(start.id == pushes.first?.id && !start.isConfirmed)
     }
 
-    @Test func `the token that the app registers then is updated`() {
+    @Test func `the token that the app registers next receives the updates`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -44,7 +44,7 @@ struct MachineStartTests {
         #expect(pushes[0].token == MachineRun.token(2))
     }
 
-    @Test func `the app may tell its token before APNs has answered`() {
+    @Test func `the app may register its token before APNs responds`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -56,7 +56,7 @@ struct MachineStartTests {
         #expect(run.run(60).map(\.push).events.contains("start") == false)
     }
 
-    @Test func `a start that APNs has not confirmed is sent again after 30 s with the same id`() {
+    @Test func `an unconfirmed start is sent again after 30 s with the same id`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -69,7 +69,7 @@ struct MachineStartTests {
         #expect(run.run(120).isEmpty)
     }
 
-    @Test func `nothing is started while the countdown runs`() {
+    @Test func `no activity starts during the countdown`() {
         var run = MachineRun()
         let key = MachineRun.key()
         run.state(.preparing, of: key)
@@ -79,7 +79,7 @@ struct MachineStartTests {
         #expect(run.exchange().events == ["start"])
     }
 
-    @Test func `a start token that is gone is dropped`() {
+    @Test func `an expired start token is removed`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -91,7 +91,7 @@ struct MachineStartTests {
         #expect(run.exchange().events == ["start"])
     }
 
-    @Test func `a refused start is tried anew after a minute`() {
+    @Test func `a refused start is retried after a minute`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -103,7 +103,7 @@ struct MachineStartTests {
         #expect(run.reports == [.refusing("TopicDisallowed")])
     }
 
-    @Test func `an activity whose token is gone is started anew when the last start is more than a minute ago`() {
+    @Test func `an activity with an expired token restarts if its last start is over a minute old`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -114,7 +114,7 @@ struct MachineStartTests {
         #expect(run.run(2).map(\.push).events == ["start"])
     }
 
-    @Test func `an activity whose token is gone soon after its start waits for the app`() {
+    @Test func `an activity whose token expires soon after its start waits for the app`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -128,7 +128,7 @@ struct MachineStartTests {
         #expect(run.exchange().events == ["update"])
     }
 
-    @Test func `before iOS ends an activity after eight hours another one takes its place`() {
+    @Test func `an activity is replaced before iOS' limit of eight hours`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -152,7 +152,7 @@ struct MachineStartTests {
         #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
     }
 
-    @Test func `nothing is begun beside an old activity while its end is refused, until iOS has ended it`() {
+    @Test func `while an end is refused, no second activity starts until iOS ends the first`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -179,7 +179,7 @@ struct MachineStartTests {
         #expect(run.run(2).map(\.push).events == ["start"])
     }
 
-    @Test func `a session that ends while its renewal is refused is ended at once`() {
+    @Test func `a session that ends while its renewal is refused ends immediately`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -198,7 +198,7 @@ struct MachineStartTests {
         #expect(run.status(key) == .ended)
     }
 
-    @Test func `a new token of an app at the limit is another activity and not renewed`() {
+    @Test func `a new token at the limit belongs to another activity and is not renewed`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -210,7 +210,7 @@ struct MachineStartTests {
         #expect(Set(run.run(30).map(\.push).events) == ["update"])
     }
 
-    @Test func `without a start token an old activity goes on`() {
+    @Test func `without a start token an old activity continues`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)

@@ -7,7 +7,7 @@ import Workouts
 @testable import LiveActivityPublisher
 
 struct MachineStatusTests {
-    @Test func `it is stale when nothing was delivered until the stale date`() {
+    @Test func `a status is stale if nothing is delivered before the stale date`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -21,7 +21,7 @@ struct MachineStatusTests {
         #expect(run.status(key) == .active)
     }
 
-    @Test func `a started activity is active once APNs has taken the start, and stale without the app's token`() {
+    @Test func `a started activity is active once APNs accepts the start, and stale without the app's token`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.start, of: key)
@@ -33,7 +33,7 @@ struct MachineStatusTests {
         #expect(run.status(key) == .stale)
     }
 
-    @Test func `it is published on change alone, under revisions that rise`() {
+    @Test func `a status is published on change only, with rising revisions`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -46,7 +46,7 @@ struct MachineStatusTests {
         }
     }
 
-    @Test func `the best of the devices counts, and each is told by name`() {
+    @Test func `the status is the best device's, and lists each device`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key, device: Device("b")!)
@@ -62,7 +62,7 @@ struct MachineStatusTests {
         #expect(run.status(key) == .pending)
     }
 
-    @Test func `it is cleared 48 hours after its last change when the session is over`() {
+    @Test func `a finished session's status is cleared 48 hours after its last change`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -78,7 +78,7 @@ struct MachineStatusTests {
         #expect(run.retained.isEmpty && run.disk.isEmpty && run.machine.entries.isEmpty)
     }
 
-    @Test func `while the session goes on it stands`() {
+    @Test func `a live session's status is retained`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -90,7 +90,7 @@ struct MachineStatusTests {
         #expect(run.retained[key] != nil)
     }
 
-    @Test func `a new connection publishes what stands, and an echo is not answered`() {
+    @Test func `a new connection publishes the statuses again, and an echo is ignored`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -101,7 +101,7 @@ struct MachineStatusTests {
         #expect(run.statuses.count == before + 1)
     }
 
-    @Test func `an older revision is answered with the newest, and a newer one is gone above`() {
+    @Test func `an older revision is answered with the newest, and a newer one is exceeded`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -116,7 +116,7 @@ struct MachineStatusTests {
         #expect(run.statuses.last!.revision > known.revision + 1_001)
     }
 
-    @Test func `what this store does not know is cleared`() {
+    @Test func `an unknown status is cleared`() {
         var run = MachineRun()
         let key = MachineRun.key()
         run.see(5, of: key)

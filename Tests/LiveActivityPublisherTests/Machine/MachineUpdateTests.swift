@@ -6,7 +6,7 @@ import Workouts
 @testable import LiveActivityPublisher
 
 struct MachineUpdateTests {
-    @Test func `the first update goes out at once`() {
+    @Test func `the first update is sent immediately`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -18,7 +18,7 @@ struct MachineUpdateTests {
         #expect(push.expiration == run.now + 15)
     }
 
-    @Test func `there is a push every two seconds at most, each with the newest snapshot`() {
+    @Test func `pushes go out at most every two seconds, each with the newest snapshot`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -37,7 +37,7 @@ struct MachineUpdateTests {
         #expect(sent.dropFirst().allSatisfy { $0.push.priority == 5 })
     }
 
-    @Test func `when nothing changes there is a push only to keep it from going stale`() {
+    @Test func `without changes, only keep-alives are pushed`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -46,7 +46,7 @@ struct MachineUpdateTests {
         #expect(Set(run.statuses.map(\.status)) == [.active])
     }
 
-    @Test func `one to keep it from going stale that fails is tried again in time`() {
+    @Test func `a failed keep-alive is retried before the activity is stale`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -59,7 +59,7 @@ struct MachineUpdateTests {
         #expect(Set(run.statuses.map(\.status)) == [.active])
     }
 
-    @Test func `time that passes by the clock alone is no change`() {
+    @Test func `elapsed time alone is no change`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -81,7 +81,7 @@ struct MachineUpdateTests {
         #expect(run.exchange().map { $0.read.content.distance } == [100])
     }
 
-    @Test func `changes of state have priority, and what is measured has not`() {
+    @Test func `state changes have priority 10, measurements priority 5`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -98,7 +98,7 @@ struct MachineUpdateTests {
         }
     }
 
-    @Test func `the elapsed time stands in a pause and ticks on from the newest item`() {
+    @Test func `elapsed time stops during a pause and continues from the newest item`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -115,7 +115,7 @@ struct MachineUpdateTests {
         #expect(resumed.elapsedTime == 70 && resumed.asOf == run.now.seconds)
     }
 
-    @Test func `one push at a time is under way`() {
+    @Test func `each device has at most one push in flight`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -130,7 +130,7 @@ struct MachineUpdateTests {
         #expect(next.map { $0.read.content.distance } == [run.now.seconds])
     }
 
-    @Test func `each device has its own pace`() {
+    @Test func `each device has its own rate limit`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, 1, of: key)
@@ -143,7 +143,7 @@ struct MachineUpdateTests {
         #expect(run.exchange().map(\.token) == [MachineRun.token(1)])
     }
 
-    @Test func `updates are not written to disk, but that a state was told of`() {
+    @Test func `updates are not stored, but the pushed state is`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)
@@ -156,7 +156,7 @@ struct MachineUpdateTests {
         #expect(run.saves == saves + 2, "the state, and that it was told of")
     }
 
-    @Test func `starts and ends come before updates, and who has waited the longest before others`() {
+    @Test func `starts and ends precede updates, and the longest wait goes first`() {
         var run = MachineRun()
         var keys: [SessionKey] = []
         for number in 1...6 {
@@ -172,7 +172,7 @@ struct MachineUpdateTests {
         #expect(run.send(room: 9).map(\.key) == [keys[4]])
     }
 
-    @Test func `two thousand sessions cost no more than their pushes`() {
+    @Test func `two thousand sessions cost only their pushes`() {
         var run = MachineRun()
         var keys: [SessionKey] = []
         for number in 0..<2_000 {
@@ -193,7 +193,7 @@ struct MachineUpdateTests {
         #expect(sent == 6_000)
     }
 
-    @Test func `of a session that nothing is heard of any more nothing is told`() {
+    @Test func `a session without new messages gets no pushes`() {
         var run = MachineRun()
         let key = run.begin()
         run.register(.activity, of: key)

@@ -34,7 +34,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func `without a key nothing is pushed`() throws {
+    @Test func `without a key, no pushes are sent`() throws {
         for environment in [[:], ["APNS_KEY_FILE": "", "APNS_TEAM_ID": ""]] {
             let configuration = try resolve([], environment)
             #expect(configuration.account == nil)
@@ -42,7 +42,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func `the four settings make an account, and a flag wins over a variable`() throws {
+    @Test func `four settings form an account, and a flag overrides its variable`() throws {
         let account = try #require(try resolve(all, ["APNS_KEY_ID": "OTHER12345"]).account)
         #expect(account.keyID == "KEY1234567")
         #expect(account.teamID == "TEAM123456")
@@ -56,7 +56,7 @@ struct SettingsTests {
     }
 
     @Test(arguments: [0, 2, 4, 6])
-    func `one of the four alone is missing the others`(index: Int) {
+    func `one of the four settings requires the others`(index: Int) {
         var fewer = all
         let flag = fewer[index]
         fewer.removeSubrange(index...index + 1)
@@ -72,14 +72,14 @@ struct SettingsTests {
         ("--apns-team-id", ""), ("--apns-bundle-id", ""), ("--apns-bundle-id", "org example"),
         ("--apns-bundle-id", "org.example\r\nx: y"), ("--apns-bundle-id", "org.exämple"),
     ])
-    func `a name that is none ends the start`(flag: String, text: String) throws {
+    func `an invalid identifier is refused at start`(flag: String, text: String) throws {
         var arguments = all
         arguments[try #require(arguments.firstIndex(of: flag)) + 1] = text
         #expect(problem(arguments).hasPrefix("\(flag) ("))
         #expect(problem(arguments).contains(": '\(text)' is not accepted; expected "))
     }
 
-    @Test func `a key file that is none ends the start, and is not quoted`() throws {
+    @Test func `an invalid key file is refused at start without quoting it`() throws {
         var arguments = all
         arguments[1] = folder.file("none")
         #expect(problem(arguments).hasPrefix("--apns-key-file (APNS_KEY_FILE): cannot read "))
@@ -95,7 +95,7 @@ struct SettingsTests {
         #expect(problem(arguments).hasPrefix("--apns-key-file (APNS_KEY_FILE): "))
     }
 
-    @Test func `pushes may go elsewhere, over TLS alone`() throws {
+    @Test func `pushes may use another host, over TLS only`() throws {
         #expect(try resolve(["--apns-url", "https://127.0.0.1:8443/"]).url == "https://127.0.0.1:8443")
         #expect(try resolve([], ["APNS_URL": "https://[::1]:2197"]).url == "https://[::1]:2197")
         for text in [
@@ -110,7 +110,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func `authorities that are none end the start`() throws {
+    @Test func `an invalid CA file is refused at start`() throws {
         let setting = "--apns-ca-file (APNS_CA_FILE): "
         #expect(problem(["--apns-ca-file", folder.file("none")]).hasPrefix(setting + "cannot read "))
         #expect(
@@ -118,7 +118,7 @@ struct SettingsTests {
                 + "'\(all[1])' contains no certificate; expected a PEM file")
     }
 
-    @Test func `the help names each setting`() {
+    @Test func `help lists each setting`() {
         let help = APNsOptionsCommand.helpMessage()
         for name in ["KEY_FILE", "KEY_ID", "TEAM_ID", "BUNDLE_ID", "URL", "CA_FILE"] {
             #expect(help.contains("APNS_\(name)"))

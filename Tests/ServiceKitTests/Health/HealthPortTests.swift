@@ -32,7 +32,7 @@ import Testing
         try await ended
     }
 
-    @Test func `healthz says that the process lives though nothing is ready`() async throws {
+    @Test func `healthz is 200 even if nothing is ready`() async throws {
         readiness.add("broker") { false }
         try await withHealthPort { port in
             let answer = try await get("healthz", port: port)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `readyz names what is missing until nothing is`() async throws {
+    @Test func `readyz lists the failed checks until all pass`() async throws {
         let isConnected = Mutex(false)
         readiness.add("store") { true }
         readiness.add("broker") { isConnected.withLock { $0 } }
@@ -66,14 +66,14 @@ import Testing
         }
     }
 
-    @Test func `anything else is not found`() async throws {
+    @Test func `an unknown path is 404`() async throws {
         try await withHealthPort { port in
             let answer = try await get("other", port: port)
             #expect(answer.status == 404)
         }
     }
 
-    @Test func `a port that is taken ends the start with the setting's name`() async throws {
+    @Test func `a port in use is refused at start with the setting's name`() async throws {
         try await withHealthPort { port in
             let second = HealthPort(
                 host: "127.0.0.1", port: port, readiness: readiness, metrics: metrics, logger: .silent)

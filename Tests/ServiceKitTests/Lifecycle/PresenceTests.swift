@@ -41,7 +41,7 @@ import Workouts
         }
     }
 
-    @Test func `batches pass through as they are`() async throws {
+    @Test func `batches pass through unchanged`() async throws {
         let broker = InMemoryBroker()
         let client = broker.client()
         let presence = Presence(configuration: configuration, clock: clock, bus: client)
@@ -60,7 +60,7 @@ import Workouts
         #expect(received == ["a/0", "a/1", "a/2"])
     }
 
-    @Test func `an orderly shutdown and a will say offline on the same topic`() async throws {
+    @Test func `an orderly shutdown and a will publish offline on the same topic`() async throws {
         let broker = InMemoryBroker()
         let presence = Presence(configuration: configuration, clock: clock, bus: broker.client())
         let group = ServiceGroup(
@@ -78,7 +78,7 @@ import Workouts
         ("Host.Example_1", "host-example-1-00000000000000ff"), ("--x", "x-00000000000000ff"),
         ("", "00000000000000ff"), ("日本", "00000000000000ff"),
         (String(repeating: "a", count: 200), String(repeating: "a", count: 47) + "-00000000000000ff"),
-    ]) func `an instance is a valid name whatever the host is called`(host: String, name: String) {
+    ]) func `an instance name is valid for any host name`(host: String, name: String) {
         #expect(ProcessName.unique(prefix: host, bits: 0xff).description == name)
     }
 }

@@ -13,13 +13,13 @@ import Workouts
         (0..<count).count { _ in rejections.reject(topic: "t", payload: [], reason: "r", at: now) != nil }
     }
 
-    @Test func `a burst of 100 is told and the rest is only counted`() {
+    @Test func `a burst of 100 is published, and the rest only counted`() {
         var rejections = Rejections(service: "session-engine")
         #expect(told(250, &rejections, at: start) == 100)
         #expect(rejections.count == 250)
     }
 
-    @Test func `ten a second are told after a burst`() {
+    @Test func `ten a second are published after a burst`() {
         var rejections = Rejections(service: "session-engine")
         _ = told(100, &rejections, at: start)
         #expect(told(50, &rejections, at: start + 0.05) == 0)
@@ -28,14 +28,14 @@ import Workouts
         #expect(told(500, &rejections, at: start + 3600) == 100)
     }
 
-    @Test func `a clock that is set back tells nothing more and goes on from there`() {
+    @Test func `a clock that steps backwards publishes nothing extra`() {
         var rejections = Rejections(service: "session-engine")
         _ = told(100, &rejections, at: start)
         #expect(told(50, &rejections, at: start - 3600) == 0)
         #expect(told(50, &rejections, at: start - 3599) == 10)
     }
 
-    @Test func `the message names topic, reason and size and quotes the first 256 bytes`() throws {
+    @Test func `the message has topic, reason, size and the first 256 bytes`() throws {
         var rejections = Rejections(service: "metrics-aggregator")
         let payload = [0xff] + [UInt8](repeating: UInt8(ascii: "x"), count: 300)
         let told = rejections.reject(topic: "pacebus/v1/a", payload: payload[...], reason: "not JSON", at: start)

@@ -133,7 +133,7 @@ import Workouts
         MQTTMessage(topic: topic, payload: [1], qos: .atLeastOnce)
     }
 
-    @Test func `what is owned comes first, then connections and batches as the bus has them`() async throws {
+    @Test func `ownership comes first, then connections and batches in order`() async throws {
         let broker = InMemoryBroker()
         let bus = broker.client()
         _ = try await withServing(bus, clock: ManualClock()) { record, _ in
@@ -150,7 +150,7 @@ import Workouts
         }
     }
 
-    @Test func `ticks come a tenth of a second apart, one at a time`() async throws {
+    @Test func `ticks arrive one at a time, 100 ms apart`() async throws {
         let clock = ManualClock()
         _ = try await withServing(InMemoryBroker().client(), clock: clock) { record, _ in
             for tick in 0..<5 {
@@ -170,7 +170,7 @@ import Workouts
     }
 
     @Test(arguments: [-3_600, 3_600])
-    func `a time of day set by an hour neither stops the ticks nor adds any`(seconds: Int) async throws {
+    func `a wall clock step of an hour neither stops ticks nor adds any`(seconds: Int) async throws {
         let clock = SettableClock()
         _ = try await withServing(InMemoryBroker().client(), clock: clock) { record, _ in
             for tick in 0..<6 {
@@ -183,7 +183,7 @@ import Workouts
         }
     }
 
-    @Test func `graceful shutdown stops reading, handles what was read and returns`() async throws {
+    @Test func `graceful shutdown stops reading, handles read batches and returns`() async throws {
         let broker = InMemoryBroker()
         let bus = WatchedBus(broker.client())
         let acknowledging = Mutex<MQTTBatch?>(nil)
@@ -208,7 +208,7 @@ import Workouts
         #expect(record.withoutTicks.suffix(2) == ["batch in/1", "batch in/2"])
     }
 
-    @Test func `what a handler throws ends it`() async throws {
+    @Test func `an error of the handler ends serve`() async throws {
         struct Refused: Error {}
         await #expect(throws: Refused.self) {
             _ = try await withServing(InMemoryBroker().client(), clock: ManualClock()) { record, _ in

@@ -38,7 +38,7 @@ private struct Broken: Error, CustomStringConvertible {
 
     private static func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], as: UTF8.self) }
 
-    @Test func `a service that returns ends the process well`() async throws {
+    @Test func `a service that returns ends the process successfully`() async throws {
         let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
             try await ServiceRunner.run("device", try BaseOptions.parse(ServiceRunnerTests.flags)) { _ in
                 [Scripted { print("done") }]
@@ -68,7 +68,7 @@ private struct Broken: Error, CustomStringConvertible {
         #expect(Self.text(result.standardOutputContent).contains("drained"))
     }
 
-    @Test func `a service that throws drains the others and ends the process with its error`() async throws {
+    @Test func `a service's error drains the others and ends the process`() async throws {
         let result = try await #require(
             processExitsWith: .exitCode(1), observing: [\.standardOutputContent, \.standardErrorContent]
         ) {
@@ -79,7 +79,7 @@ private struct Broken: Error, CustomStringConvertible {
         #expect(lines.contains("Error: the store is broken"))
     }
 
-    @Test func `a bad setting ends the start with one line`() async throws {
+    @Test func `an invalid setting is refused at start in one line`() async throws {
         let result = try await #require(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
             await FailingCommand.main(["--log-level", "loud"])
         }
@@ -93,7 +93,7 @@ private struct Broken: Error, CustomStringConvertible {
     }
 
     @Test(arguments: [SIGTERM, SIGKILL])
-    func `a broker hears of a service that comes and goes, however it goes`(signal: Int32) async throws {
+    func `presence is published for every kind of start and stop`(signal: Int32) async throws {
         let broker = try await Mosquitto()
         var settings = MQTTConfiguration(clientID: "observer")
         settings.port = broker.port
@@ -133,7 +133,7 @@ private struct Broken: Error, CustomStringConvertible {
         }
     }
 
-    @Test func `services that do not stop within five seconds are cut off`() async throws {
+    @Test func `services that do not stop within five seconds are canceled`() async throws {
         let result = try await #require(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             await StuckCommand.main(ServiceRunnerTests.flags)
         }

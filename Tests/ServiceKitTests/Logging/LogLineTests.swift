@@ -26,18 +26,18 @@ import Testing
                 + #""metadata":{"shards":["00","01"],"where":{"topic":"a/b"}},"time":"2025-01-01T00:00:00.250Z"}"#)
     }
 
-    @Test(arguments: LogFormat.allCases) func `text from outside cannot begin another line`(format: LogFormat) {
+    @Test(arguments: LogFormat.allCases) func `external text cannot start another line`(format: LogFormat) {
         let text = line("a\nb", [LogKey.reason: "x\r\n2025 info fake\u{1b}[2J\u{2028}"]).rendered(format)
         #expect(!text.utf8.contains { $0 < 0x20 })
         #expect(format == .json || !text.contains(where: \.isNewline))
     }
 
-    @Test func `text from outside cannot look like another key`() {
+    @Test func `external text cannot look like another key`() {
         #expect(line("m", ["a": #"1" user=eve"#]).rendered(.text).hasSuffix(#" a="1\" user=eve""#))
         #expect(line("m", ["a": ""]).rendered(.text).hasSuffix(#" a="""#))
     }
 
-    @Test func `a handler writes whole lines with the logger's own metadata below the event's`() {
+    @Test func `the event's metadata overrides the logger's`() {
         let written = Mutex("")
         var logger = Logger(label: "engine") { label in
             LineLogHandler(label: label, level: .info, format: .text) { line in written.withLock { $0 += line } }

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `a counter adds whole amounts and fractions of one series`() {
+    @Test func `a counter adds integers and fractions`() {
         Counter(label: "items", dimensions: [("kind", "a")], factory: metrics).increment(by: 3)
         Counter(label: "items", dimensions: [("kind", "a")], factory: metrics).increment()
         FloatingPointCounter(label: "items.total", dimensions: [("kind", "a")], factory: metrics).increment(by: 0.5)
@@ -57,7 +57,7 @@ import Testing
             ])
     }
 
-    @Test func `a recorder is a histogram of what it is told`() {
+    @Test func `a recorder is a histogram of its values`() {
         let recorder = Recorder(label: "batch_items", factory: metrics)
         recorder.record(2)
         recorder.record(2.5)
@@ -65,12 +65,12 @@ import Testing
         #expect(rendered("batch_items").suffix(2) == ["batch_items_sum 4.5", "batch_items_count 2"])
     }
 
-    @Test func `names and labels are brought into the form that Prometheus accepts`() {
+    @Test func `names and labels are converted to Prometheus' form`() {
         Counter(label: "2nd.länge-x", dimensions: [("z-z", "a\"b\\c\nd"), ("a", "é")], factory: metrics).increment()
         #expect(metrics.render().contains(#"_2nd_l_nge_x_total{a="é",z_z="a\"b\\c\nd"} 1"#))
     }
 
-    @Test func `a destroyed metric is rendered no more`() {
+    @Test func `a destroyed metric is not rendered`() {
         let counter = Counter(label: "gone", factory: metrics)
         counter.increment()
         #expect(!rendered("gone_total").isEmpty)
@@ -78,7 +78,7 @@ import Testing
         #expect(rendered("gone_total").isEmpty)
     }
 
-    @Test func `families stand in the order of their names`() {
+    @Test func `families are sorted by name`() {
         for name in ["zeta", "alpha", "mid"] { Counter(label: name, factory: metrics).increment() }
         let names = metrics.render().split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map {
             String($0.split(separator: " ")[2])
@@ -98,7 +98,7 @@ import Testing
         #expect(try value("process_cpu_seconds_total") >= 0)
     }
 
-    @Test func `nothing is lost when many threads count`() async {
+    @Test func `counting from many threads loses nothing`() async {
         let counter = Counter(label: "racing", factory: metrics)
         let fractions = FloatingPointCounter(label: "racing_fractions", factory: metrics)
         let timer = Timer(label: "racing", factory: metrics)
@@ -118,7 +118,7 @@ import Testing
         #expect(rendered("racing_seconds").suffix(2) == ["racing_seconds_sum 8000", "racing_seconds_count 8000"])
     }
 
-    @Test func `promtool finds nothing to object to`() async throws {
+    @Test func `promtool accepts the metrics`() async throws {
         Counter(label: "pacebus_items", dimensions: [("kind", "a\\\"\n")], factory: metrics).increment()
         Timer(label: "pacebus_commit", factory: metrics).recordSeconds(1)
         Recorder(label: "pacebus_batch_items", factory: metrics).record(3)

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["s3cret", "s3cret\n", "s3cret\r\n"])
-    func `the password comes from the named file without its line end`(text: String) throws {
+    func `the password is the file's text without the newline`(text: String) throws {
         try withFile(text, mode: 0o600) { path in
             let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
             let configuration = try resolve([], environment)
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [(mode_t(0o600), true), (0o644, false)])
-    func `a link to a password file is judged by the file it leads to`(mode: mode_t, isAccepted: Bool) throws {
+    func `a linked password file is checked at its target`(mode: mode_t, isAccepted: Bool) throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("s3cret", to: "password")
         try #require(chmod(file, mode) == 0)
@@ -47,7 +47,7 @@ import Testing
         #expect((configuration != nil) == isAccepted)
     }
 
-    @Test func `a password file of nothing but line ends is refused`() throws {
+    @Test func `a password file of newlines only is refused`() throws {
         try withFile("\n", mode: 0o600) { path in
             let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
             let error = #expect(throws: SettingError.self) { try resolve([], environment) }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [("absent", "No such file or directory"), (".", "Is a directory")])
-    func `a password file that cannot be read is refused`(name: String, reason: String) throws {
+    func `an unreadable password file is refused`(name: String, reason: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.file(name)
         let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a password is taken from the URL in the environment and refused in the flag`() throws {
+    @Test func `a password in the URL is accepted from the environment and refused in the flag`() throws {
         let url = "mqtt://ann:s3cret@example.org"
         #expect(try resolve([], ["MQTT_URL": url]).mqtt.password?.value == "s3cret")
         let error = #expect(throws: SettingError.self) { try resolve(["--mqtt-url", url], [:]) }
@@ -87,12 +87,12 @@ import Testing
     @Test(arguments: [
         "mqtt://ann:s3cret@example.org:0", "mqtt://ann:s3cret@", "http://ann:s3cret@example.org",
         "mqtt://ann:s3cret@example.org/path",
-    ]) func `an error never quotes a URL that may hold a password`(url: String) throws {
+    ]) func `an error never quotes a URL that may contain a password`(url: String) throws {
         let error = #expect(throws: SettingError.self) { try resolve([], ["MQTT_URL": url]) }
         #expect(error?.description.contains("s3cret") == false)
     }
 
-    @Test func `a configuration shows its password nowhere`() throws {
+    @Test func `a configuration never prints its password`() throws {
         let configuration = try resolve([], ["MQTT_URL": "mqtt://ann:s3cret@example.org"])
         var dumped = ""
         dump(configuration, to: &dumped)

@@ -68,7 +68,7 @@ import Workouts
         },
     ]
 
-    @Test(arguments: rows) func `a flag wins over the environment and that over the default`(row: Row) throws {
+    @Test(arguments: rows) func `a flag overrides the environment, which overrides the default`(row: Row) throws {
         let (fromFlag, fromEnvironment) = (row.values[0], row.values[1])
         func shown(_ flags: [String], _ environment: [String: String]) throws -> String {
             let needed = row.environment.merging(environment) { $1 }
@@ -81,7 +81,7 @@ import Workouts
         #expect(try shown([row.flag, fromFlag], [row.variable: fromEnvironment]) == fromFlag)
     }
 
-    @Test(arguments: rows) func `help names the flag, its variable and its default`(row: Row) {
+    @Test(arguments: rows) func `help shows the flag, its variable and its default`(row: Row) {
         let help = row.isOfStore ? StoreOptions.helpMessage(columns: 500) : BaseOptions.helpMessage(columns: 500)
         // The text of a long flag stands on a line of its own.
         let lines = help.split(separator: "\n")
@@ -91,7 +91,7 @@ import Workouts
         #expect(entry.contains("(env: \(row.variable), default: \(shown))"))
     }
 
-    @Test func `a variable that is set to nothing counts as absent`() throws {
+    @Test func `an empty variable counts as absent`() throws {
         #expect(try resolve([], ["HTTP_PORT": "", "MQTT_URL": "", "MQTT_PASSWORD_FILE": ""]).httpPort == 0)
     }
 
@@ -140,14 +140,14 @@ import Workouts
     }
 
     @Test(arguments: ["", ",", "0", "0g", "FF", "3f-00", "00-", "00-01-02", "00,", "auto", "00 - 01", "000"])
-    func `what is no list of shards is refused`(text: String) {
+    func `an invalid shard list is refused`(text: String) {
         #expect(ShardSelection(text) == nil)
     }
 
     @Test(arguments: [
         ("00-ff", 256, "00-ff"), ("7f", 1, "7f"), ("80,00-3f", 65, "00-3f,80"), ("00-01,01-03,02", 4, "00-03"),
         ("fe,ff", 2, "fe-ff"), ("00,02,04-04", 3, "00,02,04"),
-    ]) func `a list of shards is read whatever its order and written as ranges`(
+    ]) func `a shard list in any order is written as ranges`(
         text: String, count: Int, written: String
     ) throws {
         let selection = try #require(ShardSelection(text))

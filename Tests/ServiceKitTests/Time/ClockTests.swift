@@ -11,7 +11,7 @@ import Workouts
         #expect(abs(difference) < 1)
     }
 
-    @Test func `the system's clock sleeps until the time of day has come`() async throws {
+    @Test func `the system's clock sleeps until the deadline`() async throws {
         let clock: any WallClock = SystemClock()
         let deadline = clock.now + 0.02
         try await clock.sleep(until: deadline, tolerance: nil)
@@ -19,7 +19,7 @@ import Workouts
         try await clock.sleep(until: deadline - 60, tolerance: nil)
     }
 
-    @Test func `sleepers wake when the clock reaches them and not before`() async throws {
+    @Test func `sleepers wake exactly at their deadline`() async throws {
         let clock = ManualClock()
         let start = clock.now
         let woken = Mutex<[Int]>([])
@@ -52,12 +52,12 @@ import Workouts
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func `sleeping until the past returns at once`() async throws {
+    @Test func `sleeping until the past returns immediately`() async throws {
         let clock = ManualClock()
         try await clock.sleep(until: clock.now, tolerance: nil)
     }
 
-    @Test func `waiting for a sleeper that never comes ends with an error`() async {
+    @Test func `waiting for a missing sleeper ends with an error`() async {
         let clock = ManualClock()
         await #expect(throws: ManualClock.NoSleeper.self) {
             try await clock.waitForSleepers(bound: .milliseconds(10))

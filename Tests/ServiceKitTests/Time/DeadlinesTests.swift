@@ -9,7 +9,7 @@ struct DeadlinesTests {
         SessionKey(User("demo")!, SessionID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $0))))
     }
 
-    @Test func `what is due comes once, by the earliest time that was asked for, the earliest first`() {
+    @Test func `each key is due once, at its earliest time, in order`() {
         var random = SeededRandom()
         for _ in 0..<200 {
             var deadlines = Deadlines()
@@ -36,7 +36,7 @@ struct DeadlinesTests {
         }
     }
 
-    @Test func `taken one by one they come in the same order, and none before its time`() {
+    @Test func `single takes return the same order, none early`() {
         var deadlines = Deadlines()
         for (index, key) in Self.keys.enumerated() { deadlines.ask(key, at: Timestamp(seconds: Double(40 - index))) }
         var taken: [SessionKey] = []
@@ -45,7 +45,7 @@ struct DeadlinesTests {
         #expect(deadlines.takeFirst(by: Timestamp(seconds: 31)) == Self.keys[9])
     }
 
-    @Test func `asking again and again for a later time holds nothing more`() {
+    @Test func `later times for a key do not grow the heap`() {
         var deadlines = Deadlines()
         for second in 1...1_000 { deadlines.ask(Self.keys[0], at: Timestamp(seconds: Double(second))) }
         #expect(deadlines.count == 1)

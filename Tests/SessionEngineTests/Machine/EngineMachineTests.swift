@@ -44,7 +44,7 @@ struct EngineMachineTests {
             chunks: 1, totals: totals)
     }
 
-    @Test mutating func `a command repeated is applied once and gets the stored reply with the time of now`() throws {
+    @Test mutating func `a repeated command is applied once and gets the stored reply with the current time`() throws {
         try perform(running, at: 0, key())
         let lap = command(.lap, at: 10)
         let first = machine.receive(lap, for: key(), now: Self.start + 10)
@@ -55,7 +55,7 @@ struct EngineMachineTests {
         #expect(second.count == 1)
     }
 
-    @Test mutating func `a refused command is judged anew and changes nothing`() throws {
+    @Test mutating func `a repeated refused command is evaluated again and changes nothing`() throws {
         let pause = command(.pause, at: 5)
         let refused = machine.receive(pause, for: key(), now: Self.start)
         #expect(replies(refused).map(\.error?.code) == ["session_not_found"])
@@ -87,7 +87,7 @@ struct EngineMachineTests {
         #expect(actions.contains(.publishCurrent(user)))
     }
 
-    @Test mutating func `a session completes when the summary holds all that was announced`() throws {
+    @Test mutating func `a session completes when the summary covers all announced items`() throws {
         try perform(running, at: 0, key())
         try perform(.end(streams: [stream: 100]), at: 60, key())
         let early = machine.receive(report(key(), items: 99, revision: 1), for: key(), now: Self.start + 61)
@@ -104,7 +104,7 @@ struct EngineMachineTests {
         #expect(record.workout?.mode == .watch)
     }
 
-    @Test mutating func `a session finishes incomplete after ten seconds and is revised when the rest has come`() throws
+    @Test mutating func `a session finishes incomplete after ten seconds and is revised once the rest arrives`() throws
     {
         try perform(running, at: 0, key())
         try perform(.end(streams: [stream: 100]), at: 60, key())
@@ -120,8 +120,7 @@ struct EngineMachineTests {
         #expect(second.revision > first.revision)
     }
 
-    @Test mutating func `items beyond those announced revise the record thirty seconds after the last of them`() throws
-    {
+    @Test mutating func `items beyond the announced counts revise the record 30 s after the last`() throws {
         try perform(running, at: 0, key())
         try perform(.end(streams: [stream: 100]), at: 60, key())
         _ = machine.receive(report(key(), items: 100, revision: 1), for: key(), now: Self.start + 61)
@@ -159,7 +158,7 @@ struct EngineMachineTests {
         #expect(partly == [.save(key())])
     }
 
-    @Test mutating func `revisions of state and current never go back although the clock does`() throws {
+    @Test mutating func `revisions of state and current rise even if the clock steps backwards`() throws {
         try perform(running, at: 0, key())
         let first = try #require(machine.entries[key()]?.record.revision)
         let lap = machine.receive(command(.lap, at: 10), for: key(), now: Self.start - 3_600)
@@ -167,7 +166,7 @@ struct EngineMachineTests {
         #expect(machine.currentRevision(user) == first + 1)
     }
 
-    @Test mutating func `a countdown ends with time and the session is active from its end`() throws {
+    @Test mutating func `a countdown ends on time, and the session is active from then`() throws {
         let start = SessionAction.start(SessionStart(activity: .running))
         try perform(start, at: 0, key())
         #expect(machine.entries[key()]?.record.session.statusName == .preparing)

@@ -12,7 +12,7 @@ struct RaceGuardTests {
         case metrics, route, weather, hear, endAgain, refused, tick, complete, state, workout, reconnect, delete
     }
 
-    @Test func `whatever happens to a session in saving the new one stays as it is`() throws {
+    @Test func `events of a session in saving leave the new session unchanged`() throws {
         var random = SeededRandom()
         for _ in 0..<200 {
             var solo = SoloMachine()
@@ -52,7 +52,7 @@ struct RaceGuardTests {
         }
     }
 
-    @Test func `whatever is done to the new session the one in saving is finished as it was`() throws {
+    @Test func `commands to the new session leave the one in saving unchanged`() throws {
         var solo = SoloMachine()
         solo.begin()
         solo.perform(.end(streams: [solo.samples: 10]), at: 60)

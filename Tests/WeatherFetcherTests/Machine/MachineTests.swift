@@ -50,7 +50,7 @@ import Workouts
         #expect(self.requests(&machine, at: start + 300).count == 1)
     }
 
-    @Test mutating func `a session that comes later gets what is known`() throws {
+    @Test mutating func `a later session gets the cell's known weather`() throws {
         var (machine, _) = machine()
         _ = answer(&machine, try #require(machine.requests(now: start).first), at: start + 1)
         let late = SampleSession("late", place: Place(la: 52.5199, lo: 13.3799), live: start + 200)
@@ -60,7 +60,7 @@ import Workouts
         #expect(requests(&machine, at: start + 200) == [])
     }
 
-    @Test mutating func `a session that leaves its cell and one that comes do not make it be asked again`() throws {
+    @Test mutating func `a change of sessions in a cell causes no request`() throws {
         var (machine, sessions) = machine()
         _ = answer(&machine, try #require(machine.requests(now: start).first), at: start)
         _ = sessions[0].become(.saving, now: start + 10)
@@ -71,7 +71,7 @@ import Workouts
         #expect(requests(&machine, at: start + 300).count == 1)
     }
 
-    @Test mutating func `nobody is asked for sessions that are over`() throws {
+    @Test mutating func `finished sessions cause no requests`() throws {
         var (machine, sessions) = machine(2)
         _ = answer(&machine, try #require(machine.requests(now: start).first), at: start)
         for (index, status) in [SessionStatus.completed, .canceled].enumerated() {
@@ -86,7 +86,7 @@ import Workouts
         #expect(requests(&machine, at: start + 400).count == 1)
     }
 
-    @Test func `nobody is asked for a session that the engine has not renewed in time`() {
+    @Test func `a session past its expiry causes no requests`() {
         var (machine, sessions) = machine()
         _ = machine.receive(sessions[0].state, now: start)
         #expect(requests(&machine, at: start + Session.expiry) == [])
@@ -108,8 +108,7 @@ import Workouts
         #expect(requests(&machine, at: start + 3_000).count == (isLive ? 1 : 0))
     }
 
-    @Test func `a live session that is first heard of when it has gone on for long has weather, a recording has none`()
-    {
+    @Test func `a live session first observed late has weather, and a recording has none`() {
         for (at, count) in [(start, 1), (start - 3_600, 0)] {
             var machine = WeatherFetcherMachine(provider: "open-meteo")
             var session = SampleSession(place: SampleSession.berlin, at: at, now: start)
@@ -119,7 +118,7 @@ import Workouts
         }
     }
 
-    @Test func `the first position says where a session is, unless its start did`() {
+    @Test func `the first position places a session, unless its start did`() {
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         let session = SampleSession(live: start)
         _ = machine.receive(session.state, now: start)
@@ -131,7 +130,7 @@ import Workouts
         #expect(machine.requests(now: start).map(\.cell) == [WeatherCell(SampleSession.berlin)])
     }
 
-    @Test mutating func `a provider's expiry puts the next request off, up to an hour`() throws {
+    @Test mutating func `a provider's expiry delays the next request, up to an hour`() throws {
         for (expiry, due) in [(60.0, 300.0), (900, 900), (86_400, 3_600), (-5, 300)] {
             var (machine, _) = machine()
             let request = try #require(machine.requests(now: start).first)
@@ -159,7 +158,7 @@ import Workouts
         }
     }
 
-    @Test mutating func `without an answer a value is stale after a quarter of an hour, until there is one`() throws {
+    @Test mutating func `without an answer a value is stale after 15 minutes, until the next one`() throws {
         var (machine, sessions) = machine()
         let key = sessions[0].key
         _ = answer(&machine, try #require(machine.requests(now: start).first), at: start)
@@ -173,7 +172,7 @@ import Workouts
         #expect(machine.entries[key]?.record.weather?.isStale == false)
     }
 
-    @Test mutating func `a value that the provider lets stand for half an hour is not stale meanwhile`() throws {
+    @Test mutating func `a value that the provider caches for half an hour is not stale until then`() throws {
         var (machine, sessions) = machine()
         let request = try #require(machine.requests(now: start).first)
         _ = answer(&machine, request, Caching(expiresAt: start + 1_800), at: start)
@@ -181,7 +180,7 @@ import Workouts
         #expect(machine.advance(to: start + 2_100) == [.save(sessions[0].key), .publish(sessions[0].key)])
     }
 
-    @Test mutating func `no more than four requests are on their way, those without weather first`() throws {
+    @Test mutating func `at most four requests are in flight, cells without weather first`() throws {
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         for number in 0..<10 {
             let place = Place(la: Double(number), lo: 0)
@@ -199,13 +198,13 @@ import Workouts
         #expect(!next.contains(first[0].cell))
     }
 
-    @Test mutating func `a clock that is set back puts a request off by no more than an hour`() throws {
+    @Test mutating func `a clock that steps backwards delays a request by at most an hour`() throws {
         var (machine, _) = machine()
         _ = answer(&machine, try #require(machine.requests(now: start).first), at: start)
         #expect(requests(&machine, at: start - 86_400).count == 1)
     }
 
-    @Test mutating func `a clock set back by more than an hour asks once, not again at once`() throws {
+    @Test mutating func `a clock that steps backwards by over an hour causes no second request`() throws {
         var (machine, sessions) = machine(2)
         _ = answer(&machine, try #require(machine.requests(now: start).first), at: start)
         // One of them is away while the clock is set back; what it brings along is of a time to come.

@@ -46,7 +46,7 @@ import Workouts
         return copy
     }
 
-    @Test mutating func `weather is published retained, with what a reader needs`() async throws {
+    @Test mutating func `weather is published retained with all fields`() async throws {
         let request = try #require(fetcher.requests().first)
         #expect(request.cell.latitude == "52.52")
         let sent = try await fetcher.answer(request)
@@ -61,7 +61,9 @@ import Workouts
         #expect(weather.attribution.text == "Weather data")
     }
 
-    @Test mutating func `a broker that has forgotten everything is told again, live sessions first`() async throws {
+    @Test mutating func `a broker without retained messages receives the weather again, live sessions first`()
+        async throws
+    {
         let weather = try await fetch()
         var over = SampleSession("0over", place: SampleSession.berlin, live: clock.now)
         try await fetcher.deliver(over.message)
@@ -71,8 +73,7 @@ import Workouts
         #expect(sent.weather(key) == [weather])
     }
 
-    @Test mutating func `after a restart the same stands, nobody is asked too early, and revisions go on`() async throws
-    {
+    @Test mutating func `after a restart values and revisions continue, and no request is early`() async throws {
         let weather = try await fetch()
         clock.advance(by: .seconds(100))
         #expect(try await restart().weather(key) == [weather])
@@ -90,7 +91,7 @@ import Workouts
         #expect(next.temperature == 20)
     }
 
-    @Test mutating func `the past that a broker brings back is answered, and a later revision is exceeded`()
+    @Test mutating func `an older revision is answered with the newest, and a newer one is exceeded`()
         async throws
     {
         let weather = try await fetch()
@@ -106,7 +107,7 @@ import Workouts
         #expect(try await restart().weather(key).map(\.?.revision) == [weather.revision + 1_001])
     }
 
-    @Test mutating func `a revision of an earlier life is exceeded by the first weather`() async throws {
+    @Test mutating func `the first weather exceeds a revision of an earlier life`() async throws {
         var earlier = Weather(
             Reading(observation: .sample(at: clock.now), fetchedAt: clock.now, dueAt: clock.now),
             revision: clock.now.milliseconds + 5_000, isStale: false)
@@ -118,7 +119,7 @@ import Workouts
         #expect(sent.map(\.topic) == [Topic.rejected(service: "weather-fetcher").name])
     }
 
-    @Test mutating func `weather of nobody is cleared`() async throws {
+    @Test mutating func `weather of an unknown session is cleared`() async throws {
         let weather = try await fetch()
         let stranger = SampleSession(live: clock.now)
         let message = Topic.session(stranger.key, .weather).message(JSONCoding.encode(weather))
@@ -126,7 +127,7 @@ import Workouts
         #expect(try await fetcher.deliver(Topic.session(stranger.key, .weather).message([])) == [])
     }
 
-    @Test mutating func `the last value stands when a session is over, and is not called stale`() async throws {
+    @Test mutating func `a finished session keeps its last value, which does not become stale`() async throws {
         _ = try await fetch()
         #expect(try await fetcher.deliver(session.become(.saving, now: clock.now)) == [])
         #expect(try await fetcher.deliver(session.become(.completed, now: clock.now)) == [])
@@ -134,8 +135,7 @@ import Workouts
         #expect(fetcher.requests() == [])
     }
 
-    @Test mutating func `two days after its last revision weather is cleared, and what is stored with it`() async throws
-    {
+    @Test mutating func `weather is cleared and erased two days after its last revision`() async throws {
         _ = try await fetch()
         try await fetcher.deliver(session.become(.completed, now: clock.now))
         #expect(try await fetcher.pass(48 * 3_600 - 1) == [])
@@ -146,7 +146,7 @@ import Workouts
         #expect(try await restart() == [])
     }
 
-    @Test mutating func `nothing stays of a deleted session, also not by a restart`() async throws {
+    @Test mutating func `a deleted session leaves nothing, even after a restart`() async throws {
         let weather = try await fetch()
         #expect(try await fetcher.deliver(session.become(.deleted, now: clock.now)).weather(key) == [nil])
         try await fetcher.pass(400)
@@ -156,13 +156,14 @@ import Workouts
         #expect(try await fetcher.deliver(session.message, message).weather(key) == [nil])
     }
 
-    @Test mutating func `an answer that comes after the deletion brings nothing back`() async throws {
+    @Test mutating func `an answer after the deletion changes nothing`() async throws {
         let request = try #require(fetcher.requests().first)
         try await fetcher.deliver(session.become(.deleted, now: clock.now))
         #expect(try await fetcher.answer(request) == [])
     }
 
-    @Test mutating func `nothing goes out that is not on disk, and it does when the disk is there again`() async throws
+    @Test mutating func `nothing is published before it is stored, and everything after the disk recovers`()
+        async throws
     {
         let request = try #require(fetcher.requests().first)
         fetcher.store.refuse(true)
@@ -175,7 +176,7 @@ import Workouts
         #expect(try await restart().weather(key).count == 1)
     }
 
-    @Test mutating func `a process that has lost its shards asks and publishes nothing`() async throws {
+    @Test mutating func `a process without shards requests and publishes nothing`() async throws {
         let request = try #require(fetcher.requests().first)
         try await fetcher.lose()
         #expect(try await fetcher.answer(request) == [])
@@ -184,7 +185,7 @@ import Workouts
         #expect(fetcher.requests() == [])
     }
 
-    @Test mutating func `a corrupt record is passed over`() async throws {
+    @Test mutating func `a corrupt record is skipped`() async throws {
         _ = try await fetch()
         let epoch = try #require(fetcher.loop.epochs[key.session.shard])
         _ = try await fetcher.store.commit([
@@ -197,7 +198,7 @@ import Workouts
         #expect(fetcher.requests().count == 1)
     }
 
-    @Test mutating func `nonsense is refused and told of`() async throws {
+    @Test mutating func `an invalid payload is rejected and published`() async throws {
         let bad: [MQTTMessage] = [
             Topic.session(key, .state).message([UInt8]("{".utf8)),
             Topic.session(SampleSession(live: clock.now).key, .state).message([UInt8](session.message.payload)),

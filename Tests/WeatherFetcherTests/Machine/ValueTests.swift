@@ -11,13 +11,13 @@ struct ValueTests {
         (-33.8688, 151.2093, "-33.87", "151.21"), (90, 180, "90.00", "-180.00"), (-90, -180, "-90.00", "-180.00"),
         (1.05, 179.999, "1.05", "-180.00"), (9.999, -0.05, "10.00", "-0.05"),
     ])
-    func `a cell has the nearest point with two decimals`(la: Double, lo: Double, latitude: String, longitude: String) {
+    func `a cell is the nearest point with two decimals`(la: Double, lo: Double, latitude: String, longitude: String) {
         let cell = WeatherCell(Place(la: la, lo: lo))
         #expect(cell.latitude == latitude)
         #expect(cell.longitude == longitude)
     }
 
-    @Test func `a clock that is set back opens the gate, and failures count from there`() {
+    @Test func `a clock that steps backwards does not keep the circuit breaker open`() {
         let now = Timestamp(seconds: 1_735_689_600)
         var random = SeededRandom(seed: 7)
         var gate = ProviderGate()
@@ -31,7 +31,7 @@ struct ValueTests {
         #expect(gate.isOpen(earlier + 3_600))
     }
 
-    @Test func `a word for the weather that this version does not know is unknown`() throws {
+    @Test func `an unknown condition code maps to unknown`() throws {
         let word = { (text: String) in try JSONCoding.decode([WeatherCondition].self, from: Array("[\"\(text)\"]".utf8))
         }
         #expect(try word("frogs") == [.unknown])
@@ -43,7 +43,7 @@ struct ValueTests {
         (61, .rain), (65, .heavyRain), (73, .snow), (75, .heavySnow), (82, .heavyRain), (86, .heavySnow),
         (99, .thunderstorm), (4, .unknown), (-1, .unknown), (1e300, .unknown),
     ])
-    func `codes of the WMO become our words`(code: Double, condition: WeatherCondition) {
+    func `WMO codes map to conditions`(code: Double, condition: WeatherCondition) {
         #expect(WeatherCondition(wmo: code) == condition)
     }
 
@@ -54,7 +54,7 @@ struct ValueTests {
         ("lightssleetshowersandthunder_day", .thunderstorm), ("heavyrainandthunder", .thunderstorm), ("", .unknown),
         ("volcano", .unknown),
     ])
-    func `symbols of MET Norway become our words`(symbol: String, condition: WeatherCondition) {
+    func `MET Norway symbols map to conditions`(symbol: String, condition: WeatherCondition) {
         #expect(WeatherCondition(metSymbol: symbol) == condition)
     }
 
@@ -64,7 +64,7 @@ struct ValueTests {
         ("FreezingDrizzle", .freezingRain), ("WintryMix", .sleet), ("Flurries", .snow), ("Blizzard", .heavySnow),
         ("Hail", .hail), ("StrongStorms", .thunderstorm), ("Hurricane", .storm), ("clear", .unknown), ("", .unknown),
     ])
-    func `condition codes of WeatherKit become our words`(code: String, condition: WeatherCondition) {
+    func `WeatherKit codes map to conditions`(code: String, condition: WeatherCondition) {
         #expect(WeatherCondition(weatherKit: code) == condition)
     }
 }

@@ -36,7 +36,7 @@ import Workouts
         let outcome: WeatherAnswer.Outcome
     }
 
-    @Test func `Open-Meteo is asked for the middle of a cell and its units are made ours`() async throws {
+    @Test func `Open-Meteo is requested for the cell's center, and its units are converted`() async throws {
         let server = try await WeatherServer(#"{"values":{"interval":900,"code":63}}"#)
         let outcome = try await ask(OpenMeteo(), server)
         let expected = Observation(
@@ -50,7 +50,7 @@ import Workouts
         #expect(request.query.hasPrefix("latitude=52.52&longitude=-13.38&current=temperature_2m,"))
     }
 
-    @Test func `WeatherKit is asked with a token and its expiry is kept`() async throws {
+    @Test func `WeatherKit is requested with a token, and its expiry is kept`() async throws {
         let server = try await WeatherServer(#"{"values":{"expires":1735690500,"code":"ScatteredThunderstorms"}}"#)
         let key = try await WeatherKitKey()
         let outcome = try await ask(WeatherKit(token: WeatherKitToken(try key.account())), server)
@@ -66,7 +66,7 @@ import Workouts
         #expect(request.query == "dataSets=currentWeather")
     }
 
-    @Test func `MET Norway learns whom to turn to and is asked anew only when something has changed`() async throws {
+    @Test func `MET Norway receives the contact and conditional requests`() async throws {
         let server = try await WeatherServer(
             #"""
             {"modified":"Wed, 01 Jan 2025 00:00:00 GMT","headers":{"Expires":"Wed, 01 Jan 2025 00:31:07 GMT"},
@@ -90,7 +90,7 @@ import Workouts
         ("weatherkit", #"{"values":{"code":"FrogRain","humidity":-1,"wind":9999}}"#),
         ("met-norway", #"{"values":{"code":"frograin?","humidity":101,"wind":1e9}}"#),
     ])
-    func `a condition that nobody knows is unknown, and values that cannot be are left out`(
+    func `an unknown condition is unknown, and implausible values are omitted`(
         name: String, step: String
     ) async throws {
         let observation = try observation(try await ask(try await Self.provider(name), try await WeatherServer(step)))
@@ -109,7 +109,7 @@ import Workouts
     }
 
     @Test(arguments: ["open-meteo", "weatherkit", "met-norway"])
-    func `every way to fail is told apart`(name: String) async throws {
+    func `every kind of failure is distinguished`(name: String) async throws {
         let provider = try await Self.provider(name)
         let server = try await WeatherServer("{}")
         func outcome(_ step: String) async throws -> WeatherAnswer.Outcome {
@@ -146,7 +146,7 @@ import Workouts
         #expect(try await kind("{}") == "unreachable")
     }
 
-    @Test func `a provider that has moved is followed, but not in circles`() async throws {
+    @Test func `redirects are followed up to a limit`() async throws {
         let moved =
             #"{"status":302,"headers":{"Location":"/v1/forecast?latitude=1&longitude=2&current=temperature_2m&timeformat=unixtime"}}"#
         let server = try await WeatherServer(moved, "{}")
@@ -159,7 +159,7 @@ import Workouts
     }
 
     @Test(arguments: ["hang", "drip"])
-    func `a provider that does not answer, or never to the end, is given up in time`(kind: String) async throws {
+    func `a silent or slow provider times out`(kind: String) async throws {
         let server = try await WeatherServer(#"{"kind":"\#(kind)"}"#)
         let outcome = try await ask(OpenMeteo(), server, timeout: .milliseconds(200))
         guard case .failed(.unreachable) = outcome else { throw Unexpected(outcome: outcome) }

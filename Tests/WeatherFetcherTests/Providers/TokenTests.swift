@@ -7,7 +7,7 @@ import Workouts
 @Suite(.timeLimit(.minutes(5))) struct TokenTests {
     private let now = Timestamp(seconds: 1_735_689_600)
 
-    @Test func `openssl verifies a token, and header and claims are those that Apple wants`() async throws {
+    @Test func `openssl verifies a token with the header and claims that Apple requires`() async throws {
         let key = try await WeatherKitKey()
         let token = try await WeatherKitToken(try key.account()).text(now: now)
         #expect(
@@ -18,12 +18,12 @@ import Workouts
                         iss: "TEAM123456", iat: 1_735_689_600, exp: 1_735_693_200, sub: "org.example.weather")))
     }
 
-    @Test func `openssl refuses a token of another key`() async throws {
+    @Test func `openssl rejects a token of another key`() async throws {
         let token = try await WeatherKitToken(try await WeatherKitKey().account()).text(now: now)
         await #expect(throws: ChildProcess.Failure.self) { try await WeatherKitKey().verified(token) }
     }
 
-    @Test func `a token serves for half an hour and is then made anew`() async throws {
+    @Test func `a token is reused for half an hour, then renewed`() async throws {
         let token = WeatherKitToken(try await WeatherKitKey().account())
         let first = try await token.text(now: now)
         #expect(try await token.text(now: now + 1_799) == first)

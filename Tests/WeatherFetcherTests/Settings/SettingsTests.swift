@@ -20,7 +20,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func `Open-Meteo is asked unless told otherwise, and a flag wins over a variable`() throws {
+    @Test func `Open-Meteo is the default, and a flag overrides its variable`() throws {
         #expect(try resolve([]).provider is OpenMeteo)
         #expect(try resolve([], ["WEATHER_PROVIDER": ""]).provider is OpenMeteo)
         #expect(try resolve([], ["WEATHER_PROVIDER": "none"]).provider == nil)
@@ -31,7 +31,7 @@ struct SettingsTests {
         #expect(try resolve(["--weather-url", "http://[::1]:8080/meteo/"]).url == "http://[::1]:8080/meteo")
     }
 
-    @Test func `WeatherKit takes its key from a file`() async throws {
+    @Test func `WeatherKit reads its key from a file`() async throws {
         let key = try await WeatherKitKey()
         let arguments = [
             "--weather-provider", "weatherkit", "--weatherkit-key-file", key.path, "--weatherkit-key-id", "KEY1234567",
@@ -50,7 +50,7 @@ struct SettingsTests {
         #expect(problem(arguments, environment)?.contains("is readable by every user") == true)
     }
 
-    @Test func `a key file that is none ends the start`() throws {
+    @Test func `an invalid key file is refused at start`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("-----BEGIN PRIVATE KEY-----\nno\n", to: "key")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
@@ -72,13 +72,13 @@ struct SettingsTests {
         (["--weather-url", "https://example.org/?key=1"], "--weather-url (WEATHER_URL): "),
         (["--weather-url", "example.org"], "--weather-url (WEATHER_URL): "),
     ])
-    func `a setting that cannot be ends the start with one line that names it`(arguments: [String], line: String) {
+    func `an invalid setting is refused at start in one line that names it`(arguments: [String], line: String) {
         let problem = problem(arguments)
         #expect(problem?.hasPrefix(line) == true, "\(problem ?? "accepted")")
         #expect(problem?.contains("\n") == (arguments[1].contains("\n") ? true : false))
     }
 
-    @Test func `the help names each setting with its variable and default`() {
+    @Test func `help lists each setting with its variable and default`() {
         let help = WeatherFetcher.helpMessage(columns: 1_000)
         for setting in [
             Setting.weatherProvider, .weatherURL, .weatherContact, .weatherKitKeyFile, .weatherKitKeyID,
