@@ -55,11 +55,12 @@ struct ExporterLoop {
         let now = context.clock.now
         for outcome in outcomes { take(outcome, now) }
         switch event {
-        case .ownership(.gained(let shards, let epoch)):
-            for shard in shards { epochs[shard] = epoch }
-            clearLeftovers(shards)
-            try await load(shards, now)
-        case .ownership(.lost(let shards)): drop(shards)
+        case .ownership(.gained(let gained)):
+            epochs.merge(gained) { $1 }
+            clearLeftovers(Set(gained.keys))
+            try await load(Set(gained.keys), now)
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
+        case .announce(let shards): actions += machine.announce(shards)
         case .connected:
             isConnected = true
             actions += machine.connected()

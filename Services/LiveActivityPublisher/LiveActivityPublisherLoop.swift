@@ -51,10 +51,11 @@ struct LiveActivityPublisherLoop {
         for outcome in outcomes { take(outcome, now) }
         var acknowledge = {}
         switch event {
-        case .ownership(.gained(let shards, let epoch)):
-            for shard in shards { epochs[shard] = epoch }
-            try await load(shards, now)
-        case .ownership(.lost(let shards)): drop(shards)
+        case .ownership(.gained(let gained)):
+            epochs.merge(gained) { $1 }
+            try await load(Set(gained.keys), now)
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
+        case .announce(let shards): actions += machine.announce(shards)
         case .connected: actions += machine.connected()
         case .disconnected: break
         case .batch(let batch):

@@ -32,12 +32,15 @@ struct SessionEngineLoop {
     mutating func handle(_ event: ServiceEvent) async throws {
         let now = context.clock.now
         switch event {
-        case .ownership(.gained(let shards, let epoch)):
-            for shard in shards { epochs[shard] = epoch }
-            try await load(shards, now)
-        case .ownership(.lost(let shards)):
+        case .ownership(.gained(let gained)):
+            epochs.merge(gained) { $1 }
+            try await load(Set(gained.keys), now)
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)):
             for shard in shards { epochs[shard] = nil }
             machine.drop { shards.contains($0.shard) }
+        case .announce(let shards):
+            actions += machine.announce(shards)
+            try await perform()
         case .connected:
             actions += machine.connected(now: now)
             try await perform()

@@ -42,10 +42,11 @@ struct WeatherFetcherLoop {
             actions += machine.receive(answer, now: now, using: &random)
         }
         switch event {
-        case .ownership(.gained(let shards, let epoch)):
-            for shard in shards { epochs[shard] = epoch }
-            try await load(shards)
-        case .ownership(.lost(let shards)): drop(shards)
+        case .ownership(.gained(let gained)):
+            epochs.merge(gained) { $1 }
+            try await load(Set(gained.keys))
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
+        case .announce(let shards): actions += machine.announce(shards)
         case .connected: actions += machine.connected()
         case .disconnected: break
         case .batch(let batch):

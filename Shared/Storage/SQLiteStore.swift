@@ -1,18 +1,18 @@
 import Foundation
 import GRDB
+import Synchronization
 package import Workouts
 
 /// A store in one SQLite file: write-ahead log, `synchronous=FULL`, one process at a time, readable by its owner alone.
 ///
-/// The log goes into the file after every thousand pages, within a commit; a checkpoint that fails is made up for by a
-/// later one and fails no commit.
+/// A commit copies the log into the file every thousand pages. A failed checkpoint fails no commit; a later one repeats it.
 package final class SQLiteStore: Store {
-    /// How long, in seconds, a commit waits for somebody who looks into the file or copies it.
-    private static let busyPatience = 5.0
+    /// How long, in seconds, a commit waits for another process that reads or copies the file.
+    private static let busyTimeout = 5.0
 
     package let ownership: AsyncStream<OwnershipChange>
     let database: DatabasePool
-    private let lock: FileLock
+    private let lock: Mutex<FileLock?>
 
     /// Opens or creates the store, and owns all of `shards` from then on.
     package init(path: String, schema: StoreSchema, shards: Set<Shard>) throws(StoreError) {
@@ -22,14 +22,14 @@ package final class SQLiteStore: Store {
         } catch {
             throw .notWritable("\(folder.path): \(error.localizedDescription)")
         }
-        lock = try FileLock(path: path)
-        try Self.createFile(path)
+        lock = Mutex(try FileLock(path: path))
+        try createFile(path)
         var configuration = Configuration()
-        configuration.busyMode = .timeout(Self.busyPatience)
+        configuration.busyMode = .timeout(Self.busyTimeout)
         let epoch: Epoch
         do {
             database = try DatabasePool(path: path, configuration: configuration)
-            // GRDB turns it down to NORMAL together with the write-ahead log, so that it comes after that.
+            // GRDB sets NORMAL when it turns on the write-ahead log, so this comes after it.
             try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             epoch = try database.write { try Self.prepare($0, path: path, schema: schema) }
         } catch let error as StoreError {
@@ -38,18 +38,18 @@ package final class SQLiteStore: Store {
             throw StoreError(opening: path, error)
         }
         let (stream, continuation) = AsyncStream.makeStream(of: OwnershipChange.self)
-        continuation.yield(.gained(shards, epoch))
+        continuation.yield(.gained(Dictionary(uniqueKeysWithValues: shards.map { ($0, epoch) })))
+        continuation.finish()
         ownership = stream
     }
 
-    /// Creates an empty file that its owner alone can read; SQLite makes the files beside it in its likeness.
-    private static func createFile(_ path: String) throws(StoreError) {
-        let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-        if descriptor >= 0 {
-            close(descriptor)
-        } else if errno != EEXIST {
-            throw .notWritable("\(path): \(String(cString: strerror(errno)))")
-        }
+    /// Does nothing: SQLite asks for no shard back.
+    package func released(_ shards: Set<Shard>) async {}
+
+    package func close() async {
+        // The lock outlives the database: a file that another process may open has no writer left.
+        try? database.close()
+        lock.withLock { $0 = nil }
     }
 
     private static func prepare(_ database: Database, path: String, schema: StoreSchema) throws -> Epoch {
@@ -150,6 +150,16 @@ package final class SQLiteStore: Store {
     }
 }
 
+/// Creates an empty file that its owner alone can read; SQLite gives the files beside it the same mode.
+private func createFile(_ path: String) throws(StoreError) {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+        close(descriptor)
+    } else if errno != EEXIST {
+        throw .notWritable("\(path): \(String(cString: strerror(errno)))")
+    }
+}
+
 extension StoreCollection {
     fileprivate var table: String { "\"collection_\(name)\"" }
 }
@@ -192,7 +202,7 @@ extension StoreError {
     }
 }
 
-/// Holds a file named `<path>.lock` locked for as long as it lives; the system lets go of it when the process dies.
+/// A lock on a file named `<path>.lock`, held until deinit; the system releases it when the process dies.
 final class FileLock: Sendable {
     private let descriptor: Int32
 

@@ -1,28 +1,33 @@
 package import Workouts
 
-/// Where a service keeps what it must not lose: records of bytes under keys, in collections, divided into shards.
+/// A service's durable records: bytes under keys, in collections, divided into shards.
 ///
-/// No database handle is given out. A service learns which shards it owns from ``ownership`` and from nothing else, and
-/// loads, subscribes and drops on that alone.
+/// It gives out no database handle. ``ownership`` alone says which shards a service owns; the service loads, subscribes and
+/// drops on that alone.
 package protocol Store: Sendable {
-    /// What this process gains and loses. SQLite gains everything once, when it is opened.
+    /// The shards this process gains and loses. The stream's end is no event: SQLite gains its shards once, then ends it.
     var ownership: AsyncStream<OwnershipChange> { get }
+
+    /// Confirms ``OwnershipChange/releasing(_:)``: the service has committed its last write to these shards and dropped them.
+    func released(_ shards: Set<Shard>) async
+
+    /// Gives up every shard and closes the store, after the last commit. Later commits and reads throw.
+    func close() async
 
     /// Makes writes durable in one transaction, in their order: all of them or, when it throws, none.
     ///
-    /// Writes of a shard that this process no longer owns under the write's epoch are left out and reported; the others
-    /// are committed.
+    /// It leaves out and reports writes to a shard that this process no longer owns under the write's epoch, and commits the
+    /// others.
     ///
-    /// What is durable never throws. Cancelling the task may keep a commit from being made: it then throws as if the disk
-    /// had refused.
-    /// - Throws: ``StoreError/notWritable(_:)`` when the disk refuses; nothing counts and it may be tried again. Only a
-    ///   disk that broke while it was writing may show some such commit, whole, after the next start.
+    /// A durable commit never throws. Canceling the task may prevent the commit, which then throws as for a failed write.
+    /// - Throws: ``StoreError/notWritable(_:)`` when the write failed; nothing counts and the caller may try again. Only a
+    ///   disk that broke during the write may show such a commit, whole, after the next start.
     func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport
 
     /// All records of some shards, by shard and key.
     func records(in collection: StoreCollection, shards: Set<Shard>) async throws(StoreError) -> [StoreRecord]
 
-    /// The records under some keys, in the order of those, as far as there are any.
+    /// The records under some keys, in the order of those keys; keys without a record are left out.
     func records(in collection: StoreCollection, at keys: [StoreKey]) async throws(StoreError) -> [StoreRecord]
 
     /// All records whose key begins with one of some folders and a slash, folder after folder, each by key.
@@ -30,9 +35,11 @@ package protocol Store: Sendable {
 }
 
 package enum OwnershipChange: Equatable, Sendable {
-    /// From now on this process alone works for these shards, under this epoch.
-    case gained(Set<Shard>, Epoch)
-    /// Another process may work for these shards now; what was not committed is no longer ours to commit.
+    /// From now on this process alone owns these shards, each under its epoch.
+    case gained([Shard: Epoch])
+    /// This process is to commit, drop these shards and confirm with ``Store/released(_:)``. It owns them until then.
+    case releasing(Set<Shard>)
+    /// Another process may own these shards now. Uncommitted changes to them are void.
     case lost(Set<Shard>)
 }
 
@@ -60,9 +67,15 @@ package struct StoreRecord: Equatable, Sendable {
     package let shard: Shard
     package let key: String
     package let value: [UInt8]
+
+    package init(shard: Shard, key: String, value: [UInt8]) {
+        self.shard = shard
+        self.key = key
+        self.value = value
+    }
 }
 
-/// Where one record lies.
+/// Where one record is stored.
 package struct StoreKey: Hashable, Comparable, Sendable {
     package let shard: Shard
     package let key: String
@@ -88,7 +101,7 @@ package struct StoreFolder: Hashable, Sendable {
     }
 }
 
-/// One change of a commit, with the shard it belongs to and the epoch of the owner that wants it.
+/// One change of a commit, with its shard and the epoch under which the writer owns that shard.
 package struct StoreWrite: Equatable, Sendable {
     package enum Change: Equatable, Sendable {
         /// Adds a record or replaces the one under the same key.
@@ -111,13 +124,17 @@ package struct StoreWrite: Equatable, Sendable {
 }
 
 package struct CommitReport: Equatable, Sendable {
-    /// Shards whose writes were left out because they are owned by another.
+    /// Shards that this process no longer owns; their writes were left out.
     package var lostShards: Set<Shard> = []
+
+    package init(lostShards: Set<Shard> = []) {
+        self.lostShards = lostShards
+    }
 }
 
-/// What is wrong with a store, by what can be done about it.
+/// Why a store cannot be used, one case for each remedy.
 package enum StoreError: Error, Equatable, Sendable {
-    /// Another process has the file: there can be one replica with SQLite.
+    /// Another process uses the file: SQLite allows one replica.
     case inUse(path: String)
     /// A newer version of the service wrote it: run that one.
     case newer(path: String, version: Int, supported: Int)
@@ -125,7 +142,7 @@ package enum StoreError: Error, Equatable, Sendable {
     case foreign(path: String, service: String)
     /// It cannot be opened or read.
     case notReadable(String)
-    /// The disk refuses writes: full, read-only or broken. What was to be written is not.
+    /// The disk refuses writes: full, read-only or broken. Nothing was written.
     case notWritable(String)
 }
 

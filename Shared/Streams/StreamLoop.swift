@@ -42,11 +42,13 @@ package struct StreamLoop<Work: StreamWork> {
     package mutating func handle(_ event: ServiceEvent) async throws {
         let now = context.clock.now
         switch event {
-        case .ownership(.gained(let shards, let epoch)):
-            for shard in shards { epochs[shard] = epoch }
-            try await loadCeilings(shards)
-            try await loadRetention(shards)
-        case .ownership(.lost(let shards)): lose(shards)
+        case .ownership(.gained(let gained)):
+            epochs.merge(gained) { $1 }
+            try await loadCeilings(Set(gained.keys))
+            try await loadRetention(Set(gained.keys))
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): lose(shards)
+        case .announce(let shards):
+            for key in machine.sessions.keys where shards.contains(key.session.shard) { announce(key, now) }
         case .connected:
             for key in machine.sessions.keys { announce(key, now) }
         case .disconnected: break

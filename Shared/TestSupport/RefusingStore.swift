@@ -2,7 +2,7 @@ package import Storage
 import Synchronization
 package import Workouts
 
-/// A store whose disk refuses writes while a test wants it to.
+/// A store whose commits fail while a test wants them to.
 package final class RefusingStore: Store {
     private let store: any Store
     private let isRefusing = Mutex(false)
@@ -16,6 +16,10 @@ package final class RefusingStore: Store {
     }
 
     package var ownership: AsyncStream<OwnershipChange> { store.ownership }
+
+    package func released(_ shards: Set<Shard>) async { await store.released(shards) }
+
+    package func close() async { await store.close() }
 
     package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
         guard !isRefusing.withLock(\.self) else { throw .notWritable("disk full") }

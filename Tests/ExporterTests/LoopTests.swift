@@ -194,7 +194,7 @@ import Workouts
         #expect(try place.names().allSatisfy { $0 != hidden })
         let others = try place.writeHidden([1], "\(workout.key.session)")
         let shard = workout.key.session.shard
-        try await run.handle(.ownership(.gained(Set(Shard.all).subtracting([shard]), run.loop.epochs[shard]!)))
+        try await run.handle(.ownership(.gained(run.loop.epochs.filter { $0.key != shard })))
         #expect(try place.names().contains(others))
     }
 
@@ -287,7 +287,7 @@ import Workouts
         let cut = work.destinations.map { DeliveryOutcome(key: work.key, $0, delivery: .failed("CancellationError")) }
         try await run.handle(.ownership(.lost([shard])))
         try await run.pass(1, cut)
-        try await run.handle(.ownership(.gained([shard], epoch)))
+        try await run.handle(.ownership(.gained([shard: epoch])))
         #expect(run.loop.machine.working == [workout.key])
         #expect(try statuses(try await run.pass(1, cut), workout).isEmpty)
         #expect(run.loop.machine.working == [workout.key])

@@ -41,7 +41,9 @@ struct ServiceRecoveryTests {
             try SQLiteStore(path: folder.file("activities.sqlite"), schema: ActivityRecord.schema, shards: shards)
         }
         var changes = store.ownership.makeAsyncIterator()
-        guard case .gained(_, let epoch)? = await changes.next() else { throw RunningPublisher.NotInTime() }
+        guard case .gained(let epochs)? = await changes.next(), let epoch = epochs[key.session.shard] else {
+            throw RunningPublisher.NotInTime()
+        }
         let change = StoreWrite.Change.put(key: "\(key)", value: Array("{".utf8))
         _ = try await store.commit([
             StoreWrite(

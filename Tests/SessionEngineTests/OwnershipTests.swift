@@ -53,7 +53,7 @@ struct OwnershipTests {
     @Test func `under an outdated epoch nothing is written, published or answered`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         _ = try await engine?.deliver([start])
-        try await engine?.own(.gained([key.user.shard], Epoch(99)))
+        try await engine?.own(.gained([key.user.shard: Epoch(99)]))
         #expect(try await engine?.deliver([command(.pause), request]).isEmpty == true)
         #expect(engine?.session(key) == nil)
         engine = nil
@@ -66,7 +66,7 @@ struct OwnershipTests {
         _ = try await engine.deliver([start])
         let ahead = clock.now.milliseconds + 1_000_000
         let seen = Topic.session(key, .state).message(Array("{\"revision\":\(ahead)}".utf8))
-        try await engine.own(.gained([key.user.shard], Epoch(99)))
+        try await engine.own(.gained([key.user.shard: Epoch(99)]))
         #expect(try await engine.deliver([seen]).isEmpty)
     }
 }

@@ -105,7 +105,7 @@ struct PlannedEngine {
         let store = try SQLiteStore(
             path: folder.file("engine.sqlite"), schema: SessionRecord.schema, shards: Set(Shard.all))
         for await change in store.ownership {
-            guard case .gained(_, let epoch) = change else { continue }
+            guard case .gained(let epochs) = change, let epoch = epochs[key.user.shard] else { continue }
             let change = StoreWrite.Change.put(key: "\(key)", value: Array("{".utf8))
             let write = StoreWrite(
                 shard: key.user.shard, epoch: epoch, collection: SessionRecord.sessions, change: change)

@@ -28,8 +28,10 @@ struct OpenStore {
     init(_ path: String, schema: StoreSchema = .fruit) async throws {
         store = try SQLiteStore(path: path, schema: schema, shards: Set(Shard.all))
         var changes = store.ownership.makeAsyncIterator()
-        guard case .gained(let shards, let epoch)? = await changes.next() else { throw NothingGained() }
-        self.shards = shards
+        guard case .gained(let epochs)? = await changes.next(), let epoch = epochs.values.first else {
+            throw NothingGained()
+        }
+        shards = Set(epochs.keys)
         self.epoch = epoch
     }
 

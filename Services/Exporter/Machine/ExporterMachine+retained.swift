@@ -4,10 +4,15 @@ import Workouts
 
 /// The broker may forget everything or bring the past back: the owner says what counts.
 extension ExporterMachine {
-    /// A new connection: everything retained is published again, what is still to be done first.
+    /// A new connection: all retained topics are published again, open exports first.
     mutating func connected() -> [ExportAction] {
         reconnected()
-        let keys = entries.keys.sorted { left, right in
+        return announce(Set(Shard.all))
+    }
+
+    /// The retained topics of some shards, open exports first.
+    func announce(_ shards: Set<Shard>) -> [ExportAction] {
+        let keys = entries.keys.filter { shards.contains($0.session.shard) }.sorted { left, right in
             (isOpen(left) ? 0 : 1, left) < (isOpen(right) ? 0 : 1, right)
         }
         return keys.flatMap { key in

@@ -197,10 +197,15 @@ struct LiveActivityPublisherMachine {
 
 /// The broker may forget everything or bring the past back: the owner says what counts.
 extension LiveActivityPublisherMachine {
-    /// A new connection: everything retained is published again, sessions that go on first.
+    /// A new connection: all retained topics are published again, unfinished sessions first.
     mutating func connected() -> [ActivityAction] {
         for key in entries.keys { entries[key]?.topic.reconnected() }
-        let standing = entries.filter { $0.value.record?.status != nil }
+        return announce(Set(Shard.all))
+    }
+
+    /// The retained topics of some shards, unfinished sessions first.
+    func announce(_ shards: Set<Shard>) -> [ActivityAction] {
+        let standing = entries.filter { $0.value.record?.status != nil && shards.contains($0.key.session.shard) }
         return standing.sorted { ($0.value.isOver ? 1 : 0, $0.key) < ($1.value.isOver ? 1 : 0, $1.key) }
             .map { .publish($0.key) }
     }

@@ -5,22 +5,27 @@ import Workouts
 
 /// The broker may forget everything or bring the past back: the owner says what counts.
 extension SessionEngineMachine {
-    /// A new connection: everything retained is published again, live sessions first.
+    /// A new connection: all retained topics are published again, live sessions first.
     mutating func connected(now: Timestamp) -> [SessionEngineAction] {
         connectedAt = now
         routeBuilders = []
         reconnected()
-        // From now on there is something to hear of them.
+        // From now on messages about them can arrive.
         for (key, entry) in entries {
             if let due = due(entry) { deadlines.ask(key, at: due) }
         }
-        let keys = entries.keys.sorted { left, right in
+        return announce(Set(Shard.all))
+    }
+
+    /// The retained topics of users in some shards, live sessions first.
+    func announce(_ shards: Set<Shard>) -> [SessionEngineAction] {
+        let keys = entries.keys.filter { shards.contains($0.user.shard) }.sorted { left, right in
             (isLive(left) ? 0 : 1, left) < (isLive(right) ? 0 : 1, right)
         }
         let sessions = keys.flatMap { key -> [SessionEngineAction] in
             entries[key]?.record.workout == nil ? [.publishState(key)] : [.publishState(key), .publishWorkout(key)]
         }
-        let known = users.sorted { $0.key < $1.key }
+        let known = users.filter { shards.contains($0.key.shard) }.sorted { $0.key < $1.key }
         let current = known.filter { $0.value.currentTopic != nil }.map { SessionEngineAction.publishCurrent($0.key) }
         let profiles = known.filter { $0.value.profileTopic.revision > 0 }.map {
             SessionEngineAction.publishProfile($0.key)

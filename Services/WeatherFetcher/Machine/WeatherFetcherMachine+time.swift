@@ -43,10 +43,15 @@ extension WeatherFetcherMachine {
 
 /// The broker may forget everything or bring the past back: the owner says what counts.
 extension WeatherFetcherMachine {
-    /// A new connection: everything retained is published again, live sessions first.
+    /// A new connection: all retained topics are published again, live sessions first.
     mutating func connected() -> [WeatherAction] {
         for key in entries.keys { entries[key]?.topic.reconnected() }
-        let standing = entries.filter { $0.value.record.reading != nil }
+        return announce(Set(Shard.all))
+    }
+
+    /// The retained topics of some shards, live sessions first.
+    func announce(_ shards: Set<Shard>) -> [WeatherAction] {
+        let standing = entries.filter { $0.value.record.reading != nil && shards.contains($0.key.session.shard) }
         return standing.sorted { ($0.value.isLive ? 0 : 1, $0.key) < ($1.value.isLive ? 0 : 1, $1.key) }
             .map { .publish($0.key) }
     }

@@ -6,15 +6,18 @@ package import Workouts
 
 /// What a service reacts to, one after the other.
 package enum ServiceEvent: Sendable {
-    /// Shards came or went. The first event of all says what is owned at the start.
+    /// This process gained shards: load them. Or it releases or lost shards: drop them. Before `releasing` the loop has handled
+    /// and committed every message that was read for these shards.
     case ownership(OwnershipChange)
-    /// Connected with all subscriptions granted: publish everything retained again.
+    /// The broker granted the subscriptions of shards gained on a live connection: publish their retained topics.
+    case announce(Set<Shard>)
+    /// Connected with all subscriptions granted: publish all retained topics again; no echo of an earlier publish follows.
     case connected
-    /// What is published until `connected` is lost.
+    /// Messages published before the next `connected` are lost.
     case disconnected
     /// Commit, acknowledge, then publish.
     case batch(MQTTBatch)
-    /// Time has passed: ten times a second, and less often when handling takes longer.
+    /// Time has passed: ten times a second, less often when handling takes longer.
     case tick
 }
 
@@ -32,10 +35,10 @@ extension ServiceContext {
         _ handle: (ServiceEvent) async throws -> Void
     ) async throws {
         var changes = store.ownership.makeAsyncIterator()
-        guard let first = await changes.next(), case .gained(let shards, _) = first else { return }
+        guard let first = await changes.next(), case .gained(let epochs) = first else { return }
         try await handle(.ownership(first))
         try await withGracefulShutdownHandler {
-            try await bus.withSubscriptions(subscriptions(shards)) { stream in
+            try await bus.withSubscriptions(subscriptions(Set(epochs.keys))) { stream in
                 let ends = chain(stream.map(ServiceEvent?.some(event:)), [nil].async)
                 // By the time that has passed: the time of day may be set back by an hour.
                 let ticks = AsyncStream<ServiceEvent?> {

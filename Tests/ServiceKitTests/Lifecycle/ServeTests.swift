@@ -20,8 +20,10 @@ import Workouts
         func note(_ event: ServiceEvent) {
             let text =
                 switch event {
-                case .ownership(.gained(let shards, _)): "gained \(shards.count)"
+                case .ownership(.gained(let epochs)): "gained \(epochs.count)"
+                case .ownership(.releasing(let shards)): "releasing \(shards.count)"
                 case .ownership(.lost(let shards)): "lost \(shards.count)"
+                case .announce(let shards): "announce \(shards.count)"
                 case .connected: "connected"
                 case .disconnected: "disconnected"
                 case .batch(let batch): "batch " + batch.messages.map(\.topic).joined(separator: " ")
