@@ -22,6 +22,9 @@ extension Connection {
             let codes = UnsafeBufferPointer(start: codes, count: Int(count)).map { UInt8(clamping: $0) }
             Connection.from(context).note(.granted(packet: packet, codes: codes))
         }
+        mosquitto_unsubscribe_v5_callback_set(handle) { _, context, packet, _ in
+            Connection.from(context).note(.granted(packet: packet, codes: []))
+        }
         mosquitto_publish_v5_callback_set(handle) { _, context, packet, reason, _ in
             Connection.from(context).note(.confirmed(packet: packet, reason: UInt8(clamping: reason)))
         }

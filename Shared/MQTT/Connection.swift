@@ -12,6 +12,7 @@ final class Connection {
         /// CONNACK with success, and how many QoS 1 messages the broker takes unacknowledged.
         case accepted(receiveMaximum: Int)
         case connectionRefused(MQTTError)
+        /// SUBACK, or UNSUBACK without codes.
         case granted(packet: Int32, codes: [UInt8])
         case confirmed(packet: Int32, reason: UInt8)
         /// The broker's DISCONNECT.
@@ -145,10 +146,14 @@ final class Connection {
         return packet
     }
 
-    func unsubscribe(_ filters: [String]) {
-        _ = withCStrings(filters) {
-            mosquitto_unsubscribe_multiple(handle, nil, Int32($0.count), $0.baseAddress, nil)
+    /// The packet's id.
+    func unsubscribe(_ filters: [String]) throws(MQTTError) -> Int32 {
+        var packet: Int32 = 0
+        let code = withCStrings(filters) {
+            mosquitto_unsubscribe_multiple(handle, &packet, Int32($0.count), $0.baseAddress, nil)
         }
+        guard code == MOSQ_ERR_SUCCESS.rawValue else { throw .invalid("subscription: \(text(code))") }
+        return packet
     }
 
     /// The packet's id, for QoS 0 too.

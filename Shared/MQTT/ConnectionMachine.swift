@@ -1,16 +1,22 @@
-/// Where one client stands with its broker: it says when to connect, what to subscribe and when a connection counts.
+/// The state of a client's connection: it decides when to connect, what to subscribe to and when a connection counts.
 struct ConnectionMachine {
     typealias Instant = ContinuousClock.Instant
+
+    /// The subscriptions of SUBSCRIBE packets by packet id; none for UNSUBSCRIBE.
+    private typealias Packets = [Int32: [MQTTSubscription]]
 
     private enum State {
         /// Exits: connecting when the time has come.
         case waiting(until: Instant)
         /// TCP, TLS and CONNACK are awaited. Exits: subscribing, established, waiting.
         case connecting(deadline: Instant)
-        /// SUBACKs are awaited, by packet id. Exits: established, waiting.
-        case subscribing(awaiting: [Int32: [MQTTSubscription]], accepted: Instant, deadline: Instant)
-        /// Everything was granted. Exits: subscribing for a new subscriber, waiting.
+        /// Awaits the SUBACKs of a connection or of a new subscriber. Exits: established, waiting.
+        case subscribing(awaiting: Packets, accepted: Instant, deadline: Instant)
+        /// The broker granted everything. Exits: subscribing for a new subscriber, changing, waiting.
         case established(accepted: Instant)
+        /// Established; awaits the SUBACKs and UNSUBACKs of a change of subscriptions. Exits: established, subscribing for a new
+        /// subscriber, waiting.
+        case changing(awaiting: Packets, accepted: Instant, deadline: Instant)
     }
 
     private var state: State
@@ -24,14 +30,22 @@ struct ConnectionMachine {
     }
 
     var isEstablished: Bool {
-        if case .established = state { true } else { false }
+        switch state {
+        case .established, .changing: true
+        case .waiting, .connecting, .subscribing: false
+        }
+    }
+
+    /// The broker has not confirmed all of the last change of subscriptions.
+    var isChanging: Bool {
+        if case .changing = state { true } else { false }
     }
 
     /// CONNACK has come, so messages may be published.
     var isAccepted: Bool {
         switch state {
         case .waiting, .connecting: false
-        case .subscribing, .established: true
+        case .subscribing, .established, .changing: true
         }
     }
 
@@ -40,7 +54,7 @@ struct ConnectionMachine {
         switch state {
         case .waiting(let until): until
         case .connecting(let deadline): deadline
-        case .subscribing(_, _, let deadline): deadline
+        case .subscribing(_, _, let deadline), .changing(_, _, let deadline): deadline
         case .established: nil
         }
     }
@@ -60,7 +74,7 @@ struct ConnectionMachine {
             return .connect
         case .connecting:
             return .giveUp(.unreachable("no CONNACK in time"))
-        case .subscribing:
+        case .subscribing, .changing:
             return .giveUp(.connectionLost("no SUBACK in time"))
         case .established:
             return .none
@@ -69,9 +83,9 @@ struct ConnectionMachine {
 
     enum SubscribeAction: Equatable {
         case none
-        /// Send these and tell ``sent(_:as:)`` for each packet.
+        /// Send these and call ``sent(_:as:now:)`` for each packet.
         case subscribe([MQTTSubscription])
-        /// Nothing to subscribe: tell the subscriber that it is connected.
+        /// Nothing to subscribe to: the subscriber is connected.
         case announce
     }
 
@@ -88,7 +102,7 @@ struct ConnectionMachine {
         switch state {
         case .waiting, .connecting:
             return .none
-        case .subscribing(_, let accepted, _), .established(let accepted):
+        case .subscribing(_, let accepted, _), .established(let accepted), .changing(_, let accepted, _):
             guard !subscriptions.isEmpty else {
                 state = .established(accepted: accepted)
                 return .announce
@@ -98,17 +112,29 @@ struct ConnectionMachine {
         }
     }
 
-    /// The subscriber has left; what it still waited for matters no more.
+    /// The subscriber has left; its pending SUBACKs no longer matter.
     mutating func subscriberLeft() {
-        guard case .subscribing(_, let accepted, _) = state else { return }
-        state = .established(accepted: accepted)
+        switch state {
+        case .subscribing(_, let accepted, _), .changing(_, let accepted, _): state = .established(accepted: accepted)
+        case .waiting, .connecting, .established: break
+        }
     }
 
-    /// A SUBSCRIBE packet was handed over.
-    mutating func sent(_ subscriptions: [MQTTSubscription], as packet: Int32) {
-        guard case .subscribing(var awaiting, let accepted, let deadline) = state else { return }
-        awaiting[packet] = subscriptions
-        state = .subscribing(awaiting: awaiting, accepted: accepted, deadline: deadline)
+    /// A SUBSCRIBE packet was handed over, or an UNSUBSCRIBE packet, without subscriptions.
+    ///
+    /// On an established connection it begins a change.
+    mutating func sent(_ subscriptions: [MQTTSubscription], as packet: Int32, now: Instant) {
+        switch state {
+        case .waiting, .connecting: break
+        case .subscribing(var awaiting, let accepted, let deadline):
+            awaiting[packet] = subscriptions
+            state = .subscribing(awaiting: awaiting, accepted: accepted, deadline: deadline)
+        case .established(let accepted):
+            state = .changing(awaiting: [packet: subscriptions], accepted: accepted, deadline: now + timeout)
+        case .changing(var awaiting, let accepted, let deadline):
+            awaiting[packet] = subscriptions
+            state = .changing(awaiting: awaiting, accepted: accepted, deadline: deadline)
+        }
     }
 
     enum GrantAction: Equatable {
@@ -117,21 +143,36 @@ struct ConnectionMachine {
         case giveUp(MQTTError)
     }
 
-    /// SUBACK with one code for each filter of its packet. One for a subscriber that has left meanwhile is ignored.
+    /// SUBACK with one code for each filter of its packet, or UNSUBACK. One for a subscriber that left meanwhile is ignored.
     mutating func granted(_ packet: Int32, codes: [UInt8]) -> GrantAction {
-        guard case .subscribing(var awaiting, let accepted, let deadline) = state,
-            let subscriptions = awaiting.removeValue(forKey: packet)
-        else { return .none }
-        guard codes.count == subscriptions.count else { return .giveUp(.connectionLost("SUBACK of the wrong length")) }
-        for (subscription, code) in zip(subscriptions, codes) where code >= 0x80 {
-            return .giveUp(.subscriptionRefused(filter: subscription.filter, reason: code))
-        }
-        guard awaiting.isEmpty else {
-            state = .subscribing(awaiting: awaiting, accepted: accepted, deadline: deadline)
+        switch state {
+        case .waiting, .connecting, .established: return .none
+        case .subscribing(var awaiting, let accepted, let deadline):
+            guard let subscriptions = awaiting.removeValue(forKey: packet) else { return .none }
+            if let error = Self.validationError(subscriptions, codes) { return .giveUp(error) }
+            guard awaiting.isEmpty else {
+                state = .subscribing(awaiting: awaiting, accepted: accepted, deadline: deadline)
+                return .none
+            }
+            state = .established(accepted: accepted)
+            return .announce
+        case .changing(var awaiting, let accepted, let deadline):
+            guard let subscriptions = awaiting.removeValue(forKey: packet) else { return .none }
+            if let error = Self.validationError(subscriptions, codes) { return .giveUp(error) }
+            state =
+                awaiting.isEmpty
+                ? .established(accepted: accepted)
+                : .changing(awaiting: awaiting, accepted: accepted, deadline: deadline)
             return .none
         }
-        state = .established(accepted: accepted)
-        return .announce
+    }
+
+    /// Why the codes do not grant the subscriptions.
+    private static func validationError(_ subscriptions: [MQTTSubscription], _ codes: [UInt8]) -> MQTTError? {
+        guard codes.count == subscriptions.count else { return .connectionLost("SUBACK of the wrong length") }
+        return zip(subscriptions, codes).first { $0.1 >= 0x80 }.map { subscription, code in
+            .subscriptionRefused(filter: subscription.filter, reason: code)
+        }
     }
 
     /// The connection is gone, or could not be made. Returns when to try again.
@@ -139,7 +180,7 @@ struct ConnectionMachine {
         switch state {
         case .waiting: return .zero
         case .connecting, .subscribing: break
-        case .established(let accepted): backoff.connectionLasted(now - accepted)
+        case .established(let accepted), .changing(_, let accepted, _): backoff.connectionLasted(now - accepted)
         }
         let delay = backoff.next(using: &random)
         state = .waiting(until: now + delay)

@@ -22,11 +22,14 @@ package struct MQTTBatch: Sendable {
     }
 }
 
-/// What a subscriber sees, in order: `connected`, batches, `disconnected`, `connected`, …
+/// What a subscriber receives, in order: `connected`, batches, `disconnected`, `connected`, …
 package enum MQTTEvent: Sendable {
-    /// The broker granted all subscriptions. It may have forgotten everything: publish retained state again.
+    /// The broker granted all subscriptions. It may have lost all retained messages: publish them again.
     case connected
     case batch(MQTTBatch)
+    /// The set of one ``MessageBus/setSubscriptions(_:renewing:)`` holds: the broker confirmed what is new and what is gone, and
+    /// all messages read before have been delivered. Without a connection there was nothing to confirm.
+    case subscribed
     /// The connection was lost; the client is already connecting again. Messages published meanwhile are missed.
     case disconnected(MQTTError)
 }

@@ -71,6 +71,10 @@ package final class MQTTClient: MessageBus, Service {
         return try await body(stream)
     }
 
+    package func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
+        mailbox.change { $0.subscriber?.change(to: subscriptions, renewing: renewed) }
+    }
+
     package func publish(_ message: MQTTMessage) async throws(MQTTError) {
         try await submit([message], goal: .confirmation)
     }

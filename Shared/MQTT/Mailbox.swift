@@ -11,9 +11,23 @@ struct Mailbox {
     }
 
     struct Subscriber {
+        /// The newest set, and how many calls asked for it since the loop took the last.
+        struct Change {
+            var subscriptions: [MQTTSubscription]
+            var renewed: Set<MQTTSubscription>
+            var calls: Int
+        }
+
         var id: UInt64
         var subscriptions: [MQTTSubscription]
         var events: AsyncStream<MQTTEvent>.Continuation
+        var change: Change?
+
+        mutating func change(to subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
+            change = Change(
+                subscriptions: subscriptions, renewed: renewed.union(change?.renewed ?? []),
+                calls: (change?.calls ?? 0) + 1)
+        }
     }
 
     var window = PublishWindow()

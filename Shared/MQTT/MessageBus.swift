@@ -1,13 +1,18 @@
-/// A client's side of a message broker: ``MQTTClient``, or an in-memory broker's client in tests.
+/// A client's side of a message broker: ``MQTTClient``, or a client of an in-memory broker in tests.
 package protocol MessageBus: Sendable {
     /// Subscribes, runs `body` with the events and unsubscribes when it returns or throws.
     ///
-    /// It may be entered before there is a connection; subscriptions are made again on each connect. One call at a time for
-    /// each client: a second is a programmer's error. The stream ends after ``stopReading()``, when the client stops, and
-    /// when the task is cancelled.
+    /// It needs no connection to start, and subscribes again on each connect. One call at a time for each client: a second is a
+    /// programmer's error. The stream ends after ``stopReading()``, when the client stops, and when the task is canceled.
     func withSubscriptions<R: Sendable>(
         _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
     ) async throws -> R
+
+    /// Replaces the subscriptions of the current ``withSubscriptions(_:_:)``: unsubscribes from those that are gone, and subscribes
+    /// to those that are new or in `renewed`, whose retained messages come again. Later connections use the newest set.
+    ///
+    /// It returns at once. The stream answers each call with one ``MQTTEvent/subscribed``, unless it ends first.
+    func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>)
 
     /// Publishes and returns when the broker has acknowledged (QoS 1) or when the message is written (QoS 0).
     ///

@@ -1,9 +1,9 @@
 import CoreMetrics
 import Logging
 
-/// What reaches the subscriber.
+/// The events that the subscriber receives.
 extension NetworkLoop {
-    /// When the collected messages are due, `nil` while none can be delivered.
+    /// When the collected messages are due; `nil` while none can be delivered.
     var nextDelivery: Instant? {
         guard subscriber != nil, !outbox.holdsMessages, stuck == nil else { return nil }
         return gate.due(isGranted: machine.isEstablished, isDraining: isDraining)
@@ -32,6 +32,12 @@ extension NetworkLoop {
             let id = gate.deliver(now: now)
             offer(batch(connection.collector.take(), id: id), to: subscriber)
         }
+        if !machine.isChanging, gate.isEmpty {
+            while pendingChanges > 0, stuck == nil {
+                pendingChanges -= 1
+                offer(.subscribed, to: subscriber)
+            }
+        }
         if isDraining, stuck == nil, gate.isEmpty {
             hasEndedStream = true
             subscriber.events.finish()
@@ -51,7 +57,7 @@ extension NetworkLoop {
         stuck = event
     }
 
-    /// A message that can never be sent is a mistake of ours. All are counted; the first of each kind is told.
+    /// A message that can never be sent is a programmer's error. All are counted; the first of each kind is logged as an error.
     func reportUnsendable(_ message: MQTTMessage, _ error: MQTTError) {
         metrics.publishFailures.increment()
         let isNews = reportedFailures.insert(error).inserted
@@ -62,7 +68,7 @@ extension NetworkLoop {
             ]))
     }
 
-    /// Refused publishes are counted; the first of each kind is worth an operator's attention.
+    /// Refused publishes are counted; the first of each kind is logged as a warning.
     func reportFailure(_ error: MQTTError) {
         metrics.publishFailures.increment()
         let isNews = reportedFailures.insert(error).inserted

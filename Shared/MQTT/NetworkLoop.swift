@@ -2,9 +2,9 @@ import CoreMetrics
 import Foundation
 import Logging
 
-/// The thread that holds a client's connections. Everything here but the mailbox is confined to it.
+/// The thread that owns a client's connections. Everything here but the mailbox is confined to it.
 ///
-/// The decisions are those of its machines; it performs them.
+/// Its machines decide; it performs the actions.
 final class NetworkLoop {
     typealias Instant = ContinuousClock.Instant
 
@@ -20,6 +20,8 @@ final class NetworkLoop {
     var subscriber: Mailbox.Subscriber?
     /// An event that did not fit into the subscriber's stream.
     var stuck: MQTTEvent?
+    /// How many calls of `setSubscriptions` wait for their event.
+    var pendingChanges = 0
     var isDraining = false
     var hasEndedStream = false
     /// Reading ended before the socket was drained.
@@ -86,44 +88,11 @@ final class NetworkLoop {
             if subscriber != nil { subscriberLeft(now: now) }
             if let entering = requests.0 { subscriberEntered(entering, now: now) }
         }
+        if requests.0?.change != nil { changeSubscriptions(now: now) }
         if requests.2 || requests.3 != nil { drain() }
         if let stop = requests.3 {
             stopDeadline = stop == .immediate ? now : stopDeadline ?? now + Self.flushTime
         }
-    }
-
-    private func subscriberEntered(_ entering: Mailbox.Subscriber, now: Instant) {
-        subscriber = entering
-        guard !isDraining else { return }
-        connection?.collector.isOpen = true
-        perform(machine.subscriberEntered(entering.subscriptions, now: now), now: now)
-    }
-
-    private func subscriberLeft(now: Instant) {
-        if !isDraining { unsubscribe() }
-        subscriber = nil
-        stuck = nil
-        outbox.removeAll()
-        machine.subscriberLeft()
-        connection?.collector.isOpen = false
-        _ = connection?.collector.take()
-        if gate.subscriberLeft() == .closeConnection {
-            lose(.connectionLost("the subscriber left messages unacknowledged"), now: now)
-        }
-    }
-
-    private func drain() {
-        guard !isDraining else { return }
-        isDraining = true
-        unsubscribe()
-        connection?.collector.isOpen = false
-    }
-
-    private func unsubscribe() {
-        guard machine.isAccepted, let filters = subscriber?.subscriptions.map(\.filter), !filters.isEmpty else {
-            return
-        }
-        connection?.unsubscribe(filters)
     }
 
     // MARK: The connection
@@ -185,30 +154,6 @@ final class NetworkLoop {
         }
         reportReadiness()
         mailbox.complete(mailbox.withLock { $0.window.disconnected(.connectionLost("\(error)")) })
-    }
-
-    func perform(_ action: ConnectionMachine.SubscribeAction, now: Instant) {
-        switch action {
-        case .none: break
-        case .announce: announce()
-        case .subscribe(let subscriptions): subscribe(subscriptions, now: now)
-        }
-    }
-
-    /// A packet carries filters of one QoS; brokers limit its length.
-    private func subscribe(_ subscriptions: [MQTTSubscription], now: Instant) {
-        for qos in [QoS.atMostOnce, .atLeastOnce] {
-            var rest = subscriptions.filter { $0.qos == qos }[...]
-            while !rest.isEmpty, let connection {
-                let packet = Array(rest.prefix(64))
-                rest = rest.dropFirst(64)
-                do {
-                    machine.sent(packet, as: try connection.subscribe(packet.map(\.filter), qos: qos))
-                } catch {
-                    lose(error, now: now)
-                }
-            }
-        }
     }
 
     func announce() {

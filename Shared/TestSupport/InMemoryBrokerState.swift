@@ -12,6 +12,7 @@ struct InMemoryBrokerState {
     private enum Queued {
         case connected
         case disconnected
+        case subscribed
         case message(MQTTMessage)
     }
 
@@ -91,8 +92,24 @@ struct InMemoryBrokerState {
         guard clients[id].stream != nil, !clients[id].isDraining else { return }
         clients[id].queue.append(.connected)
         for message in retained.values.sorted(by: { $0.topic < $1.topic }) {
-            route(message, to: id)
+            route(message, to: id, through: clients[id].subscriptions)
         }
+        deliver(to: id)
+    }
+
+    mutating func setSubscriptions(
+        _ id: Int, _ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>
+    ) {
+        guard clients[id].stream != nil, !clients[id].isDraining else { return }
+        let known = Set(clients[id].subscriptions)
+        clients[id].subscriptions = subscriptions
+        if clients[id].isOnline {
+            let new = subscriptions.filter { !known.contains($0) || renewed.contains($0) }
+            for message in retained.values.sorted(by: { $0.topic < $1.topic }) {
+                route(message, to: id, through: new)
+            }
+        }
+        clients[id].queue.append(.subscribed)
         deliver(to: id)
     }
 
@@ -147,13 +164,13 @@ struct InMemoryBrokerState {
         var live = message
         live.retain = false
         for id in clients.indices where clients[id].isOnline {
-            route(live, to: id)
+            route(live, to: id, through: clients[id].subscriptions)
             deliver(to: id)
         }
     }
 
-    private mutating func route(_ message: MQTTMessage, to id: Int) {
-        let matching = clients[id].subscriptions.filter { topicFilter($0.filter, matches: message.topic) }
+    private mutating func route(_ message: MQTTMessage, to id: Int, through subscriptions: [MQTTSubscription]) {
+        let matching = subscriptions.filter { topicFilter($0.filter, matches: message.topic) }
         guard let granted = matching.map(\.qos.rawValue).max() else { return }
         var message = message
         message.qos = QoS(rawValue: min(granted, message.qos.rawValue)) ?? .atMostOnce
@@ -170,6 +187,9 @@ struct InMemoryBrokerState {
             case .disconnected:
                 clients[id].queue.removeFirst()
                 effects.append(.yield({ _ in .disconnected(.connectionLost("cut by the test")) }, stream))
+            case .subscribed:
+                clients[id].queue.removeFirst()
+                effects.append(.yield({ _ in .subscribed }, stream))
             case .message:
                 guard clients[id].outstanding == nil else { return }
                 deliverBatch(to: id, stream)

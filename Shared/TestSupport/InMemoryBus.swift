@@ -32,6 +32,10 @@ package final class InMemoryBus: MessageBus {
         return try await body(stream)
     }
 
+    package func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
+        broker.change { $0.setSubscriptions(id, subscriptions, renewing: renewed) }
+    }
+
     package func publish(_ message: MQTTMessage) async throws(MQTTError) {
         try broker.change { $0.publish(message, from: id) }.get()
     }

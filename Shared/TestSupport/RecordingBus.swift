@@ -42,5 +42,7 @@ package final class RecordingBus: MessageBus {
         try await body(AsyncStream { $0.finish() })
     }
 
+    package func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {}
+
     package func stopReading() {}
 }

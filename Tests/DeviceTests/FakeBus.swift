@@ -103,6 +103,13 @@ final class FakeBus: MessageBus {
             AsyncStream(unfolding: { [self] in await next(number) }, onCancel: { [self] in endReading(number) }))
     }
 
+    func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
+        change { state in
+            state.filters = subscriptions.map(\.filter)
+            state.events.append(.subscribed)
+        }
+    }
+
     func publish(_ message: MQTTMessage) async throws(MQTTError) {
         try await send([message])
     }

@@ -51,7 +51,7 @@ final class AccountClient: Sendable {
         try await client.withSubscriptions(subscriptions) { events in
             for await event in events {
                 switch event {
-                case .connected: break
+                case .connected, .subscribed: break
                 case .disconnected: state.withLock { $0.disconnects += 1 }
                 case .batch(let batch):
                     state.withLock { state in

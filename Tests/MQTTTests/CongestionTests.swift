@@ -98,6 +98,7 @@ import Testing
                     batch.acknowledge()
                     if occasion == .batch { try await send(&unsent, client) }
                     received.set(received.value + batch.messages.count)
+                case .subscribed: break
                 case .disconnected:
                     losses.set(losses.value + 1)
                 }

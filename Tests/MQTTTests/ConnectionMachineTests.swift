@@ -23,7 +23,7 @@ import Testing
     private func subscribing() -> ConnectionMachine {
         var machine = connecting()
         #expect(machine.accepted(subscriptions: subscriptions, now: start) == .subscribe(subscriptions))
-        machine.sent(subscriptions, as: 1)
+        machine.sent(subscriptions, as: 1, now: start)
         return machine
     }
 
@@ -48,8 +48,8 @@ import Testing
     @Test func `with subscriptions it is established when all are granted`() {
         var machine = connecting()
         _ = machine.accepted(subscriptions: subscriptions, now: start)
-        machine.sent([subscriptions[0]], as: 1)
-        machine.sent([subscriptions[1]], as: 2)
+        machine.sent([subscriptions[0]], as: 1, now: start)
+        machine.sent([subscriptions[1]], as: 2, now: start)
         #expect(machine.granted(2, codes: [1]) == .none)
         #expect(!machine.isEstablished)
         #expect(machine.granted(1, codes: [0]) == .announce)
@@ -81,7 +81,7 @@ import Testing
         _ = machine.accepted(subscriptions: nil, now: start)
         #expect(machine.subscriberEntered(subscriptions, now: start) == .subscribe(subscriptions))
         #expect(!machine.isEstablished)
-        machine.sent(subscriptions, as: 5)
+        machine.sent(subscriptions, as: 5, now: start)
         #expect(machine.granted(5, codes: [1, 1]) == .announce)
     }
 
@@ -106,6 +106,27 @@ import Testing
     @Test func `a SUBACK that does not come in time is given up`() {
         var machine = subscribing()
         #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.connectionLost("no SUBACK in time")))
+    }
+
+    @Test func `a change is over when all of its packets are confirmed, and the connection stays established`() {
+        var machine = connecting()
+        _ = machine.accepted(subscriptions: [], now: start)
+        machine.sent(subscriptions, as: 7, now: start)
+        machine.sent([], as: 8, now: start)
+        #expect(machine.isEstablished && machine.isChanging)
+        #expect(machine.granted(7, codes: [1, 1]) == .none)
+        #expect(machine.isChanging)
+        #expect(machine.granted(8, codes: []) == .none)
+        #expect(machine.isEstablished && !machine.isChanging && machine.deadline == nil)
+    }
+
+    @Test func `a change that is refused or not confirmed in time ends the connection`() {
+        var machine = connecting()
+        _ = machine.accepted(subscriptions: [], now: start)
+        machine.sent([subscriptions[1]], as: 7, now: start)
+        var late = machine
+        #expect(machine.granted(7, codes: [0x87]) == .giveUp(.subscriptionRefused(filter: "b", reason: 0x87)))
+        #expect(late.tick(now: start + .seconds(10)) == .giveUp(.connectionLost("no SUBACK in time")))
     }
 
     @Test func `after a loss it waits and connects again`() {

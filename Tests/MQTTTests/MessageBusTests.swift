@@ -149,6 +149,7 @@ import Testing
                     case .batch(let batch):
                         texts += batch.messages.map(\.text)
                         batch.acknowledge()
+                    case .subscribed: break
                     case .disconnected(let error):
                         throw error
                     }
@@ -249,11 +250,147 @@ import Testing
                         case .batch(let batch):
                             #expect(batch.messages.map(\.text) == ["\(round)"])
                             return
+                        case .subscribed: break
                         case .disconnected(let error): throw error
                         }
                     }
                 }
                 try await expectEventually { (try? await buses.one.publish(MQTTMessage("b", "alive"))) != nil }
+            }
+        }
+    }
+
+    // MARK: Changing subscriptions
+
+    private func subscriptions(_ filters: String..., qos: QoS = .atLeastOnce) -> [MQTTSubscription] {
+        filters.map { MQTTSubscription(filter: $0, qos: qos) }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a changed set adds topics with their retained messages and ends others`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            for topic in ["a", "b", "c"] {
+                try await buses.other.publish(MQTTMessage(topic, "\(topic)0", retain: true))
+            }
+            try await withRecorder(buses.one, ["a", "b"]) { recorder in
+                try await expectEventually { recorder.texts.sorted() == ["a0", "b0"] }
+                buses.one.setSubscriptions(subscriptions("b", "c"), renewing: [])
+                try await expectEventually { recorder.changes == 1 && recorder.texts.count == 3 }
+                for topic in ["a", "b", "c"] { try await buses.other.publish(MQTTMessage(topic, "\(topic)1")) }
+                try await expectEventually { recorder.texts.last == "c1" }
+                #expect(recorder.texts.dropFirst(2) == ["c0", "b1", "c1"])
+                buses.one.setSubscriptions([], renewing: [])
+                try await expectEventually { recorder.changes == 2 }
+                try await buses.other.publish(MQTTMessage("c", "c2"))
+                buses.one.setSubscriptions(subscriptions("d"), renewing: [])
+                try await expectEventually { recorder.changes == 3 }
+                try await buses.other.publish(MQTTMessage("d", "d1"))
+                try await expectEventually { recorder.texts.last == "d1" }
+                #expect(recorder.texts.dropFirst(5) == ["d1"])
+                #expect(recorder.connections == 1 && recorder.losses == 0)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `a renewed subscription brings its retained messages again`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            for topic in ["a", "b"] { try await buses.other.publish(MQTTMessage(topic, topic, retain: true)) }
+            try await withRecorder(buses.one, ["a", "b"]) { recorder in
+                try await expectEventually { recorder.texts.sorted() == ["a", "b"] }
+                buses.one.setSubscriptions(subscriptions("a", "b"), renewing: Set(subscriptions("b", "c")))
+                try await expectEventually { recorder.changes == 1 && recorder.texts.count == 3 }
+                buses.one.setSubscriptions(subscriptions("a", "b"), renewing: [])
+                try await expectEventually { recorder.changes == 2 }
+                #expect(recorder.texts.last == "b" && recorder.messages.last?.retain == true)
+                #expect(recorder.texts.count == 3)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `messages read before an unsubscription come first, though a batch is unacknowledged`(kind: Kind) async throws
+    {
+        try await withBuses(kind) { buses in
+            try await buses.one.withSubscriptions(subscriptions("a")) { events in
+                var iterator = events.makeAsyncIterator()
+                guard case .connected = await iterator.next() else { throw NotInTime() }
+                try await buses.other.publish(MQTTMessage("a", "1"))
+                guard case .batch(let first) = await iterator.next() else { throw NotInTime() }
+                // The client reads in order: what it publishes to itself is read after "2".
+                try await buses.other.publish(MQTTMessage("a", "2"))
+                try await buses.one.publish(MQTTMessage("other", "later"))
+                buses.one.setSubscriptions([], renewing: [])
+                first.acknowledge()
+                guard case .batch(let second) = await iterator.next() else { throw NotInTime() }
+                #expect(second.messages.map(\.text) == ["2"])
+                second.acknowledge()
+                guard case .subscribed = await iterator.next() else { throw NotInTime() }
+                // The connection and its QoS 1 messages outlive the change.
+                buses.one.setSubscriptions(subscriptions("a"), renewing: [])
+                guard case .subscribed = await iterator.next() else { throw NotInTime() }
+                try await buses.other.publish(MQTTMessage("a", "3"))
+                guard case .batch(let third) = await iterator.next() else { throw NotInTime() }
+                #expect(third.messages.map(\.text) == ["3"])
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `without a connection only the set changes, and the next connection uses it`(kind: Kind) async throws {
+        try await withBuses(kind) { buses in
+            try await withRecorder(buses.one, ["a"]) { recorder in
+                buses.kill()
+                try await expectEventually { recorder.losses == 1 }
+                buses.one.setSubscriptions(subscriptions("a", "b"), renewing: [])
+                buses.one.setSubscriptions(subscriptions("b", "c"), renewing: [])
+                try await expectEventually { recorder.changes == 2 }
+                try await buses.start()
+                try await expectEventually { recorder.connections == 2 }
+                for topic in ["a", "b", "c"] { try await buses.one.publish(MQTTMessage(topic, topic)) }
+                try await expectEventually { recorder.texts.last == "c" }
+                #expect(recorder.texts == ["b", "c"])
+                #expect(recorder.events.filter { $0 == .subscribed || $0 == .connected }.last == .connected)
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases)
+    func `each change is answered once and the newest set holds, whatever is lost meanwhile`(kind: Kind) async throws {
+        var random = SeededRandom()
+        try await withBuses(kind) { buses in
+            let topics = (0..<100).map { "t/\($0)" }
+            try await withRecorder(buses.one, []) { recorder in
+                var calls = 0
+                var wanted: [String] = []
+                for round in 0..<12 {
+                    let losesBroker = Int.random(in: 0..<3, using: &random) == 0
+                    for _ in 0..<Int.random(in: 1...4, using: &random) {
+                        wanted = topics.filter { _ in Bool.random(using: &random) }
+                        buses.one.setSubscriptions(
+                            wanted.map { MQTTSubscription(filter: $0, qos: .atLeastOnce) }, renewing: [])
+                        calls += 1
+                        // Refused while there is no connection.
+                        try? await buses.other.send(topics.prefix(10).map { MQTTMessage($0, "noise") })
+                    }
+                    if losesBroker {
+                        let connections = recorder.connections
+                        buses.kill()
+                        try await buses.start()
+                        try await expectEventually { recorder.connections > connections }
+                    }
+                    try await expectEventually { recorder.changes == calls }
+                    try await expectEventually { (try? await buses.one.publish(MQTTMessage("none", ""))) != nil }
+                    for topic in topics + ["end"] {
+                        try await expectEventually {
+                            (try? await buses.one.publish(MQTTMessage(topic, "\(round)"))) != nil
+                        }
+                    }
+                    let received = { recorder.messages.filter { $0.text == "\(round)" }.map(\.topic) }
+                    if let last = wanted.last { try await expectEventually { received().last == last } }
+                    #expect(received() == wanted)
+                }
+                #expect(recorder.changes == calls)
             }
         }
     }

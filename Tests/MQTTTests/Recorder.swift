@@ -7,6 +7,7 @@ final class Recorder: Sendable {
     enum Recorded: Hashable, Sendable {
         case connected
         case disconnected
+        case subscribed
         case message(MQTTMessage)
         case ended
     }
@@ -15,6 +16,7 @@ final class Recorder: Sendable {
 
     var events: [Recorded] { recorded.withLock { $0 } }
     var connections: Int { events.count { $0 == .connected } }
+    var changes: Int { events.count { $0 == .subscribed } }
     var losses: Int { events.count { $0 == .disconnected } }
     var hasEnded: Bool { events.contains(.ended) }
 
@@ -30,6 +32,7 @@ final class Recorder: Sendable {
                 switch event {
                 case .connected: note(.connected)
                 case .disconnected: note(.disconnected)
+                case .subscribed: note(.subscribed)
                 case .batch(let batch):
                     for message in batch.messages { note(.message(message)) }
                     batch.acknowledge()

@@ -15,6 +15,7 @@ extension ClientEvent {
         switch event {
         case .connected: return [.connected]
         case .disconnected: return [.disconnected]
+        case .subscribed: return []
         case .batch(let batch):
             // Nothing of it is needed again: what is lost, the services send again.
             batch.acknowledge()

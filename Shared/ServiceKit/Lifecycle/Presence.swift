@@ -71,6 +71,10 @@ struct AnnouncingBus: MessageBus {
         }
     }
 
+    func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
+        bus.setSubscriptions(subscriptions, renewing: renewed)
+    }
+
     func publish(_ message: MQTTMessage) async throws(MQTTError) { try await bus.publish(message) }
 
     func send(_ messages: [MQTTMessage]) async throws(MQTTError) { try await bus.send(messages) }

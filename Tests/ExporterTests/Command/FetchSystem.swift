@@ -107,6 +107,10 @@ final class FetchSystem: MessageBus {
         try await client.withSubscriptions(subscriptions, body)
     }
 
+    func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
+        client.setSubscriptions(subscriptions, renewing: renewed)
+    }
+
     func publish(_ message: MQTTMessage) async throws(MQTTError) { try await send([message]) }
 
     func send(_ messages: [MQTTMessage]) async throws(MQTTError) {

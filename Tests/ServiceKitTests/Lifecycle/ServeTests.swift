@@ -69,6 +69,10 @@ import Workouts
             _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
         ) async throws -> R { try await bus.withSubscriptions(subscriptions, body) }
 
+        func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
+            bus.setSubscriptions(subscriptions, renewing: renewed)
+        }
+
         func publish(_ message: MQTTMessage) async throws(MQTTError) { try await bus.publish(message) }
 
         func send(_ messages: [MQTTMessage]) async throws(MQTTError) { try await bus.send(messages) }

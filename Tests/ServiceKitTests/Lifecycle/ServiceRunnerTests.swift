@@ -106,6 +106,7 @@ private struct Broken: Error, CustomStringConvertible {
             for await event in events {
                 switch event {
                 case .connected: await Self.comeAndGo(port: broker.port, signal: signal)
+                case .subscribed: break
                 case .disconnected(let error): throw error
                 case .batch(let batch):
                     for message in batch.messages {

@@ -1,0 +1,91 @@
+/// The subscriber, and the subscriptions that the broker has of it.
+extension NetworkLoop {
+    func subscriberEntered(_ entering: Mailbox.Subscriber, now: Instant) {
+        subscriber = entering
+        guard !isDraining else { return }
+        connection?.collector.isOpen = true
+        perform(machine.subscriberEntered(entering.subscriptions, now: now), now: now)
+    }
+
+    func subscriberLeft(now: Instant) {
+        if !isDraining { unsubscribe() }
+        subscriber = nil
+        stuck = nil
+        pendingChanges = 0
+        outbox.removeAll()
+        machine.subscriberLeft()
+        connection?.collector.isOpen = false
+        _ = connection?.collector.take()
+        if gate.subscriberLeft() == .closeConnection {
+            lose(.connectionLost("the subscriber left messages unacknowledged"), now: now)
+        }
+    }
+
+    func drain() {
+        guard !isDraining else { return }
+        isDraining = true
+        unsubscribe()
+        connection?.collector.isOpen = false
+    }
+
+    private func unsubscribe() {
+        guard machine.isAccepted, let filters = subscriber?.subscriptions.map(\.filter), !filters.isEmpty else {
+            return
+        }
+        // The next connection has no subscriptions anyway.
+        _ = try? connection?.unsubscribe(filters)
+    }
+
+    /// Begins the change that `setSubscriptions` asked for, one at a time and not before the connection's own SUBACKs.
+    func changeSubscriptions(now: Instant) {
+        guard let subscriber, pendingChanges == 0, !isDraining, machine.isEstablished || !machine.isAccepted,
+            let change = mailbox.withLock({ $0.subscriber?.change.take() })
+        else { return }
+        pendingChanges = change.calls
+        self.subscriber?.subscriptions = change.subscriptions
+        guard machine.isEstablished else { return }
+        let known = Set(subscriber.subscriptions)
+        let kept = Set(change.subscriptions.map(\.filter))
+        unsubscribe(subscriber.subscriptions.map(\.filter).filter { !kept.contains($0) }, now: now)
+        subscribe(change.subscriptions.filter { !known.contains($0) || change.renewed.contains($0) }, now: now)
+    }
+
+    func perform(_ action: ConnectionMachine.SubscribeAction, now: Instant) {
+        switch action {
+        case .none: break
+        case .announce: announce()
+        case .subscribe(let subscriptions): subscribe(subscriptions, now: now)
+        }
+    }
+
+    /// A packet carries filters of one QoS; brokers limit its length.
+    private func subscribe(_ subscriptions: [MQTTSubscription], now: Instant) {
+        for qos in [QoS.atMostOnce, .atLeastOnce] {
+            send(subscriptions.filter { $0.qos == qos }, now: now) { connection, packet throws(MQTTError) in
+                (try connection.subscribe(packet.map(\.filter), qos: qos), packet)
+            }
+        }
+    }
+
+    private func unsubscribe(_ filters: [String], now: Instant) {
+        send(filters, now: now) { connection, packet throws(MQTTError) in (try connection.unsubscribe(packet), []) }
+    }
+
+    /// Sends packets of at most 64 elements; `body` returns the packet's id and the subscriptions that it asks for.
+    private func send<Element>(
+        _ elements: [Element], now: Instant,
+        _ body: (Connection, [Element]) throws(MQTTError) -> (Int32, [MQTTSubscription])
+    ) {
+        var rest = elements[...]
+        while !rest.isEmpty, let connection {
+            let packet = Array(rest.prefix(64))
+            rest = rest.dropFirst(64)
+            do throws(MQTTError) {
+                let (id, subscriptions) = try body(connection, packet)
+                machine.sent(subscriptions, as: id, now: now)
+            } catch {
+                lose(error, now: now)
+            }
+        }
+    }
+}
