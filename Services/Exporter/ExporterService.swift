@@ -41,6 +41,7 @@ struct ExporterService: Service {
                 }
             }
         }
+        await store.close()
     }
 
     private func targets(_ client: HTTPClient) -> ExportTargets {

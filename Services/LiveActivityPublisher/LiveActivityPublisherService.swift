@@ -38,6 +38,7 @@ struct LiveActivityPublisherService: Service {
             }
             await loop.finish(outcomes.take())
         }
+        await store.close()
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

@@ -19,10 +19,12 @@ struct SessionEngineService: Service {
         try await context.serve(store: store, subscriptions: subscriptions) { event in
             try await loop.handle(event)
         }
+        await store.close()
     }
 
     private func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
-        // Ownership goes by user, and a user's sessions lie in every shard.
+        guard !shards.isEmpty else { return [] }
+        // Users are owned by shard, and a user's sessions are in every shard.
         let all = Set(Shard.all)
         let topics: [TopicFilter.Sessions] = [
             .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .workout, .request,

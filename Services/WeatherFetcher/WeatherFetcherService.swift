@@ -39,6 +39,7 @@ struct WeatherFetcherService: Service {
                 }
             }
         }
+        await store.close()
     }
 
     private func machine(_ provider: (any WeatherProvider)?) -> WeatherFetcherMachine {

@@ -5,7 +5,8 @@ package import Workouts
 /// It gives out no database handle. ``ownership`` alone says which shards a service owns; the service loads, subscribes and
 /// drops on that alone.
 package protocol Store: Sendable {
-    /// The shards this process gains and loses. The stream's end is no event: SQLite gains its shards once, then ends it.
+    /// The shards this process gains and loses. The first change comes at once and is a gain, of no shards when other replicas own
+    /// them all. The stream's end is no event: SQLite gains its shards once, then ends it.
     var ownership: AsyncStream<OwnershipChange> { get }
 
     /// Confirms ``OwnershipChange/releasing(_:)``: the service has committed its last write to these shards and dropped them.

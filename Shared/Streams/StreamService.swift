@@ -28,6 +28,7 @@ package struct StreamService<Work: StreamWork>: Service {
         try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
             try await loop.handle(event)
         }
+        await store.close()
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

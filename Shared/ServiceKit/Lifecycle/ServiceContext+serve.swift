@@ -1,0 +1,96 @@
+import AsyncAlgorithms
+import CoreMetrics
+import Logging
+package import MQTT
+import ServiceLifecycle
+package import Storage
+package import Workouts
+
+extension ServiceContext {
+    private static let tickInterval = Duration.milliseconds(100)
+    private static let readBackoff = Duration.milliseconds(100)...Duration.seconds(5)
+
+    /// Runs a service's loop: changes of ownership, what comes from the bus, and ticks, one event at a time.
+    ///
+    /// - Gained shards: the loop loads them, the bus subscribes, and the loop announces them when the broker has granted that.
+    /// - Releasing shards: the bus unsubscribes, the loop handles what was read and drops them, and the store releases them.
+    /// - Lost shards: the loop drops them at once, then the bus unsubscribes.
+    ///
+    /// A read of the store that fails is repeated with backoff, and its event with it; no later event is handled before.
+    ///
+    /// On graceful shutdown it stops reading, handles what was read, and returns. The caller closes the store after its last
+    /// commit.
+    ///
+    /// - Parameter subscriptions: the subscriptions that a replica with these shards needs.
+    package func serve(
+        store: any Store, subscriptions: (Set<Shard>) -> [MQTTSubscription],
+        _ handleOnce: (ServiceEvent) async throws -> Void
+    ) async throws {
+        func handle(_ event: ServiceEvent) async throws {
+            try await retryingReads { try await handleOnce(event) }
+        }
+        var first = store.ownership.makeAsyncIterator()
+        guard case .gained(let epochs)? = await first.next() else { return }
+        var shards = ShardHandover(owned: Set(epochs.keys))
+        try await handle(.ownership(.gained(epochs)))
+        try await withGracefulShutdownHandler {
+            try await bus.withSubscriptions(subscriptions(shards.owned)) { stream in
+                let changes = store.ownership.map { Incoming.ownership($0) }
+                let events = chain(stream.map { Incoming.bus($0) }, [.end].async)
+                // Ticks follow the time that passes: the time of day may step by an hour.
+                let ticks = AsyncStream<Incoming> {
+                    (try? await clock.wait(for: Self.tickInterval)).map { .tick }
+                }
+                for await incoming in merge(changes, events, ticks) {
+                    switch incoming {
+                    case .ownership(let change):
+                        for event in shards.apply(change) { try await handle(event) }
+                        var gained: Set<Shard> = []
+                        if case .gained(let epochs) = change { gained = Set(epochs.keys) }
+                        // A filter of the gained shards may be subscribed already: their retained messages have to come again.
+                        bus.setSubscriptions(
+                            subscriptions(shards.owned), renewing: Set(subscriptions(gained)))
+                    case .bus(.subscribed):
+                        guard let event = shards.subscribed() else { continue }
+                        try await handle(event)
+                        if case .ownership(.releasing(let released)) = event { await store.released(released) }
+                    case .bus(.connected):
+                        shards.isConnected = true
+                        try await handle(.connected)
+                    case .bus(.disconnected):
+                        shards.isConnected = false
+                        try await handle(.disconnected)
+                    case .bus(.batch(let batch)): try await handle(.batch(batch))
+                    case .tick: try await handle(.tick)
+                    case .end: return
+                    }
+                }
+            }
+        } onGracefulShutdown: {
+            bus.stopReading()
+        }
+    }
+
+    /// Repeats `body` while it fails to read the store, with backoff.
+    private func retryingReads(_ body: () async throws -> Void) async throws {
+        var delay = Self.readBackoff.lowerBound
+        while true {
+            do {
+                return try await body()
+            } catch StoreError.notReadable(let text) {
+                logger.error("read failed, retrying", metadata: [LogKey.error: "\(text)"])
+                Counter(label: "pacebus_store_read_failures_total", factory: metrics).increment()
+                try await clock.wait(for: delay)
+                delay = min(delay * 2, Self.readBackoff.upperBound)
+            }
+        }
+    }
+
+    private enum Incoming: Sendable {
+        case ownership(OwnershipChange)
+        case bus(MQTTEvent)
+        case tick
+        /// The bus delivers nothing more.
+        case end
+    }
+}
