@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # The broker's certificate and the authority that signs it, in data/tls. Sourced after common.sh.
 
-# public_name ADDRESS: what devices reach it by, as it stands in a URL.
+# public_name ADDRESS: prints the host of the URL that devices connect to.
 public_name() {
     local name
     name=$(certified_names "$1" | sed -n 1p)
     if [[ $name == *:* ]]; then say "[$name]"; else say "$name"; fi
 }
 
-# certified_names ADDRESS: all that a device may call this machine when it listens there, the likeliest first.
+# certified_names ADDRESS: prints all names of this machine as a listener on ADDRESS, the most likely first.
 certified_names() {
     case $1 in
         0.0.0.0 | ::)
@@ -21,14 +21,14 @@ certified_names() {
     say localhost
 }
 
-# need_certificate ADDRESS: data/tls/server.crt for that address, good for more than a year from now, and
-# data/tls/ca.crt, which devices have to trust for it.
+# need_certificate ADDRESS: creates data/tls/server.crt for ADDRESS, unless one is valid for 400 more days, and
+# data/tls/ca.crt, the authority that devices must trust.
 need_certificate() {
     mkdir -p data/tls
     [[ -s data/tls/ca.crt ]] || make_authority
     local name names=()
     for name in $(certified_names "$1"); do
-        # An address is digits and dots or has a colon; the rest are names.
+        # Digits and dots are an IPv4 address, a colon means IPv6, all else is a name.
         if [[ $name =~ ^[0-9.]+$|: ]]; then names+=("IP:$name"); else names+=("DNS:$name"); fi
     done
     {
@@ -39,9 +39,9 @@ need_certificate() {
         openssl x509 -in data/tls/server.crt -noout -checkend $((400 * 86400)) >/dev/null; then
         return
     fi
-    say "Making a certificate for ${names[*]}"
+    say "Creating a certificate for ${names[*]}"
     make_key data/tls/server.key
-    # Apple's devices take none for longer than 825 days.
+    # Apple's devices accept at most 825 days.
     openssl req -new -key data/tls/server.key -subj "/CN=$(hostname)" |
         openssl x509 -req -CA data/tls/ca.crt -CAkey data/tls/ca.key -CAcreateserial -sha256 -days 800 \
             -extfile data/tls/server.ext.new -out data/tls/server.crt.new 2>/dev/null
@@ -50,7 +50,7 @@ need_certificate() {
 }
 
 make_authority() {
-    say "Making a certificate authority: data/tls/ca.crt, and its key beside it"
+    say "Creating a certificate authority: data/tls/ca.crt and data/tls/ca.key"
     make_key data/tls/ca.key
     printf '%s\n' '[req]' 'distinguished_name=name' 'x509_extensions=authority' '[name]' '[authority]' \
         'basicConstraints=critical,CA:TRUE,pathlen:0' 'keyUsage=critical,keyCertSign,cRLSign' \
@@ -60,5 +60,5 @@ make_authority() {
     mv data/tls/ca.crt.new data/tls/ca.crt
 }
 
-# make_key FILE: for its owner's eyes alone.
+# make_key FILE: creates a private key that its owner alone can read.
 make_key() { (umask 077 && openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1" 2>/dev/null); }

@@ -1,25 +1,27 @@
 # shellcheck shell=bash
-# Shared by the commands of this folder, which source it. They work in the repository's folder.
+# Shared by the commands of this folder. They run in the repository's folder.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
-# Where Debian puts mosquitto, and where only root looks by default.
+# Debian installs mosquitto in a folder that only root has on its PATH.
 export PATH=$PATH:/usr/sbin
 
-# What runs beside the broker: the executables' names. Each has the broker account of that name behind a `_`.
+# The services, as compose.yaml lists them. Each is an executable and has the broker account of its name behind a `_`.
+mapfile -t services < <(sed -n 's|^ *MQTT_URL: mqtt://_\(.*\)@broker:1883$|\1|p' compose/compose.yaml)
+# All executables, and the folder compose/build installs them in.
 # shellcheck disable=SC2034
-services=(session-engine metrics-aggregator route-builder weather-fetcher exporter live-activity-publisher)
+executables=("${services[@]}" device) bin=.build/bin
 
 say() { printf '%s\n' "$*"; }
 
-# Ends the command with one line that says why.
+# fail MESSAGE: prints the reason in one line and ends the command.
 fail() {
     printf 'compose/%s: %s\n' "${0##*/}" "$*" >&2
     exit 1
 }
 
-# need_packages PACKAGE…: installs the Debian packages that are not there.
+# need_packages PACKAGE…: installs the Debian packages that are missing.
 need_packages() {
-    command -v dpkg-query >/dev/null || fail "this needs Debian 12, or these packages' like by other means: $*"
+    command -v dpkg-query >/dev/null || fail "dpkg-query not found; install these packages by other means: $*"
     local package missing=() as_root=()
     for package; do
         [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
@@ -27,7 +29,7 @@ need_packages() {
     done
     ((${#missing[@]})) || return 0
     if ((EUID != 0)); then
-        command -v sudo >/dev/null || fail "without sudo root has to do this: apt-get install ${missing[*]}"
+        command -v sudo >/dev/null || fail "sudo not found; run as root: apt-get install ${missing[*]}"
         as_root=(sudo)
     fi
     say "Installing ${missing[*]}"
@@ -35,7 +37,7 @@ need_packages() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq --no-install-recommends "${missing[@]}"
 }
 
-# need_python: puts into $PYTHON an interpreter with what checks our work, independent of our code.
+# need_python: sets $PYTHON to an interpreter with the packages of requirements.txt.
 need_python() {
     export PYTHON=$PWD/.build/venv/bin/python
     [[ -x $PYTHON ]] || /usr/bin/python3 -m venv .build/venv
@@ -43,17 +45,17 @@ need_python() {
 }
 
 need_swift() {
-    command -v swift >/dev/null || fail "swift is not on the PATH: install Swift 6.2 or later, see swift.org/install"
+    command -v swift >/dev/null || fail "swift is not on the PATH; install Swift 6.2 or later: swift.org/install"
 }
 
-# need_data: the folder of all that a running system writes, for its owner's eyes alone.
+# need_data: creates ./data, readable by its owner alone. It holds everything a running system writes.
 need_data() {
     umask 077
     mkdir -p data
-    [[ -O data ]] || fail "$PWD/data belongs to $(stat -c %U data): start this as $(stat -c %U data)"
+    [[ -O data ]] || fail "$(stat -c %U data) owns $PWD/data: run this as $(stat -c %U data)"
 }
 
-# claim_data: nothing else may use the folder's data until this process and all it starts have ended.
+# claim_data: locks ./data until this process and all it starts have ended.
 claim_data() {
     need_data
     exec 9>>data/up.lock

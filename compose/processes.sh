@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Processes of ours, by name. Sourced after common.sh.
+# Starts, stops and checks processes by name. Sourced after common.sh.
 
 declare -A pids=()
 
-# new_log NAME: prints where the output of a process goes. What stands there from before stays as NAME.log.1.
+# new_log NAME: prints the log file of a process. The previous log becomes NAME.log.1.
 new_log() {
     local log=data/log/$1.log
     if [[ -e $log ]]; then mv "$log" "$log.1"; fi
@@ -14,17 +14,17 @@ new_log() {
 start() {
     local name=$1
     shift
-    # In a session of its own, so that Ctrl-C does not reach it: what stops when is decided here. Should this script be
-    # killed, the kernel stops it.
+    # A session of its own keeps Ctrl-C away from it: this script decides the order of stopping. If this script is killed,
+    # the kernel terminates the process.
     setsid setpriv --pdeathsig TERM "$@" </dev/null &
     pids[$name]=$!
-    # Bash would print a line of its own when it is killed.
+    # Without this, bash prints a line when the process is killed.
     disown
 }
 
 is_running() { [[ -v pids[$1] ]] && kill -0 "${pids[$1]}" 2>/dev/null; }
 
-# stop SECONDS NAME…: asks processes to end, and kills those that have not after so many seconds.
+# stop SECONDS NAME…: terminates processes, and kills those still running after SECONDS.
 stop() {
     local seconds=$1 name
     shift
@@ -42,7 +42,7 @@ stop() {
     done
 }
 
-# show_log NAME: the end of its log.
+# show_log NAME: prints the end of its log.
 show_log() {
     say "The end of data/log/$1.log:" >&2
     tail -n 20 "data/log/$1.log" | sed 's/^/    /' >&2
@@ -50,14 +50,14 @@ show_log() {
 
 is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# free_port FIRST: prints the first port on loopback from there on that nobody listens on.
+# free_port FIRST: prints the first free port on loopback, counting up from FIRST.
 free_port() {
     local port=$1
     while is_taken "$port"; do port=$((port + 1)); done
     say "$port"
 }
 
-# http_status PORT PATH: prints the status of an answer, such as 200; nothing when there is none.
+# http_status PORT PATH: prints the HTTP status, such as 200, or nothing without a response.
 http_status() {
     local status=
     {
