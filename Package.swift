@@ -80,7 +80,7 @@ let package = Package(
             providers: [.apt(["libmosquitto-dev"])]),
         shared("MQTT", ["CMosquitto", collections, coreMetrics, lifecycle, logging, metrics]),
         shared("Workouts"),
-        shared("Bus", ["MQTT", "Workouts"], exclude: ["asyncapi.yaml"]),
+        shared("Bus", ["MQTT", "Workouts"], exclude: ["Apps.md", "Plans.md", "README.md", "asyncapi.yaml"]),
         shared("Storage", ["Workouts", grdb]),
         shared(
             "ServiceKit",

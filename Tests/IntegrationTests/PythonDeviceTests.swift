@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// The device in Python that the README of `device` shows, against a real broker and the real services.
+/// The Python device in the README of `Bus`, against a real broker and real services.
 @Suite struct PythonDeviceTests {
     @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(2)))
     func `the README's device completes its workout despite a kill`() async throws {
@@ -47,7 +47,7 @@ import Workouts
     /// The README's block of Python.
     private static func script() throws -> String {
         let readme = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Services/Device/README.md").standardized
+            .appending(path: "../../Shared/Bus/README.md").standardized
         let parts = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```")
         let block = try #require(parts.first { $0.hasPrefix("python\n") })
         return String(block.dropFirst("python\n".count))
