@@ -35,6 +35,17 @@ import Workouts
         #expect(try await second.all().map(\.value) == [[1]])
     }
 
+    @Test func `a closed store lets go of its file, and refuses commits and reads`() async throws {
+        let first = try await OpenStore(folder.store)
+        await first.store.released([Shard(7)])
+        _ = try await first.store.commit([first.put("a", [1])])
+        await first.store.close()
+        await #expect(throws: StoreError.self) { try await first.store.commit([first.put("b", [2])]) }
+        await #expect(throws: StoreError.self) { try await first.all() }
+        let second = try await OpenStore(folder.store)
+        #expect(try await second.all().map(\.value) == [[1]])
+    }
+
     @Test func `another process is refused`() async throws {
         let first = try await OpenStore(folder.store)
         await #expect(processExitsWith: .success) { [path = folder.store as String] in

@@ -84,15 +84,15 @@ import Workouts
     }
 
     /// Runs `serve` as a service while `body` runs, then shuts it down gracefully and waits for its end.
+    ///
+    /// Shard 01 needs the topics below `in/01`, and so on; with all shards it is `in/+`.
     private func withServing(
-        _ bus: any MessageBus, clock: any WallClock, _ body: (Record, ServiceGroup) async throws -> Void,
+        _ bus: any MessageBus, clock: any WallClock, store: any Store = MemoryStore.owningAll(),
+        _ body: (Record, ServiceGroup) async throws -> Void,
         handle: @escaping @Sendable (ServiceEvent) async throws -> Void = { event in
             if case .batch(let batch) = event { batch.acknowledge() }
         }
     ) async throws -> Record {
-        let folder = try TemporaryFolder()
-        let store = try SQLiteStore(
-            path: folder.file("test.sqlite"), schema: StoreSchema(service: "test", steps: [[]]), shards: Set(Shard.all))
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "test"), logger: .silent, bus: bus, clock: clock)
         let record = Record()
@@ -100,7 +100,8 @@ import Workouts
             try await context.serve(
                 store: store,
                 subscriptions: { shards in
-                    shards.isEmpty ? [] : [MQTTSubscription(filter: "in/+", qos: .atLeastOnce)]
+                    let filters = shards.count == 256 ? ["in/+"] : shards.map { "in/\($0)/+" }
+                    return filters.map { MQTTSubscription(filter: $0, qos: .atLeastOnce) }
                 }
             ) { event in
                 record.note(event)
@@ -223,5 +224,152 @@ import Workouts
                 if case .connected = event { throw Refused() }
             }
         }
+    }
+
+    // MARK: Ownership
+
+    private let one = Shard(1)
+    private let two = Shard(2)
+
+    /// A store that owns these shards from the start.
+    private func store(_ shards: Set<Shard>) -> MemoryStore {
+        let store = MemoryDatabase().replica()
+        store.gain(shards)
+        return store
+    }
+
+    @Test func `a service that starts without shards is connected, gains some again and again, and announces them`()
+        async throws
+    {
+        let (broker, store) = (InMemoryBroker(), store([]))
+        let other = broker.client()
+        var retained = message("in/02/old")
+        retained.retain = true
+        try await other.send([retained])
+        let record = try await withServing(broker.client(), clock: ManualClock(), store: store) { record, _ in
+            try await expectEventually { record.events.count == 2 }
+            try await other.send([message("in/01/early")])
+            store.gain([one])
+            try await expectEventually { record.events.count == 4 }
+            try await other.send([message("in/01/a"), message("in/02/early")])
+            try await expectEventually { record.events.count == 5 }
+            store.gain([two])
+            try await expectEventually { record.events.count == 8 }
+        }
+        #expect(
+            record.events == [
+                "gained 0", "connected", "gained 1", "announce 1", "batch in/01/a", "gained 1", "batch in/02/old",
+                "announce 1",
+            ])
+    }
+
+    @Test func `shards are released when what was read for them is handled`() async throws {
+        let (broker, store) = (InMemoryBroker(), store([one, two]))
+        let held = Mutex<MQTTBatch?>(nil)
+        let record = try await withServing(broker.client(), clock: ManualClock(), store: store) { record, _ in
+            let other = broker.client()
+            try await expectEventually { record.events.count == 2 }
+            try await other.send([message("in/01/a")])
+            try await expectEventually { held.withLock { $0 != nil } }
+            try await other.send([message("in/01/b")])
+            store.release([one])
+            #expect(store.owned == [one, two])
+            held.withLock { $0.take() }?.acknowledge()
+            try await expectEventually { store.owned == [two] }
+            try await other.send([message("in/01/c"), message("in/02/d")])
+            try await expectEventually { record.events.last == "batch in/02/d" }
+        } handle: { event in
+            guard case .batch(let batch) = event else { return }
+            if batch.messages[0].topic == "in/01/a" {
+                held.withLock { $0 = batch }
+            } else {
+                batch.acknowledge()
+            }
+        }
+        #expect(
+            record.events == [
+                "gained 2", "connected", "batch in/01/a", "batch in/01/b", "releasing 1", "batch in/02/d",
+            ])
+    }
+
+    @Test func `lost shards are dropped at once, also in the middle of a release`() async throws {
+        let (broker, store) = (InMemoryBroker(), store([one, two]))
+        let held = Mutex<MQTTBatch?>(nil)
+        let record = try await withServing(broker.client(), clock: ManualClock(), store: store) { record, _ in
+            let other = broker.client()
+            try await expectEventually { record.events.count == 2 }
+            try await other.send([message("in/02/a")])
+            try await expectEventually { held.withLock { $0 != nil } }
+            try await other.send([message("in/02/b")])
+            store.release([one])
+            store.lose([one])
+            try await expectEventually { record.events.last == "lost 1" }
+            held.withLock { $0.take() }?.acknowledge()
+            try await expectEventually { record.events.last == "batch in/02/b" }
+            try await other.send([message("in/01/c"), message("in/02/d")])
+            try await expectEventually { record.events.last == "batch in/02/d" }
+        } handle: { event in
+            guard case .batch(let batch) = event else { return }
+            if batch.messages[0].topic == "in/02/a" {
+                held.withLock { $0 = batch }
+            } else {
+                batch.acknowledge()
+            }
+        }
+        #expect(!record.events.contains("releasing 1"))
+    }
+
+    @Test func `shards gained without a connection are announced by the next alone`() async throws {
+        let (broker, store) = (InMemoryBroker(), store([]))
+        let bus = broker.client()
+        let record = try await withServing(bus, clock: ManualClock(), store: store) { record, _ in
+            try await expectEventually { record.events.count == 2 }
+            bus.cut()
+            try await expectEventually { record.events.count == 3 }
+            store.gain([one])
+            try await expectEventually { record.events.count == 4 }
+            bus.connect()
+            try await expectEventually { record.events.count == 5 }
+            try await broker.client().send([message("in/01/a")])
+            try await expectEventually { record.events.count == 6 }
+        }
+        #expect(
+            record.events == ["gained 0", "connected", "disconnected", "gained 1", "connected", "batch in/01/a"])
+    }
+
+    @Test func `shards gained under a new epoch are dropped first`() async throws {
+        let (broker, store) = (InMemoryBroker(), store([one, two]))
+        _ = try await withServing(broker.client(), clock: ManualClock(), store: store) { record, _ in
+            try await expectEventually { record.events.count == 2 }
+            store.gain([one])
+            try await expectEventually { record.events.count == 5 }
+            #expect(record.events.suffix(3) == ["lost 1", "gained 1", "announce 1"])
+        }
+    }
+
+    @Test func `an event whose reads fail is handled again, with growing delays`() async throws {
+        let clock = ManualClock()
+        let times = Mutex<[Timestamp]>([])
+        let broker = InMemoryBroker()
+        _ = try await withServing(broker.client(), clock: clock) { record, _ in
+            try await expectEventually { record.withoutTicks.count == 2 }
+            try await broker.client().send([message("in/1")])
+            let isDone = await eventually {
+                clock.advance(by: .milliseconds(10))
+                return times.withLock { $0.count == 4 }
+            }
+            #expect(isDone)
+        } handle: { event in
+            guard case .batch(let batch) = event else { return }
+            let count = times.withLock { times in
+                times.append(clock.now)
+                return times.count
+            }
+            guard count == 4 else { throw StoreError.notReadable("disk I/O error") }
+            batch.acknowledge()
+        }
+        let seen = times.withLock { $0 }
+        let delays = zip(seen, seen.dropFirst()).map { $1.seconds(since: $0) }
+        #expect(delays.count == 3 && zip(delays, [0.1, 0.2, 0.4]).allSatisfy { $0 >= $1 }, "\(delays)")
     }
 }
