@@ -98,8 +98,7 @@ final class OwnedSession<Work: StreamWork> {
         }
     }
 
-    /// Whether the session goes on.
-    private var isUnfinished: Bool {
+    var isUnfinished: Bool {
         switch state.status {
         case .preparing, .active, .paused, .suspended: true
         case .saving, .completed, .canceled, .deleted: false
@@ -174,6 +173,11 @@ final class OwnedSession<Work: StreamWork> {
             streams[index].stream.discardPending()
             streams[index].owesAck = false
         }
+    }
+
+    /// Makes the acknowledgement of every stream due.
+    func acknowledgeAll() {
+        for index in streams.indices { streams[index].owesAck = true }
     }
 
     /// The acknowledgements that are due, one for each stream.

@@ -2,7 +2,7 @@ import Workouts
 
 /// When the retained topics of a session were published last: 48 hours later, by the service's clock, they are cleared.
 ///
-/// Only sessions whose topics still stand are in it. On disk a time is an hour old at most.
+/// It has only sessions whose topics are still retained. A stored time is at most an hour behind.
 struct Retention {
     static let lifetime = 48 * 3_600.0
     private static let interval = 60.0
@@ -11,8 +11,13 @@ struct Retention {
     private var times: [SessionKey: (published: Timestamp, stored: Timestamp?)] = [:]
     private var checkedAt: Timestamp?
 
-    /// Whether something of the session may stand retained.
+    /// Whether topics of the session may be retained.
     func stands(_ key: SessionKey) -> Bool { times[key] != nil }
+
+    /// The sessions of some shards whose topics may be retained.
+    func keys(in shards: Set<Shard>) -> Set<SessionKey> {
+        Set(times.keys.filter { shards.contains($0.session.shard) })
+    }
 
     mutating func published(_ key: SessionKey, _ now: Timestamp) {
         times[key, default: (now, nil)].published = now
@@ -27,6 +32,10 @@ struct Retention {
 
     mutating func remove(_ key: SessionKey) {
         times[key] = nil
+    }
+
+    mutating func drop(_ shards: Set<Shard>) {
+        for key in keys(in: shards) { times[key] = nil }
     }
 
     /// Whether it is time to look.

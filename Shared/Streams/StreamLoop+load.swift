@@ -19,38 +19,38 @@ extension StreamLoop {
         }
     }
 
-    /// Brings into memory what the topics speak of: the records of sessions, and the end of each stream that items come for.
+    /// Loads what the topics refer to: the records of sessions, and the end of each stream that items come for.
     mutating func load(_ topics: [Topic], _ now: Timestamp) async throws {
         var missing: Set<SessionKey> = []
-        /// Those that somebody speaks of, and not only the broker that brings back what stood retained.
-        var spokenOf: Set<SessionKey> = []
+        /// Those that a client or the engine refers to, and not only a retained topic of this service.
+        var referred: Set<SessionKey> = []
         var streams: [SessionKey: Set<Device>] = [:]
         for case .session(let key, let kind) in topics {
             let session = machine.sessions[key]
             if session == nil {
                 guard epochs[key.session.shard] != nil, !unknown.contains(key) else { continue }
                 missing.insert(key)
-                if kind != Work.kind.summary, kind != Work.companion?.topic { spokenOf.insert(key) }
+                if kind != Work.kind.summary, kind != Work.companion?.topic { referred.insert(key) }
             }
             guard let device = Work.kind.device(of: kind), session?.hasAllStreams != true else { continue }
             if session?.index(of: device) == nil { streams[key, default: []].insert(device) }
         }
-        if !missing.isEmpty { try await loadRecords(missing, spokenOf, now) }
+        if !missing.isEmpty { try await loadRecords(missing, announcing: referred, now) }
         if !streams.isEmpty { try await loadHeads(streams) }
     }
 
-    private mutating func loadRecords(
-        _ missing: Set<SessionKey>, _ spokenOf: Set<SessionKey>, _ now: Timestamp
+    /// Loads records of sessions, and publishes the retained topics of some of them: the broker may have lost those.
+    mutating func loadRecords(
+        _ missing: Set<SessionKey>, announcing announced: Set<SessionKey>, _ now: Timestamp
     ) async throws {
         let keys = missing.sorted().map { StoreKey(shard: $0.session.shard, key: "\($0)") }
         for record in try await store.records(in: StreamStore.sessions, at: keys) {
             do {
                 let record = try JSONCoding.decode(StreamRecord<Work.Totals>.self, from: record.value)
                 machine.load(record, now: now)
-                // The broker may have forgotten what stood retained.
-                if spokenOf.contains(record.state.key) { announce(record.state.key, now) }
+                if announced.contains(record.state.key) { announce(record.state.key, now) }
             } catch {
-                // Its state comes again from the session engine; its items are not in it.
+                // The session engine publishes the state again; the items are stored apart.
                 if let key = SessionKey(record.key) { corrupt.insert(key) }
                 context.logger.error("corrupt record ignored", metadata: ["record": "\(record.key)"])
             }
@@ -60,11 +60,11 @@ extension StreamLoop {
         unknown.formUnion(absent.prefix(StreamTimes.unknownLimit))
     }
 
-    /// Begins sessions whose record could not be read with a new one and all items that are on disk, when their state comes.
+    /// Replaces unreadable records when the sessions' state comes; the new ones have all stored items.
     mutating func replaceCorruptRecords(_ received: [(MQTTMessage, Topic?)], _ now: Timestamp) async throws {
         guard !corrupt.isEmpty else { return }
         for case (let message, .session(let key, .state)?) in received where corrupt.contains(key) {
-            // One that cannot be read either is refused like any other.
+            // An invalid state is rejected like any other.
             guard let state = try? SessionState(message.payload), state.key == key else { continue }
             corrupt.remove(key)
             unknown.remove(key)
@@ -76,7 +76,7 @@ extension StreamLoop {
         }
     }
 
-    /// Reads as little as going on with a stream needs: its first chunk and its last, whose number is searched for.
+    /// Reads what continuing a stream needs: its first chunk and its last, whose number is searched for.
     private mutating func loadHeads(_ wanted: [SessionKey: Set<Device>]) async throws {
         var searches = wanted.filter { machine.sessions[$0.key].map { $0.state.status != .deleted } ?? false }.flatMap {
             key, devices in devices.map { StreamSearch(key, $0) }
@@ -87,7 +87,7 @@ extension StreamLoop {
             let records = try await store.records(in: StreamStore.chunks, at: asked.map(\.1))
             var next = 0
             for (index, key) in asked {
-                // They come in the order that was asked for, absent ones left out.
+                // Records come in the order of their keys; absent ones are left out.
                 let isFound = next < records.count && records[next].key == key.key
                 searches[index].answer(isFound ? records[next].value : nil)
                 if isFound { next += 1 }
@@ -100,17 +100,23 @@ extension StreamLoop {
                 let stream = try ItemStream<Work.Item>(first: first, last: last.bytes, number: last.number)
                 machine.load(stream, from: search.device, of: search.key)
             } catch {
-                // What can be read of it is found when all of it is.
+                // Reading the whole stream finds its readable part.
                 try await readStreams(search.key, context.clock.now)
             }
         }
     }
 
-    /// Makes the live fold of sessions anew that is not there yet or not exact any more.
+    /// Computes live folds that are missing or no longer exact. The first of a stored session acknowledges its streams: devices
+    /// continue at once where the former owner committed.
     mutating func refold(_ now: Timestamp) async throws {
-        let end = ContinuousClock.now + StreamTimes.foldPatience
+        let end = ContinuousClock.now + StreamTimes.foldTimeout
         for key in machine.foldsDue(now: now) {
+            let isFirst = machine.sessions[key]?.live == nil
             try await readStreams(key, now)
+            if isFirst, let session = machine.sessions[key], session.isUnfinished {
+                session.acknowledgeAll()
+                send(session.takeAcks(), of: key)
+            }
             if ContinuousClock.now > end { return }
         }
     }
@@ -122,7 +128,7 @@ extension StreamLoop {
         var chunks: [Device: [[UInt8]]] = [:]
         for record in try await store.records(in: StreamStore.chunks, below: [folder]) {
             guard let (device, number) = StreamStore.chunk(record.key) else { continue }
-            // Keys come in order, and a stream has no gaps.
+            // Keys come in order; a stream has no gaps.
             if number == chunks[device, default: []].count { chunks[device, default: []].append(record.value) }
         }
         var items: [Device: [Work.Item]] = [:]
@@ -136,7 +142,7 @@ extension StreamLoop {
                 readable.append(chunk)
             }
             if readable.count < stored.count {
-                // The device is asked for the rest again, and what cannot be read is written over.
+                // The device sends the rest again, which overwrites what is unreadable.
                 context.logger.error("corrupt items left out", metadata: ["stream": "\(key)/\(device)"])
             }
             items[device] = read

@@ -4,7 +4,7 @@ import Storage
 import Workouts
 
 extension StreamLoop {
-    /// Publishes the live metrics that are due, under revisions that even a clock set back does not bring back.
+    /// Publishes the live metrics that are due. Their revisions never go back, even when the clock steps backwards.
     mutating func publishLive(_ now: Timestamp) async throws {
         let due = machine.liveDue(now: now)
         let shards = Set(due.map(\.session.shard))
@@ -18,22 +18,22 @@ extension StreamLoop {
                 write(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))
             }
             guard await commit(writes) else { return }
-            ceilings.merge(reserved) { $1 }
+            ceilings.merge(reserved.filter { epochs[$0.key] != nil }) { $1 }
         }
         for key in due {
             let message = machine.liveMessage(key, now: now, floor: floors[key.session.shard, default: 0])
             guard let message else { continue }
             retention.published(key, now)
-            messages.append(message)
+            send([message], of: key)
         }
     }
 
-    /// Says which kilometres or miles have just been done.
+    /// Announces the kilometres or miles that were just completed.
     mutating func publishSplits(_ now: Timestamp) {
         for split in machine.takeFinishedSplits(now: now) {
             let unit = machine.sessions[split.key]?.state.units == .imperial ? "Mile" : "Kilometer"
-            let said = Announcement(.split, at: split.at, number: split.number, text: "\(unit) \(split.number)")
-            messages.append(Topic.session(split.key, .announcements).message(JSONCoding.encode(said)))
+            let announcement = Announcement(.split, at: split.at, number: split.number, text: "\(unit) \(split.number)")
+            send([Topic.session(split.key, .announcements).message(JSONCoding.encode(announcement))], of: split.key)
         }
     }
 
@@ -53,13 +53,14 @@ extension StreamLoop {
             requestedChunks.remove(key)
         }
         for summary in machine.expireChunks(now: now) {
-            guard await commit([write(summary.record.state.key, summary.record)].compactMap(\.self)) else { continue }
+            let key = summary.record.state.key
+            guard await commit([write(key, summary.record)], of: key) == .committed else { continue }
             machine.adopt(summary)
-            messages += summary.messages
+            send(summary.messages, of: key)
         }
     }
 
-    /// The record first, then its messages. Says whether the disk took it.
+    /// Commits the record, then sends its messages, unless the shard was lost. Returns whether the store took the write.
     private mutating func publish(_ summary: StreamMachine<Work>.Summary, _ now: Timestamp) async -> Bool {
         let key = summary.record.state.key
         retention.published(key, now)
@@ -67,10 +68,14 @@ extension StreamLoop {
             write(key, summary.record),
             write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key)),
         ]
-        guard await commit(writes.compactMap(\.self)) else { return false }
-        machine.adopt(summary)
-        retention.stored([key])
-        messages += summary.messages
-        return true
+        switch await commit(writes, of: key) {
+        case .refused: return false
+        case .lost: return true
+        case .committed:
+            machine.adopt(summary)
+            retention.stored([key])
+            send(summary.messages, of: key)
+            return true
+        }
     }
 }

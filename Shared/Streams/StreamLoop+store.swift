@@ -6,8 +6,16 @@ import Storage
 import Workouts
 
 extension StreamLoop {
-    /// Makes everything that came in durable, then acknowledges it. When the disk refuses nothing of it counts, nothing is
-    /// acknowledged to the devices, and they send it again.
+    /// The outcome of a commit for one session.
+    enum Outcome {
+        case committed
+        /// Another process owns the session's shard now: nothing of it may be published.
+        case lost
+        case refused
+    }
+
+    /// Makes received items and states durable, then acknowledges them. After a failed write nothing counts and nothing is
+    /// acknowledged to devices, which send it again.
     mutating func commit(_ now: Timestamp, acknowledge: () -> Void = {}) async throws {
         var writes = machine.stage().compactMap { chunk in
             write(chunk.shard, StreamStore.chunks, chunk.key, chunk.bytes)
@@ -15,18 +23,30 @@ extension StreamLoop {
         writes += machine.unsaved.sorted().compactMap { key in
             machine.sessions[key].flatMap { write(key, $0.record) }
         }
+        // From its first record on, the next owner finds an unfinished session among those it announces.
+        let begun = machine.unsaved.filter { !retention.stands($0) && machine.sessions[$0]?.isUnfinished ?? false }
+            .sorted()
+        for key in begun { retention.published(key, now) }
+        writes += begun.compactMap { write($0.session.shard, StreamStore.retained, "\($0)", retention.value($0)) }
         let items = machine.pendingItems
         guard await commit(writes, items: items) else {
             machine.discardPending()
             return acknowledge()
         }
-        // At once, so that the next batch is read while these items go into the live metrics.
+        // At once: the next batch is read while these items go into the live metrics.
         acknowledge()
+        retention.stored(begun)
         machine.committed(now: now)
-        messages += machine.takeAcks()
+        for (key, acks) in machine.takeAcks() { send(acks, of: key) }
     }
 
-    /// Commits, or logs why not.
+    /// Commits writes of one session.
+    mutating func commit(_ writes: [StoreWrite?], of key: SessionKey) async -> Outcome {
+        guard await commit(writes.compactMap(\.self)) else { return .refused }
+        return epochs[key.session.shard] == nil ? .lost : .committed
+    }
+
+    /// Commits and drops the shards that were lost. Returns whether the store took the writes.
     mutating func commit(_ writes: [StoreWrite], items: Int = 0) async -> Bool {
         guard !writes.isEmpty else { return true }
         let begun = ContinuousClock.now
@@ -34,35 +54,39 @@ extension StreamLoop {
             let report = try await store.commit(writes)
             metrics.commit(items: items, took: ContinuousClock.now - begun)
             if health.note(true) { context.logger.notice("the store takes writes again") }
-            lose(report.lostShards)
+            drop(report.lostShards)
             return true
         } catch {
-            // Once, for it goes on many times a second until somebody makes room.
+            // Once: a full disk fails many commits a second.
             if health.note(false) {
                 context.logger.error(
-                    "items not saved, devices will send them again", metadata: [LogKey.error: "\(error)"])
+                    "commit failed, devices send the items again", metadata: [LogKey.error: "\(error)"])
             }
             return false
         }
     }
 
-    /// Removes what is stored of deleted sessions, then what stands retained of them.
+    /// Removes what is stored of deleted sessions, then clears their retained topics.
     mutating func purge() async throws {
         for key in machine.toPurge.sorted() {
             let folder = StoreFolder(shard: key.session.shard, path: "\(key)")
-            var writes = try await store.records(in: StreamStore.chunks, below: [folder]).compactMap { record in
+            var writes = try await store.records(in: StreamStore.chunks, below: [folder]).map { record in
                 remove(key, StreamStore.chunks, record.key)
             }
-            writes += [remove(key, StreamStore.retained, "\(key)")].compactMap(\.self)
-            writes += [machine.sessions[key].flatMap { write(key, $0.record) }].compactMap(\.self)
-            guard await commit(writes) else { return }
-            retention.remove(key)
-            requestedChunks.remove(key)
-            messages += machine.purged(key)
+            writes.append(remove(key, StreamStore.retained, "\(key)"))
+            writes.append(machine.sessions[key].flatMap { write(key, $0.record) })
+            switch await commit(writes, of: key) {
+            case .refused: return
+            case .lost: continue
+            case .committed:
+                retention.remove(key)
+                requestedChunks.remove(key)
+                send(machine.purged(key), of: key)
+            }
         }
     }
 
-    /// Writes down how long retained topics are to stand, and clears those whose time is over; looks once a minute.
+    /// Stores how long topics stay retained, and clears those whose time is over; checks once a minute.
     mutating func clearRetained(_ now: Timestamp) async throws {
         guard retention.isDue(now) else { return }
         let (expired, unsaved) = retention.changes(now)
@@ -74,7 +98,7 @@ extension StreamLoop {
         retention.stored(unsaved)
         for key in expired {
             retention.remove(key)
-            messages += StreamMachine<Work>.cleared(key)
+            send(StreamMachine<Work>.cleared(key), of: key)
         }
     }
 
@@ -92,11 +116,19 @@ extension StreamLoop {
         return StoreWrite(shard: key.session.shard, epoch: epoch, collection: collection, change: .delete(key: name))
     }
 
-    /// Another process works for these shards now.
-    mutating func lose(_ shards: Set<Shard>) {
+    /// Removes all state of shards that this process no longer owns.
+    mutating func drop(_ shards: Set<Shard>) {
         guard !shards.isEmpty else { return }
-        for shard in shards { epochs[shard] = nil }
-        unknown = unknown.filter { !shards.contains($0.session.shard) }
+        for shard in shards {
+            epochs[shard] = nil
+            ceilings[shard] = nil
+            floors[shard] = nil
+        }
         machine.drop { shards.contains($0.session.shard) }
+        retention.drop(shards)
+        pendingBuffer.drop(shards)
+        unknown = unknown.filter { !shards.contains($0.session.shard) }
+        corrupt = corrupt.filter { !shards.contains($0.session.shard) }
+        requestedChunks.removeAll { shards.contains($0.session.shard) }
     }
 }

@@ -15,20 +15,20 @@ package struct StreamLoop<Work: StreamWork> {
     let health: StoreHealth
     var machine = StreamMachine<Work>()
     var epochs: [Shard: Epoch] = [:]
-    var waitingRoom = WaitingRoom()
+    var pendingBuffer = PendingBuffer()
     var rejections = Rejections(service: Work.service)
-    /// What goes out after the next commit.
-    var messages: [MQTTMessage] = []
-    /// Sessions whose chunks somebody asked for.
+    /// Sent after the next commit, as far as this process still owns the shard. Rejections have none.
+    private(set) var messages: [(shard: Shard?, message: MQTTMessage)] = []
+    /// Sessions whose chunks a client requested.
     var requestedChunks: OrderedSet<SessionKey> = []
-    /// Sessions that nothing is stored of, so that the store need not be asked again.
+    /// Sessions without a stored record.
     var unknown: Set<SessionKey> = []
-    /// Sessions whose record could not be read.
+    /// Sessions with an unreadable record.
     var corrupt: Set<SessionKey> = []
     var retention = Retention()
-    /// The revisions that the `metrics` of each shard do not exceed.
+    /// The highest revision that `metrics` or `route` of each shard may have.
     var ceilings: [Shard: Int64] = [:]
-    /// The ceilings of an earlier process: the first revisions of this one are at least these.
+    /// The ceilings of an earlier owner: the first revisions of this one are above these.
     var floors: [Shard: Int64] = [:]
     private var topics: [String: Topic] = [:]
 
@@ -46,9 +46,8 @@ package struct StreamLoop<Work: StreamWork> {
             epochs.merge(gained) { $1 }
             try await loadCeilings(Set(gained.keys))
             try await loadRetention(Set(gained.keys))
-        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): lose(shards)
-        case .announce(let shards):
-            for key in machine.sessions.keys where shards.contains(key.session.shard) { announce(key, now) }
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
+        case .announce(let shards): try await announce(shards, now)
         case .connected:
             for key in machine.sessions.keys { announce(key, now) }
         case .disconnected: break
@@ -60,24 +59,32 @@ package struct StreamLoop<Work: StreamWork> {
             metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
         case .tick:
             try await purge()
-            if machine.sweep(now: now) { metrics.show(machine.statusCounts, waitingRoom) }
+            if machine.sweep(now: now) { metrics.show(machine.statusCounts, pendingBuffer) }
             try await refold(now)
             try await publishLive(now)
             publishSplits(now)
             try await publishSummaries(now)
             try await clearRetained(now)
-            waitingRoom.expire(now: now)
+            pendingBuffer.expire(now: now)
         }
         await flush()
     }
 
-    /// Publishes again what stands retained of a session, for the broker may have forgotten it, or never have had it whole.
+    /// Publishes the retained topics of shards gained on a live connection: their former owner may have committed and not
+    /// published them. Devices receive their acknowledgements with the first live fold.
+    private mutating func announce(_ shards: Set<Shard>, _ now: Timestamp) async throws {
+        for key in machine.sessions.keys where shards.contains(key.session.shard) { announce(key, now) }
+        let missing = retention.keys(in: shards).filter { machine.sessions[$0] == nil }
+        try await loadRecords(missing, announcing: missing, now)
+    }
+
+    /// Publishes the retained topics of a session again: the broker may have lost them.
     mutating func announce(_ key: SessionKey, _ now: Timestamp) {
         guard let session = machine.sessions[key] else { return }
         guard session.state.status != .deleted else {
-            // Something may have brought back what was cleared.
-            messages += StreamMachine<Work>.cleared(key)
-            messages += StreamMachine<Work>.cleared(key, from: 0, to: session.record.mostChunks)
+            // The broker may have brought back what was cleared.
+            send(StreamMachine<Work>.cleared(key), of: key)
+            send(StreamMachine<Work>.cleared(key, from: 0, to: session.record.mostChunks), of: key)
             return
         }
         machine.sessions[key]?.summaryTopic.reconnected()
@@ -85,7 +92,7 @@ package struct StreamLoop<Work: StreamWork> {
         if machine.sessions[key]?.record.chunksUntil.map({ $0 > now }) ?? false {
             requestedChunks.append(key)
         } else if retention.stands(key), let summary = machine.knownSummary(key) {
-            messages.append(summary)
+            send([summary], of: key)
         }
     }
 
@@ -118,7 +125,7 @@ package struct StreamLoop<Work: StreamWork> {
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
             machine.receive(state, now: now)
             unknown.remove(key)
-            for waiting in waitingRoom.take(key) {
+            for waiting in pendingBuffer.take(key) {
                 guard case .session(_, let kind)? = topic(waiting.topic), let device = Work.kind.device(of: kind) else {
                     continue
                 }
@@ -132,14 +139,14 @@ package struct StreamLoop<Work: StreamWork> {
             let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
             guard machine.sessions[key] != nil else { break }
             if !retention.stands(key) {
-                // It was cleared, and something has brought it back.
-                messages += StreamMachine<Work>.cleared(key)
+                // The broker brought back what was cleared.
+                send(StreamMachine<Work>.cleared(key), of: key)
             } else if machine.seeSummary(seen.revision, of: key, now: now), let summary = machine.knownSummary(key) {
-                messages.append(summary)
+                send([summary], of: key)
             }
         case .request:
             guard case .chunks = try JSONCoding.decode(SessionRequest.self, from: message.payload).action else { break }
-            // What has no summary yet publishes its chunks with it.
+            // A session without a summary publishes its chunks with it.
             if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
         case _ where kind == Work.companion?.topic && !message.payload.isEmpty:
             machine.hear(try Work.Live.read(message.payload), of: key, now: now)
@@ -151,25 +158,25 @@ package struct StreamLoop<Work: StreamWork> {
         _ message: MQTTMessage, from device: Device, of key: SessionKey, _ now: Timestamp
     ) throws(PayloadError) {
         let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now))
-        guard machine.sessions[key] != nil else { return waitingRoom.add(message, for: key, now: now) }
+        guard machine.sessions[key] != nil else { return pendingBuffer.add(message, for: key, now: now) }
         switch machine.receive(batch, from: device, of: key, now: now) {
         case .taken where batch.flaws > 0: reject(message, "flawed_items", now)
         case .taken, .repeated, .gap: break
         case .full: throw .tooLarge("the stream is full")
-        case .reused: messages.append(Topic.session(key, Work.kind.ack(device)).message(Ack.streamReused.payload))
+        case .reused: send([Topic.session(key, Work.kind.ack(device)).message(Ack.streamReused.payload)], of: key)
         case .dropped:
             let next = Ack.next(batch.first + batch.items.count)
-            messages.append(Topic.session(key, Work.kind.ack(device)).message(next.payload))
+            send([Topic.session(key, Work.kind.ack(device)).message(next.payload)], of: key)
         }
     }
 
     private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
         metrics.rejected(reason)
-        let told = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
-        if let told { messages.append(told) }
+        let report = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
+        if let report { messages.append((nil, report)) }
     }
 
-    /// The topic of a name. Names come again and again, so that what was found is kept.
+    /// The topic of a name, from a cache: the same names come again and again.
     private mutating func topic(_ name: String) -> Topic? {
         if let known = topics[name] { return known }
         guard let topic = Topic(name) else { return nil }
@@ -178,9 +185,18 @@ package struct StreamLoop<Work: StreamWork> {
         return topic
     }
 
-    /// What is lost with the connection is published again on the next, and devices send again what is not acknowledged.
+    // MARK: Sending
+
+    /// Sends messages about a session after the next commit, if this process then owns the session's shard.
+    mutating func send(_ messages: [MQTTMessage], of key: SessionKey) {
+        for message in messages { self.messages.append((key.session.shard, message)) }
+    }
+
+    /// Messages of a lost connection are not sent again: the next connection publishes retained topics, and devices repeat what is
+    /// not acknowledged.
     private mutating func flush() async {
-        await context.send(messages)
+        let owned = messages.filter { message in message.shard.map { epochs[$0] != nil } ?? true }
         messages = []
+        await context.send(owned.map(\.message))
     }
 }

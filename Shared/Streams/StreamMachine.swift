@@ -85,12 +85,12 @@ struct StreamMachine<Work: StreamWork> {
         touched = []
     }
 
-    /// The acknowledgements that are due, one for each stream.
-    mutating func takeAcks() -> [MQTTMessage] {
+    /// The acknowledgements that are due, one for each stream, by session.
+    mutating func takeAcks() -> [(key: SessionKey, acks: [MQTTMessage])] {
         defer { touched = [] }
-        return touched.flatMap { session in
+        return touched.map { session in
             session.isTouched = false
-            return session.takeAcks()
+            return (session.state.key, session.takeAcks())
         }
     }
 
@@ -211,6 +211,7 @@ struct StreamMachine<Work: StreamWork> {
         withSplits.remove(key)
         toPurge.remove(key)
         awaitingSummary.remove(key)
+        withExpiredChunks.remove(key)
     }
 
     /// Takes over the stream of a device from the store.
@@ -243,7 +244,7 @@ struct StreamMachine<Work: StreamWork> {
         withNews.insert(key)
     }
 
-    /// Forgets sessions that are another process's now.
+    /// Removes sessions that another process owns now.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
         for key in sessions.keys.filter(isLost) { forget(key) }
     }

@@ -2,7 +2,7 @@ import Metrics
 import ServiceKit
 import Workouts
 
-/// What operators see of the service, counted once for each batch.
+/// The service's metrics, updated once a batch.
 struct StreamMetrics {
     private static let reasons = ["bad_topic", "flawed_items", "malformed", "too_large"]
 
@@ -57,10 +57,10 @@ struct StreamMetrics {
         rejections[reason]?.increment()
     }
 
-    func show(_ counts: [SessionStatus: Int], _ waitingRoom: WaitingRoom) {
+    func show(_ counts: [SessionStatus: Int], _ pending: PendingBuffer) {
         for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
-        waitingBytes.set(waitingRoom.bytes)
-        waitingDropped.set(waitingRoom.dropped)
+        waitingBytes.set(pending.bytes)
+        waitingDropped.set(pending.dropped)
     }
 
     private static func help(_ prefix: String) -> [String: String] {
@@ -72,8 +72,8 @@ struct StreamMetrics {
             prefix + "commit_seconds": "How long a commit took.",
             prefix + "ack_lag_seconds": "From taking a batch of messages to having sent its acknowledgements.",
             prefix + "sessions": "Sessions in memory, by status.",
-            prefix + "waiting_bytes": "What waits for the state of its session, in bytes.",
-            prefix + "waiting_dropped": "Messages that waited in vain or found no room since the start.",
+            prefix + "waiting_bytes": "Batches that wait for the state of their session, in bytes.",
+            prefix + "waiting_dropped": "Batches that were dropped while their session had no state.",
         ]
     }
 }

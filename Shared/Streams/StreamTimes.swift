@@ -25,8 +25,8 @@ enum StreamTimes {
     static let news = 60.0
     /// All sessions are looked at this often for what comes with time alone.
     static let sweep = 1.0
-    /// How long folds of many sessions may be made in one go, so that items are not kept waiting.
-    static let foldPatience = Duration.milliseconds(50)
+    /// The time that a tick spends on live folds, so that items do not wait longer.
+    static let foldTimeout = Duration.milliseconds(50)
     /// Summaries made in one go, for the same reason.
     static let summariesAtOnce = 20
     /// How far ahead of the clock revisions of what is live are reserved, in milliseconds.

@@ -1,11 +1,11 @@
 import Foundation
 package import MQTT
-import ServiceKit
-import Storage
+package import ServiceKit
+package import Storage
 package import Streams
 import Workouts
 
-/// The loop of a service that owns streams on a real store, its events handed to it one by one.
+/// The loop of a service that owns streams; a test hands it its events one by one.
 package struct StreamOwner<Work: StreamWork> {
     package let bus = RecordingBus()
     package let store: RefusingStore
@@ -14,15 +14,20 @@ package struct StreamOwner<Work: StreamWork> {
 
     /// Starts on the store in a folder, as a process does.
     package init(_ folder: TemporaryFolder, clock: ManualClock) async throws {
+        let store = try SQLiteStore(
+            path: folder.file("\(Work.service).sqlite"), schema: StreamStore.schema(Work.service),
+            shards: Set(Shard.all))
+        try await self.init(store, clock: clock)
+    }
+
+    /// Starts on a store that has gained its first shards.
+    package init(_ store: any Store, clock: ManualClock) async throws {
         self.clock = clock
-        store = RefusingStore(
-            try SQLiteStore(
-                path: folder.file("\(Work.service).sqlite"), schema: StreamStore.schema(Work.service),
-                shards: Set(Shard.all)))
+        self.store = RefusingStore(store)
         let context = ServiceContext(
-            configuration: ServiceConfiguration(name: Work.service),
-            logger: .silent, bus: bus, clock: clock)
-        loop = StreamLoop(context: context, store: store)
+            configuration: ServiceConfiguration(name: Work.service), logger: .silent, bus: bus,
+            clock: clock)
+        loop = StreamLoop(context: context, store: self.store)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))
             break
@@ -30,21 +35,21 @@ package struct StreamOwner<Work: StreamWork> {
         try await loop.handle(.connected)
     }
 
+    /// Hands over an event and returns what was sent.
+    @discardableResult
+    package mutating func handle(_ event: ServiceEvent) async throws -> [MQTTMessage] {
+        try await loop.handle(event)
+        return bus.take()
+    }
+
     /// Delivers messages in one batch and returns what was sent.
     @discardableResult
     package mutating func deliver(_ messages: [MQTTMessage]) async throws -> [MQTTMessage] {
-        try await loop.handle(.batch(MQTTBatch(messages: messages) {}))
-        return bus.take()
+        try await handle(.batch(MQTTBatch(messages: messages) {}))
     }
 
     @discardableResult
-    package mutating func tick() async throws -> [MQTTMessage] {
-        try await loop.handle(.tick)
-        return bus.take()
-    }
+    package mutating func tick() async throws -> [MQTTMessage] { try await handle(.tick) }
 
-    package mutating func connect() async throws -> [MQTTMessage] {
-        try await loop.handle(.connected)
-        return bus.take()
-    }
+    package mutating func connect() async throws -> [MQTTMessage] { try await handle(.connected) }
 }

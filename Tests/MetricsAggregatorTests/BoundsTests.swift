@@ -41,17 +41,17 @@ struct BoundsTests {
                 #expect(try await aggregator.deliver(messages).isEmpty, "round \(round)")
             }
         }
-        #expect(aggregator.loop.waitingRoom.bytes <= WaitingRoom.byteLimit)
-        #expect(aggregator.loop.waitingRoom.dropped > 0)
+        #expect(aggregator.loop.pendingBuffer.bytes <= PendingBuffer.byteLimit)
+        #expect(aggregator.loop.pendingBuffer.dropped > 0)
         #expect(aggregator.loop.machine.sessions.count == 1)
         #expect(aggregator.loop.unknown.count == 10_000)
         let sent = try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
         #expect(try sent.acks(script.key, "watch-1") == [.next(10)])
         clock.advance(by: .seconds(61))
         try await aggregator.tick()
-        #expect(aggregator.loop.waitingRoom.bytes == 0)
+        #expect(aggregator.loop.pendingBuffer.bytes == 0)
         // Two rounds, and each message was either held for its minute or found no room.
-        #expect(aggregator.loop.waitingRoom.dropped == 20_000)
+        #expect(aggregator.loop.pendingBuffer.dropped == 20_000)
     }
 
     @Test func `the store is read once for an unknown session`() async throws {

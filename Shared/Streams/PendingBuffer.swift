@@ -1,15 +1,14 @@
 import MQTT
 import Workouts
 
-/// Holds batches of sessions that are not known yet, unacknowledged, until their `state` comes.
+/// Keeps the batches of unknown sessions, unacknowledged, until the sessions' `state` comes.
 ///
-/// Memory is bounded: what does not fit is dropped and counted, and what waited a minute leaves. Devices send it again.
-struct WaitingRoom {
-    /// The memory of all that waits.
+/// Its memory is bounded: it drops and counts a batch that does not fit and one that waited a minute. Devices send them again.
+struct PendingBuffer {
     static let byteLimit = 16 * 1_024 * 1_024
-    /// What a message takes besides its payload.
+    /// The memory that a message takes besides its payload.
     static let overhead = 256
-    static let patience = 60.0
+    static let timeout = 60.0
     private static let interval = 1.0
 
     private var messages: [SessionKey: (since: Timestamp, messages: [MQTTMessage])] = [:]
@@ -23,7 +22,7 @@ struct WaitingRoom {
             return
         }
         bytes += size(message)
-        // A copy, for a slice would keep the bytes of its whole batch.
+        // A copy: a slice keeps the bytes of its whole batch.
         var own = message
         own.payload = ArraySlice(Array(message.payload))
         messages[key, default: (now, [])].messages.append(own)
@@ -35,14 +34,19 @@ struct WaitingRoom {
         return waiting
     }
 
-    /// Lets go of what waited long enough; looks once a second.
+    /// Removes what waited too long; checks once a second.
     mutating func expire(now: Timestamp) {
         guard expiredAt.map({ now.seconds(since: $0) >= Self.interval || now < $0 }) ?? true else { return }
         expiredAt = now
-        for (key, waiting) in messages where waiting.since + Self.patience <= now {
+        for (key, waiting) in messages where waiting.since + Self.timeout <= now {
             dropped += waiting.messages.count
             _ = take(key)
         }
+    }
+
+    /// Removes what is pending of some shards.
+    mutating func drop(_ shards: Set<Shard>) {
+        for key in messages.keys where shards.contains(key.session.shard) { _ = take(key) }
     }
 
     private func size(_ message: MQTTMessage) -> Int { message.payload.count + Self.overhead }

@@ -1,0 +1,237 @@
+import Bus
+import Foundation
+package import MQTT
+package import Streams
+package import Workouts
+
+/// Two replicas of a service that owns streams, while their shards change hands and their store fails at random.
+///
+/// Devices send again what is not acknowledged, and a broker keeps what is retained.
+package struct HandoverStorm<Work: StreamWork> {
+    package struct Workout {
+        package var script: Script
+        package let streams: [String: [Work.Item]]
+        package let segments: [Segment]
+
+        package init(_ script: Script, _ streams: [String: [Work.Item]], _ segments: [Segment]) {
+            self.script = script
+            self.streams = streams
+            self.segments = segments
+        }
+    }
+
+    /// The message with a device's consecutive items.
+    package typealias Batch = (Script, String, Int, [Work.Item]) -> MQTTMessage
+
+    /// What an observer of the broker must never see.
+    package private(set) var violations: [String] = []
+    private var workouts: [Workout]
+    private let batch: Batch
+    private let clocks: [ManualClock]
+    private let database = MemoryDatabase()
+    private var replicas: [StreamReplica<Work>] = []
+    private var retained: [String: MQTTMessage] = [:]
+    /// What each device knows to be stored, by the topic of its acknowledgements.
+    private var next: [String: Int] = [:]
+    private var ended: Set<SessionKey> = []
+
+    package init(_ workouts: [Workout], start: Timestamp, skew: Double, batch: @escaping Batch)
+        async throws
+    {
+        self.workouts = workouts
+        self.batch = batch
+        clocks = [ManualClock(now: start), ManualClock(now: start + skew)]
+        for clock in clocks { replicas.append(try await StreamReplica(database, clock: clock)) }
+        try await gain(shards, 0)
+    }
+
+    private var shards: Set<Shard> { Set(workouts.map(\.script.key.session.shard)) }
+
+    // MARK: The broker and the devices
+
+    private func ackTopic(_ workout: Workout, _ device: String) -> String {
+        Topic.session(workout.script.key, Work.kind.ack(Device(device)!)).name
+    }
+
+    private mutating func take(_ sent: [MQTTMessage], from replica: Int) throws {
+        for message in sent {
+            if !message.retain, case .next(let number)? = try? Ack([UInt8](message.payload)) {
+                next[message.topic] = max(next[message.topic, default: 0], number)
+            }
+            guard message.retain, case .session(let key, let topic)? = Topic(message.topic) else {
+                continue
+            }
+            if message.payload.isEmpty {
+                let owns = replicas[replica].store.owned.contains(key.session.shard)
+                if !owns || topic == Work.kind.live || topic == Work.kind.summary {
+                    violations.append("\(message.topic) cleared, by its owner: \(owns)")
+                }
+            } else if let former = retained[message.topic], Self.revision(message) < Self.revision(former) {
+                violations.append("\(message.topic): \(Self.revision(former)) to \(Self.revision(message))")
+            }
+            retained[message.topic] = message.payload.isEmpty ? nil : message
+        }
+    }
+
+    private static func revision(_ message: MQTTMessage) -> Int64 {
+        let object = try? JSONSerialization.jsonObject(with: Data(message.payload)) as? [String: Any]
+        return (object?["revision"] ?? object?["s"]) as? Int64 ?? 0
+    }
+
+    private mutating func deliver(_ messages: [MQTTMessage], to replica: Int) async throws {
+        try take(try await replicas[replica].owner.deliver(messages), from: replica)
+    }
+
+    private mutating func gain(_ shards: Set<Shard>, _ replica: Int) async throws {
+        let states = workouts.filter { shards.contains($0.script.key.session.shard) }.map(
+            \.script.stateMessage)
+        let summaries = retained.values.filter { message in
+            guard case .session(let key, let topic)? = Topic(message.topic) else { return false }
+            return topic == Work.kind.summary && shards.contains(key.session.shard)
+        }
+        try take(
+            try await replicas[replica].gain(
+                shards, retained: states + summaries.sorted { $0.topic < $1.topic }),
+            from: replica)
+    }
+
+    private mutating func tick(_ replica: Int) async throws {
+        try take(try await replicas[replica].owner.tick(), from: replica)
+    }
+
+    /// What devices send now: their unacknowledged items, with repetitions and gaps.
+    private func items(_ random: inout SeededRandom) -> [MQTTMessage] {
+        var messages: [MQTTMessage] = []
+        for workout in workouts {
+            for (device, items) in workout.streams.sorted(by: { $0.key < $1.key }) {
+                let known = next[ackTopic(workout, device), default: 0]
+                guard known < items.count, Int.random(in: 0..<4, using: &random) > 0 else { continue }
+                let isAhead = Int.random(in: 0..<6, using: &random) == 0
+                let offset = Int.random(in: 0...20, using: &random)
+                let first = min(max(0, isAhead ? known + offset : known - offset), items.count - 1)
+                let end = min(items.count, first + Int.random(in: 1...80, using: &random))
+                messages.append(batch(workout.script, device, first, Array(items[first..<end])))
+            }
+        }
+        return messages
+    }
+
+    // MARK: Faults
+
+    private mutating func hazard(_ random: inout SeededRandom) async throws {
+        let (one, other) = Bool.random(using: &random) ? (0, 1) : (1, 0)
+        let moving = replicas[one].store.owned.filter { _ in Bool.random(using: &random) }
+        switch Int.random(in: 0..<7, using: &random) {
+        case 0:
+            try take(try await replicas[one].release(moving), from: one)
+            try await gain(moving, other)
+        case 1:
+            try take(try await replicas[one].lose(moving), from: one)
+            try await gain(moving, Bool.random(using: &random) ? one : other)
+        case 2:
+            // The former owner notices with its next commit, or afterwards.
+            try await gain(moving, other)
+            try await deliver(items(&random), to: one)
+            try take(try await replicas[one].lose(moving), from: one)
+        case 3: replicas[one].store.refuse()
+        case 4: replicas[one].store.failNextCommit(.beforeWriting)
+        case 5:
+            // Its last commit may have come through, and some of its messages.
+            if Bool.random(using: &random) { replicas[one].store.failNextCommit(.afterWriting) }
+            replicas[one].owner.bus.limit(to: Int.random(in: 0...3, using: &random))
+            try await deliver(items(&random), to: one)
+            let orphaned = replicas[one].store.owned
+            _ = replicas[one].store.lose(orphaned)
+            replicas[one] = try await StreamReplica(database, clock: clocks[one])
+            try await gain(orphaned, Bool.random(using: &random) ? one : other)
+        default:
+            guard let index = workouts.indices.randomElement(using: &random),
+                !ended.contains(workouts[index].script.key)
+            else { break }
+            let isEnd = Bool.random(using: &random)
+            let state =
+                isEnd
+                ? workouts[index].script.change(.saving, workouts[index].segments)
+                : workouts[index].script.change(.active, workouts[index].script.state.segments)
+            if isEnd { ended.insert(workouts[index].script.key) }
+            for replica in replicas.indices { try await deliver([state], to: replica) }
+        }
+    }
+
+    private var isDone: Bool {
+        workouts.allSatisfy { workout in
+            ended.contains(workout.script.key)
+                && workout.streams.allSatisfy {
+                    next[ackTopic(workout, $0.key), default: 0] >= $0.value.count
+                }
+        }
+    }
+
+    /// Runs until all items are acknowledged and returns the summaries and chunks without revisions and states.
+    package mutating func run(_ random: inout SeededRandom) async throws -> [String] {
+        for workout in workouts {
+            for replica in replicas.indices {
+                try await deliver([workout.script.stateMessage], to: replica)
+            }
+        }
+        while !isDone {
+            for replica in replicas.indices { clocks[replica].advance(by: .milliseconds(700)) }
+            if Int.random(in: 0..<3, using: &random) == 0 { try await hazard(&random) }
+            let messages = items(&random)
+            for replica in replicas.indices {
+                if Bool.random(using: &random) { replicas[replica].store.accept() }
+                try await deliver(messages, to: replica)
+                try await tick(replica)
+            }
+        }
+        for replica in replicas.indices {
+            replicas[replica].store.accept()
+            for _ in 0..<3 {
+                clocks[replica].advance(by: .seconds(11))
+                try await tick(replica)
+            }
+        }
+        return try results()
+    }
+
+    /// The same without faults, on one replica.
+    package mutating func runQuietly() async throws -> [String] {
+        for index in workouts.indices {
+            try await deliver([workouts[index].script.stateMessage], to: 0)
+            for (device, items) in workouts[index].streams {
+                for first in stride(from: 0, to: items.count, by: 100) {
+                    let part = Array(items[first..<min(first + 100, items.count)])
+                    try await deliver([batch(workouts[index].script, device, first, part)], to: 0)
+                }
+            }
+            try await deliver([workouts[index].script.change(.saving, workouts[index].segments)], to: 0)
+        }
+        try await tick(0)
+        return try results()
+    }
+
+    private struct Report: Decodable {
+        let revision: Int64
+        let state: Int64
+        let chunks: Int
+    }
+
+    private func results() throws -> [String] {
+        try workouts.flatMap { workout -> [String] in
+            let key = workout.script.key
+            guard let summary = retained[Topic.session(key, Work.kind.summary).name] else {
+                return ["\(key): none"]
+            }
+            let report = try JSONCoding.decode(Report.self, from: summary.payload)
+            let isCurrent = report.state == workout.script.state.revision
+            let chunks = (0..<report.chunks).map {
+                retained[Topic.session(key, Work.kind.chunk($0)).name]
+            }
+            return ([summary] + chunks).map { message in
+                String(decoding: message?.payload ?? [], as: UTF8.self)
+                    .replacing("\"revision\":\(report.revision)", with: "current: \(isCurrent)")
+                    .replacing("\"state\":\(report.state)", with: "")
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+package import MQTT
+import ServiceKit
+import Storage
+package import Streams
+package import Workouts
+
+/// One of several replicas of a service that owns streams, on a database that they share. It starts without shards.
+package struct StreamReplica<Work: StreamWork> {
+    package let store: MemoryStore
+    package var owner: StreamOwner<Work>
+
+    package init(_ database: MemoryDatabase, clock: ManualClock) async throws {
+        store = database.replica()
+        store.gain([])
+        owner = try await StreamOwner(store, clock: clock)
+    }
+
+    /// Takes shards, also from another replica, which does not notice. Returns what was sent.
+    ///
+    /// - Parameter retained: what the broker then delivers, before it has granted the subscriptions.
+    @discardableResult
+    package mutating func gain(_ shards: Set<Shard>, retained: [MQTTMessage] = []) async throws
+        -> [MQTTMessage]
+    {
+        var sent = try await owner.handle(.ownership(store.gain(shards)))
+        if !retained.isEmpty { sent += try await owner.deliver(retained) }
+        return sent + (try await owner.handle(.announce(shards)))
+    }
+
+    /// Gives shards up in order.
+    @discardableResult
+    package mutating func release(_ shards: Set<Shard>) async throws -> [MQTTMessage] {
+        let sent = try await owner.handle(.ownership(store.release(shards)))
+        await store.released(shards)
+        return sent
+    }
+
+    @discardableResult
+    package mutating func lose(_ shards: Set<Shard>) async throws -> [MQTTMessage] {
+        try await owner.handle(.ownership(store.lose(shards)))
+    }
+}

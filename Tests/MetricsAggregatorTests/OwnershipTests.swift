@@ -1,0 +1,180 @@
+import Bus
+import Foundation
+import MQTT
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import MetricsAggregator
+@testable import Streams
+
+/// Shards change hands between replicas: a former owner keeps, writes and publishes nothing, a new one announces everything.
+struct OwnershipTests {
+    private typealias Replica = StreamReplica<SampleWork>
+
+    private static let start = 1_700_000_000.0
+    private let clock = ManualClock(now: Timestamp(seconds: start + 700))
+    private let database = MemoryDatabase()
+    private var script = Script(start: start)
+    private var shards: Set<Shard> { [script.key.session.shard] }
+    private let segments = [Segment(start: Timestamp(seconds: start), end: Timestamp(seconds: start + 599))]
+
+    private func items(_ range: Range<Int>) -> [Sample] {
+        range.map { number in
+            var sample = Sample(time: Timestamp(seconds: Self.start + Double(number)))
+            sample[.distance] = 3
+            return sample
+        }
+    }
+
+    private func replica() async throws -> Replica { try await Replica(database, clock: clock) }
+
+    /// The revisions of `metrics` among the messages.
+    private func revisions(_ sent: [MQTTMessage]) throws -> [Int64] {
+        try sent.payloads(.session(script.key, .metrics)).map { try MetricsSnapshot($0).revision }
+    }
+
+    /// The topics of the session's summary and series among the messages.
+    private func results(_ sent: [MQTTMessage]) -> [String] {
+        let topics: [SessionTopic] = [.summaryMetrics] + (0..<5).map { .series($0) }
+        return sent.map(\.topic).filter { topic in topics.contains { Topic.session(script.key, $0).name == topic } }
+    }
+
+    @Test mutating func `48 hours after a loss the former owner clears nothing`() async throws {
+        var (former, owner) = (try await replica(), try await replica())
+        try await former.gain(shards)
+        try await former.owner.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        try await former.owner.deliver([script.change(.completed, segments)])
+        #expect(results(try await former.owner.tick()).count == 3)
+        try await former.lose(shards)
+        try await owner.gain(shards, retained: [script.stateMessage])
+        try await owner.owner.tick()
+        clock.advance(by: .seconds(49 * 3_600))
+        #expect(try await former.owner.tick().isEmpty)
+        #expect(try await owner.owner.tick().payloads(.session(script.key, .summaryMetrics)).last == [])
+    }
+
+    @Test func `revisions of a shard that comes back at once stay below its stored ceiling`() async throws {
+        var replicas = [try await replica(), try await replica(), try await replica()]
+        var latest: Int64 = 0
+        for (turn, index) in [0, 1, 0, 2].enumerated() {
+            try await replicas[index].gain(shards, retained: [script.stateMessage])
+            for part in 0..<4 {
+                let first = turn * 40 + part * 10
+                try await replicas[index].owner.deliver([script.batch("watch-1", first, items(first..<first + 10))])
+                let revision = try #require(try revisions(try await replicas[index].owner.tick()).last)
+                #expect(revision > latest, "turn \(turn)")
+                latest = revision
+                clock.advance(by: .seconds(1))
+            }
+            try await replicas[index].lose(shards)
+        }
+    }
+
+    @Test mutating func `a loss leaves nothing of the shard in memory`() async throws {
+        var replica = try await replica()
+        try await replica.gain(shards)
+        let write = replica.owner.loop.write(
+            script.key.session.shard, StreamStore.sessions, "\(script.key)", Array("nonsense".utf8))
+        _ = try await replica.store.commit([try #require(write)])
+        try await replica.owner.deliver([script.batch("watch-1", 0, items(0..<10))])
+        #expect(replica.owner.loop.corrupt == [script.key] && replica.owner.loop.pendingBuffer.bytes > 0)
+        try await replica.owner.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        try await replica.owner.tick()
+        try await replica.owner.deliver([script.change(.completed, segments)])
+        try await replica.owner.tick()
+        try await replica.owner.deliver([script.chunkRequest])
+        #expect(!replica.owner.loop.requestedChunks.isEmpty && !replica.owner.loop.ceilings.isEmpty)
+        try await replica.lose(shards)
+        let loop = replica.owner.loop
+        #expect(loop.epochs.isEmpty && loop.ceilings.isEmpty && loop.floors.isEmpty)
+        #expect(loop.retention.keys(in: shards).isEmpty && loop.pendingBuffer.bytes == 0)
+        #expect(loop.requestedChunks.isEmpty && loop.corrupt.isEmpty && loop.unknown.isEmpty)
+        #expect(loop.machine.sessions.isEmpty && loop.machine.unsaved.isEmpty && loop.machine.awaitingSummary.isEmpty)
+    }
+
+    enum Work: CaseIterable {
+        case summary, request, expiry, purge
+    }
+
+    @Test(arguments: Work.allCases)
+    func `a commit that finds its shard lost publishes and clears nothing`(work: Work) async throws {
+        var (former, owner) = (try await replica(), try await replica())
+        var script = script
+        try await former.gain(shards)
+        try await former.owner.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        if work != .summary {
+            try await former.owner.deliver([script.change(.completed, segments)])
+            try await former.owner.tick()
+        }
+        switch work {
+        case .summary: try await former.owner.deliver([script.change(.completed, segments)])
+        case .request: try await former.owner.deliver([script.chunkRequest])
+        case .expiry: clock.advance(by: .seconds(3_601))
+        case .purge: try await former.owner.deliver([script.change(.deleted, segments)])
+        }
+        // The former owner does not know yet.
+        try await owner.gain(shards, retained: [script.stateMessage])
+        #expect(results(try await former.owner.tick()).isEmpty)
+        #expect(former.owner.loop.machine.sessions.isEmpty)
+        #expect(!results(try await owner.owner.tick()).isEmpty)
+    }
+
+    @Test func `a gain announces what its former owner committed and did not publish`() async throws {
+        var (former, owner) = (try await replica(), try await replica())
+        try await former.gain(shards)
+        former.owner.bus.limit(to: 0)
+        try await former.owner.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<300)), script.batch("strap-1", 0, items(0..<20)),
+        ])
+        var sent = try await owner.gain(shards)
+        sent += try await owner.owner.tick()
+        #expect(try sent.acks(script.key, "watch-1") == [.next(300)])
+        #expect(try sent.acks(script.key, "strap-1") == [.next(20)])
+        let snapshot = try MetricsSnapshot(try #require(sent.payloads(.session(script.key, .metrics)).last))
+        #expect(snapshot.count == 320)
+        // Once is enough.
+        clock.advance(by: .seconds(60))
+        #expect(try await owner.owner.tick().acks(script.key, "watch-1").isEmpty)
+    }
+
+    @Test mutating func `a gain announces the summary and chunks of a session that is over`() async throws {
+        var (former, owner) = (try await replica(), try await replica())
+        try await former.gain(shards)
+        try await former.owner.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        try await former.owner.deliver([script.change(.saving, segments)])
+        former.owner.bus.limit(to: 0)
+        try await former.owner.tick()
+        var sent = try await owner.gain(shards)
+        sent += try await owner.owner.tick()
+        #expect(Set(results(sent)).count == 3)
+        #expect(try sent.acks(script.key, "watch-1").isEmpty)
+    }
+
+    @Test func `summaries and series are those of a quiet run, however shards change hands`() async throws {
+        var random = SeededRandom()
+        for round in 0..<15 {
+            let workouts = (0..<3).map { _ in
+                var streams: [String: [Sample]] = [:]
+                for device in ["watch-1", "strap-1"].prefix(Int.random(in: 1...2, using: &random)) {
+                    streams[device] = (0..<Int.random(in: 100...500, using: &random)).map { second in
+                        var sample = Sample(time: Timestamp(seconds: Self.start + Double(second)))
+                        sample[.heartRate] = Double(Int.random(in: 90...180, using: &random))
+                        sample[.distance] = Double(Int.random(in: 0...5, using: &random))
+                        return sample
+                    }
+                }
+                return HandoverStorm<SampleWork>.Workout(Script(start: Self.start), streams, segments)
+            }
+            let skew = Double.random(in: -20...20, using: &random)
+            func storm() async throws -> HandoverStorm<SampleWork> {
+                try await HandoverStorm(workouts, start: clock.now, skew: skew) { $0.batch($1, $2, $3) }
+            }
+            var (quiet, stormy) = (try await storm(), try await storm())
+            let expected = try await quiet.runQuietly()
+            #expect(try await stormy.run(&random) == expected, "seed \(random.seed), round \(round)")
+            #expect(stormy.violations == [], "seed \(random.seed), round \(round)")
+        }
+    }
+}
