@@ -200,13 +200,13 @@ struct SessionEngineLoop {
                 actions += machine.seePlans(try revision(message), of: user, now: now)
             case .user(let user, .coachReply):
                 let reply = try JSONCoding.decode(CoachReply.self, from: message.payload)
-                guard let flaw = reply.flaw else {
+                guard let error = reply.validationError else {
                     actions += machine.receive(reply, of: user, now: now)
                     break
                 }
                 // Whoever asked need not wait for what will not come.
-                actions += machine.receive(CoachReply(id: reply.id, error: flaw), of: user, now: now)
-                throw .malformed(flaw)
+                actions += machine.receive(CoachReply(id: reply.id, error: error), of: user, now: now)
+                throw .malformed(error)
             default: break
             }
         } catch {

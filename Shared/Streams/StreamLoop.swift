@@ -160,7 +160,7 @@ package struct StreamLoop<Work: StreamWork> {
         let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now))
         guard machine.sessions[key] != nil else { return pendingBuffer.add(message, for: key, now: now) }
         switch machine.receive(batch, from: device, of: key, now: now) {
-        case .taken where batch.flaws > 0: reject(message, "flawed_items", now)
+        case .taken where batch.invalidValues > 0: reject(message, "flawed_items", now)
         case .taken, .repeated, .gap: break
         case .full: throw .tooLarge("the stream is full")
         case .reused: send([Topic.session(key, Work.kind.ack(device)).message(Ack.streamReused.payload)], of: key)

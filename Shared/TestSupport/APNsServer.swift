@@ -18,7 +18,7 @@ package final class APNsServer: Sendable {
         package let status: Int?
         package let reason: String?
         /// What was not as documented.
-        package let flaw: String?
+        package let error: String?
     }
 
     package static let keyID = "KEY1234567"

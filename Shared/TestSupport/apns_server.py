@@ -18,7 +18,7 @@ goaway says farewell and answers what came before, refuse says farewell and answ
 byte and never its end.
 
 A line has "at" (Unix seconds), "connection" (its number), "path", "device", "token" (the provider token's number), "headers",
-"payload", "kind", "status" and "reason", and "flaw", what a push was refused for that is not as documented.
+"payload", "kind", "status" and "reason", and "error", what a push was refused for that is not as documented.
 """
 
 import asyncio
@@ -97,9 +97,9 @@ def public_key():
 class Refusal(Exception):
     """What APNs answers to a push that is not as it wants it."""
 
-    def __init__(self, status, reason, flaw):
+    def __init__(self, status, reason, error):
         super().__init__(reason)
-        self.status, self.reason, self.flaw = status, reason, flaw
+        self.status, self.reason, self.error = status, reason, error
 
 
 class Script:
@@ -167,9 +167,9 @@ class Tokens:
         return claims["iat"]
 
 
-def wanted(condition, flaw, reason="BadMessage"):
+def wanted(condition, error, reason="BadMessage"):
     if not condition:
-        raise Refusal(400, reason, flaw)
+        raise Refusal(400, reason, error)
 
 
 def is_scalar(value):
@@ -315,7 +315,7 @@ class Connection(asyncio.Protocol):
                 status = 200
             except Refusal as refusal:
                 status, reason = refusal.status, refusal.reason
-                line["flaw"] = refusal.flaw
+                line["error"] = refusal.error
         line.update(status=status, reason=reason, kind=kind)
         self.log.write(json.dumps(line) + "\n")
         getattr(self, kind)(stream, step, status, reason)

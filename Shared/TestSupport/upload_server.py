@@ -60,9 +60,9 @@ def parts(content_type, body):
     """The parts of a form by name, as Python's own parser of MIME reads them."""
     head = b"Content-Type: " + content_type.encode() + b"\r\n\r\n"
     message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
-    flaws = [repr(flaw) for part in message.walk() for flaw in part.defects]
-    if not message.is_multipart() or flaws:
-        raise ValueError("not a form: " + ", ".join(flaws))
+    defects = [repr(defect) for part in message.walk() for defect in part.defects]
+    if not message.is_multipart() or defects:
+        raise ValueError("not a form: " + ", ".join(defects))
     return {part.get_param("name", header="content-disposition"): part for part in message.iter_parts()}
 
 

@@ -55,7 +55,7 @@ enum Target: CaseIterable {
         let times = AcceptedTimes(now: now)
         guard let batch = try? SampleBatch(bytes[...], accepting: times) else { return }
         var again = try? SampleBatch(batch.payload[...], accepting: times)
-        again?.flaws = batch.flaws
+        again?.invalidValues = batch.invalidValues
         check(again, batch)
         let known = batch.items.compactMap(\.time).sorted()
         var state = session(at: now).state(revision: 1)
@@ -105,7 +105,7 @@ enum Target: CaseIterable {
         let times = AcceptedTimes(now: now)
         guard let batch = try? LocationBatch(bytes[...], accepting: times), let watch = Device("watch") else { return }
         var again = try? LocationBatch(batch.payload[...], accepting: times)
-        again?.flaws = batch.flaws
+        again?.invalidValues = batch.invalidValues
         check(again, batch)
         let known = batch.items.compactMap(\.time).sorted()
         guard let first = known.first, let last = known.last else { return }

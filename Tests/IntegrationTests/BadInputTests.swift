@@ -95,10 +95,10 @@ struct BadInputTests {
         #expect(bad.observer.latest("\(topic)/ack") == nil)
 
         #expect(try await bad.reply(to: #""type":"start","at":1.7e9,"countdown":0"#, of: key.session).ok)
-        let flawed =
+        let invalid =
             #"{"s":0,"x":[{"c":1.7e9,"h":1e999},{"c":946684799,"h":80},{"c":\#(Self.now + 90_000)},[7],{"c":1.7e9}]}"#
         _ = try await bad.observer.wait(for: Topic.session(key, .metrics).name)
-        #expect(try await bad.refusal(of: Array(flawed.utf8), to: topic, by: .aggregator).reason == "flawed_items")
+        #expect(try await bad.refusal(of: Array(invalid.utf8), to: topic, by: .aggregator).reason == "flawed_items")
         let ack = try await bad.observer.wait(for: "\(topic)/ack", within: .seconds(60))
         #expect(try Ack(ack) == .next(5))
         #expect(try await bad.reply(to: #""type":"discard""#, of: key.session).ok)

@@ -41,7 +41,7 @@ struct LiveActivityTests {
         }
         #expect(status.devices == [.init(device: try #require(Device("phone-1")), status: .ended)])
         let requests = try server.requests
-        #expect(requests.allSatisfy { $0.status == 200 && $0.flaw == nil && $0.device == token })
+        #expect(requests.allSatisfy { $0.status == 200 && $0.error == nil && $0.device == token })
         let pushes = requests.compactMap { $0.payload?.aps }
         #expect(pushes.map(\.event).dropLast().allSatisfy { $0 == "update" })
         let end = try #require(pushes.last)

@@ -105,7 +105,7 @@ struct ServiceTests {
             try await publisher.pass(5)
             #expect(try server.requests.count == count)
         }
-        #expect(try server.requests.allSatisfy { $0.status == 200 && $0.flaw == nil })
+        #expect(try server.requests.allSatisfy { $0.status == 200 && $0.error == nil })
         #expect(Set(try server.requests.map(\.connection)) == [1])
     }
 

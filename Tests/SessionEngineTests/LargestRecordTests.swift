@@ -49,7 +49,7 @@ struct LargestRecordTests {
                 sections: definition.sections + [
                     .init(name: name, timer: TimerConfiguration(.forTime, rounds: 1, cap: 36_000), items: [item])
                 ])
-            guard larger.flaw == nil else { break }
+            guard larger.validationError == nil else { break }
             definition = larger
         }
         start.definition = definition

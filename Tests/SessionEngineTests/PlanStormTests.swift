@@ -152,7 +152,7 @@ struct PlanStormTests {
             outcomes.append(reply?.error?.code ?? "ok")
             if reply?.ok == true { model.accept(sent.command) }
             let record = try #require(engine?.record(key))
-            #expect(model.flaw(record) == nil, "seed \(seed): \(sent.command.action)")
+            #expect(model.validationError(record) == nil, "seed \(seed): \(sent.command.action)")
         }
         return (engine?.session(key), outcomes)
     }
@@ -197,12 +197,12 @@ private struct PlanModel {
     }
 
     /// What is wrong with a record.
-    func flaw(_ record: SessionRecord) -> String? {
+    func validationError(_ record: SessionRecord) -> String? {
         let session = record.session
         let closed = session.segments.filter { $0.end != nil }.activeDuration()
         if closed != Double(active) / 1e6 { return "active \(closed) s, not \(Double(active) / 1e6)" }
         if (session.segments.last?.end == nil) != (since != nil) { return "the clock runs, or does not" }
-        if let flaw = record.state.flaw { return flaw }
+        if let error = record.state.validationError { return error }
         guard let plan = record.planState else { return "no plan" }
         let bytes = JSONCoding.encode(PublishedState(record.state, plan))
         guard (try? PlanState(bytes)) == plan else { return "the state does not come back" }

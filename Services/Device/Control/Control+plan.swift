@@ -27,7 +27,9 @@ extension Control {
         }
 
         func validate() throws {
-            if let flaw = completion.flaw { throw ValidationError("--\(flaw.replacing(": ", with: ": expected "))") }
+            if let error = completion.validationError {
+                throw ValidationError("--\(error.replacing(": ", with: ": expected "))")
+            }
         }
 
         func request() -> ControlService.Request { .command(.plan(.completeSet(completion))) }

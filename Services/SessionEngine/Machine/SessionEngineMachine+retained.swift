@@ -169,8 +169,8 @@ extension SessionEngineMachine {
         case .workouts(let before, let limit):
             return [.listWorkouts(user, UserRequest.Page(envelope: request.envelope, before: before, limit: limit))]
         case .setProfile(let profile):
-            if let flaw = profile.flaw(year: now.year) {
-                return [refuse(request, user, .invalidCommand(flaw), now)]
+            if let error = profile.validationError(year: now.year) {
+                return [refuse(request, user, .invalidCommand(error), now)]
             }
             return set(profile, user, now) + accept(request, user, now)
         case .savePlan(let plan, let definition): return save(definition, plan, request, user, now)

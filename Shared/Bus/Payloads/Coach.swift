@@ -50,11 +50,11 @@ package struct CoachReply: Codable, Equatable, Sendable {
     }
 
     /// What of it cannot be taken; `nil` when all of it can.
-    package var flaw: String? {
+    package var validationError: String? {
         if let exercises {
             guard (1...PlanLimits.items).contains(exercises.count) else { return "exercises: 1 to \(PlanLimits.items)" }
             for (id, exercise) in exercises.sorted(by: { $0.key < $1.key }) {
-                if let flaw = exercise.flaw { return "exercises.\(id.prefix(PlanLimits.id)).\(flaw)" }
+                if let error = exercise.validationError { return "exercises.\(id.prefix(PlanLimits.id)).\(error)" }
             }
             return nil
         }

@@ -6,7 +6,7 @@ package struct ItemBatch<Item: StreamItem>: Equatable, Sendable where Item.Field
     package var first: Int
     package var items: [Item]
     /// How many fields and times were out of range or of the wrong kind, and so left out.
-    package var flaws = 0
+    package var invalidValues = 0
 
     package init(first: Int, items: [Item]) {
         self.first = first
@@ -47,7 +47,7 @@ extension ItemBatch {
                 first = number
             } else if key.elementsEqual("x".utf8) {
                 items.removeAll()
-                flaws = 0
+                invalidValues = 0
                 try readItems(&scanner, times)
             } else {
                 try scanner.skipValue()
@@ -67,7 +67,7 @@ extension ItemBatch {
                 items.append(try readItem(&scanner, times))
             } else {
                 try scanner.skipValue()
-                flaws += 1
+                invalidValues += 1
                 items.append(Item(time: nil))
             }
         } while scanner.take(UInt8(ascii: ","))
@@ -87,7 +87,7 @@ extension ItemBatch {
                     let value = try scanner.number()?.double
                     let usable = value.map(field.range.contains) ?? false
                     item[field] = usable ? value : nil
-                    if !usable { flaws += 1 }
+                    if !usable { invalidValues += 1 }
                 } else {
                     try scanner.skipValue()
                 }
@@ -95,7 +95,7 @@ extension ItemBatch {
             try scanner.expect(UInt8(ascii: "}"))
         }
         guard let time = item.time, times.contains(time) else {
-            flaws += 1
+            invalidValues += 1
             return Item(time: nil)
         }
         return item

@@ -34,9 +34,9 @@ extension WorkoutDefinition {
         _ container: KeyedDecodingContainer<Key>, _ key: Key
     ) throws -> WorkoutDefinition? {
         guard let definition = try container.number(WorkoutDefinition.self, forKey: key) else { return nil }
-        if let flaw = definition.flaw {
+        if let error = definition.validationError {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: container.codingPath, debugDescription: "\(key.stringValue).\(flaw)"))
+                .init(codingPath: container.codingPath, debugDescription: "\(key.stringValue).\(error)"))
         }
         return definition
     }
@@ -44,6 +44,6 @@ extension WorkoutDefinition {
     /// Reads a definition that stands by itself, in a file.
     package init(file: some Sequence<UInt8>) throws(PayloadError) {
         self = try JSONCoding.decode(WorkoutDefinition.self, from: file)
-        if let flaw { throw .malformed(flaw) }
+        if let validationError { throw .malformed(validationError) }
     }
 }

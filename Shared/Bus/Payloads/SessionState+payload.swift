@@ -5,7 +5,7 @@ extension SessionState {
     package init(_ payload: some Sequence<UInt8>) throws(PayloadError) {
         self = try JSONCoding.decode(SessionState.self, from: payload)
         guard SeenRevision.range.contains(revision) else { throw .malformed("revision: out of range") }
-        if let flaw { throw .malformed(flaw) }
+        if let validationError { throw .malformed(validationError) }
     }
 }
 

@@ -19,14 +19,14 @@ package struct PlannedExercise: Codable, Hashable, Sendable {
 
 extension PlannedExercise {
     /// What of it cannot be done, naming the field; `nil` when all of it can.
-    package var flaw: String? {
-        if let flaw = name.nameFlaw { return "name: \(flaw)" }
+    package var validationError: String? {
+        if let error = name.nameError { return "name: \(error)" }
         guard let sets else { return nil }
         guard (1...PlanLimits.setsOfExercise).contains(sets.count) else {
             return "sets: 1 to \(PlanLimits.setsOfExercise)"
         }
         for (index, set) in sets.enumerated() {
-            if let flaw = set.flaw { return "sets[\(index)].\(flaw)" }
+            if let error = set.validationError { return "sets[\(index)].\(error)" }
         }
         return nil
     }
@@ -34,7 +34,7 @@ extension PlannedExercise {
 
 extension String {
     /// Why it cannot be shown as a name in one line; `nil` when it can.
-    var nameFlaw: String? {
+    var nameError: String? {
         guard (1...PlanLimits.name).contains(utf8.count) else { return "1 to \(PlanLimits.name) bytes" }
         return unicodeScalars.contains { $0.value < 32 || $0.value == 127 } ? "control characters" : nil
     }

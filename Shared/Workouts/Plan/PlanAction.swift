@@ -65,8 +65,8 @@ package struct SetCompletion: Hashable, Sendable {
     }
 
     /// What of it nobody can have done, naming the field; `nil` when all of it can be.
-    package var flaw: String? {
-        PlannedSet(repetitions: repetitions, weight: weight, time: time).flaw
+    package var validationError: String? {
+        PlannedSet(repetitions: repetitions, weight: weight, time: time).validationError
     }
 }
 

@@ -30,7 +30,7 @@ extension PlannedSet {
     }
 
     /// What of it nobody can do, naming the field; `nil` when all of it can be done.
-    package var flaw: String? {
+    package var validationError: String? {
         if let repetitions, !PlanLimits.repetitions.contains(repetitions) { return "repetitions: 1 to 1000" }
         if let weight, !PlanLimits.weight.contains(weight) { return "weight: 0 to 1000 kg" }
         if let time, !PlanLimits.seconds.contains(time) { return "time: 1 to 36000 s" }

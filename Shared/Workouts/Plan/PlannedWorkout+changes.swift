@@ -43,7 +43,7 @@ extension PlannedWorkout {
         guard next != plan else {
             throw .invalidState("nothing that is left to do has a load or repetitions to scale")
         }
-        if let flaw = next.sizeFlaw { throw .invalidState("the plan would be too large: \(flaw)") }
+        if let error = next.sizeError { throw .invalidState("the plan would be too large: \(error)") }
         plan = next
     }
 
@@ -68,7 +68,9 @@ extension PlannedWorkout {
         for (id, exercise) in advice.exercises.sorted(by: { $0.key < $1.key }) {
             guard let place = next.place(of: id) else { throw .noSuchItem(id) }
             let isPaced = next.blocks[place.block].timer.isPaced
-            if let flaw = exercise.flaw ?? exercise.flaw(isPaced: isPaced) { throw .coachFailed("\(id): \(flaw)") }
+            if let error = exercise.validationError ?? exercise.validationError(isPaced: isPaced) {
+                throw .coachFailed("\(id): \(error)")
+            }
             if let index = next[place].exercises.firstIndex(where: { $0.name == exercise.name }) {
                 next[place].exercises[index].sets = exercise.sets ?? next[place].exercises[index].sets
                 next[place].chosen = index
@@ -80,7 +82,7 @@ extension PlannedWorkout {
                 next[place].chosen = next[place].exercises.count - 1
             }
         }
-        if let flaw = next.sizeFlaw { throw .coachFailed(flaw) }
+        if let error = next.sizeError { throw .coachFailed(error) }
         plan = next
         try note(changesSince: known, at)
         if let before, let place = plan.place(of: before.id), plan[place] != before { replaced(before, place, now, at) }

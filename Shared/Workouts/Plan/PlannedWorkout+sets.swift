@@ -3,7 +3,7 @@ extension PlannedWorkout {
     mutating func complete(
         _ completion: SetCompletion, _ place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp
     ) throws(Refusal) {
-        if let flaw = completion.flaw { throw .invalidCommand(flaw) }
+        if let error = completion.validationError { throw .invalidCommand(error) }
         let item = plan[place]
         let round = try round(completion.reference, place, now)
         let number = try number(completion.reference, item, round)

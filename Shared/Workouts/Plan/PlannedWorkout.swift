@@ -11,7 +11,7 @@ package struct PlannedWorkout: Codable, Equatable, Sendable {
 
     /// `nil` when it is the progress of another plan.
     init?(plan: SessionPlan, progress: PlanProgress) {
-        guard progress.flaw(of: plan) == nil else { return nil }
+        guard progress.validationError(of: plan) == nil else { return nil }
         self.plan = plan
         self.progress = progress
     }
@@ -20,8 +20,8 @@ package struct PlannedWorkout: Codable, Equatable, Sendable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         plan = try container.decode(SessionPlan.self, forKey: .plan)
         progress = try container.decode(PlanProgress.self, forKey: .progress)
-        if let flaw = progress.flaw(of: plan) {
-            throw DecodingError.dataCorruptedError(forKey: .progress, in: container, debugDescription: flaw)
+        if let error = progress.validationError(of: plan) {
+            throw DecodingError.dataCorruptedError(forKey: .progress, in: container, debugDescription: error)
         }
     }
 }

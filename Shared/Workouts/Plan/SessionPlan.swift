@@ -39,8 +39,8 @@ package struct SessionPlan: Codable, Hashable, Sendable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         name = try container.decodeIfPresent(String.self, forKey: .name)
         blocks = try container.decode([Block].self, forKey: .blocks)
-        if let flaw {
-            throw DecodingError.dataCorruptedError(forKey: .blocks, in: container, debugDescription: flaw)
+        if let validationError {
+            throw DecodingError.dataCorruptedError(forKey: .blocks, in: container, debugDescription: validationError)
         }
     }
 
@@ -75,21 +75,23 @@ extension SessionPlan.Item {
 
 extension SessionPlan {
     /// Why nothing could be computed of it, as a payload may bring it; `nil` when it can.
-    var flaw: String? {
+    var validationError: String? {
         guard (1...PlanLimits.sections).contains(blocks.count) else { return "1 to \(PlanLimits.sections)" }
         let items = blocks.flatMap(\.items)
         guard items.count <= PlanLimits.items else { return "more than \(PlanLimits.items) items" }
         guard Set(items.map(\.id)).count == items.count else { return "two items of one name" }
         for block in blocks {
-            if let flaw = block.timer.flaw { return "timer.\(flaw)" }
+            if let error = block.timer.validationError { return "timer.\(error)" }
             if block.items.isEmpty { return "a block without items" }
-            if let flaw = block.items.lazy.compactMap({ $0.flaw(isPaced: block.timer.isPaced) }).first { return flaw }
+            if let error = block.items.lazy.compactMap({ $0.validationError(isPaced: block.timer.isPaced) }).first {
+                return error
+            }
         }
         return nil
     }
 
     /// Why there is too much of it; `nil` when there is not.
-    var sizeFlaw: String? {
+    var sizeError: String? {
         let sets = blocks.reduce(0) { count, block in
             let once = block.timer.isPaced ? 1 : block.items.reduce(0) { $0 + $1.mostSets }
             return count + once * (block.timer.plannedRounds ?? 1)
@@ -109,9 +111,9 @@ extension SessionPlan.Item {
     /// How many sets it has with whichever of its exercises.
     fileprivate var mostSets: Int { exercises.map { $0.sets?.count ?? 1 }.max() ?? 1 }
 
-    fileprivate func flaw(isPaced: Bool) -> String? {
+    fileprivate func validationError(isPaced: Bool) -> String? {
         guard (1...Self.exerciseLimit).contains(exercises.count) else { return "exercises: 1 to \(Self.exerciseLimit)" }
         guard exercises.indices.contains(chosen) else { return "chosen: none of the exercises" }
-        return exercises.lazy.compactMap { $0.flaw ?? $0.flaw(isPaced: isPaced) }.first
+        return exercises.lazy.compactMap { $0.validationError ?? $0.validationError(isPaced: isPaced) }.first
     }
 }

@@ -48,7 +48,7 @@ extension TimerConfiguration {
     }
 
     /// What is missing, out of range or has no meaning for its type, naming the field; `nil` when it can run.
-    package var flaw: String? {
+    package var validationError: String? {
         let fields: [(name: String, isGiven: Bool, isNeeded: Bool, isKnown: Bool)] = [
             ("work", work != nil, type == .countdown || type == .interval, type == .emom),
             ("rest", rest != nil, false, type == .interval),

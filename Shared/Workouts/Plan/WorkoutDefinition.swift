@@ -86,38 +86,39 @@ extension String {
 
 extension WorkoutDefinition {
     /// Why it cannot be carried out, naming the field as `sections[0].items[1].sets[2].weight`; `nil` when it can.
-    package var flaw: String? {
-        if let flaw = name?.nameFlaw { return "name: \(flaw)" }
+    package var validationError: String? {
+        if let error = name?.nameError { return "name: \(error)" }
         for (field, words) in [("focus", focus), ("equipment", equipment)] {
             if let words, words.count > PlanLimits.words { return "\(field): at most \(PlanLimits.words)" }
             for (index, word) in (words ?? []).enumerated() {
-                if let flaw = word.nameFlaw { return "\(field)[\(index)]: \(flaw)" }
+                if let error = word.nameError { return "\(field)[\(index)]: \(error)" }
             }
         }
-        if let flaw = timer?.flaw { return "timer.\(flaw)" }
+        if let error = timer?.validationError { return "timer.\(error)" }
         guard (1...PlanLimits.sections).contains(sections.count) else { return "sections: 1 to \(PlanLimits.sections)" }
         var ids: Set<String> = []
         for (index, section) in sections.enumerated() {
-            if let flaw = section.flaw(number: index, timer: section.timer ?? timer, ids: &ids) {
-                return "sections[\(index)].\(flaw)"
+            if let error = section.validationError(number: index, timer: section.timer ?? timer, ids: &ids) {
+                return "sections[\(index)].\(error)"
             }
         }
         guard ids.count <= PlanLimits.items else { return "sections: more than \(PlanLimits.items) items" }
-        return SessionPlan(self).sizeFlaw.map { "sections: \($0)" }
+        return SessionPlan(self).sizeError.map { "sections: \($0)" }
     }
 }
 
 extension WorkoutDefinition.Section {
-    fileprivate func flaw(number: Int, timer shared: TimerConfiguration?, ids: inout Set<String>) -> String? {
-        if let flaw = name?.nameFlaw { return "name: \(flaw)" }
-        if let flaw = timer?.flaw { return "timer.\(flaw)" }
+    fileprivate func validationError(number: Int, timer shared: TimerConfiguration?, ids: inout Set<String>) -> String?
+    {
+        if let error = name?.nameError { return "name: \(error)" }
+        if let error = timer?.validationError { return "timer.\(error)" }
         guard (1...PlanLimits.items).contains(items.count) else { return "items: 1 to \(PlanLimits.items)" }
         let isPaced = shared?.isPaced ?? false
         if isPaced, let rounds = shared?.plannedRounds, items.count > rounds {
             return "items: at most \(rounds), for they take turns by round"
         }
         for (index, item) in items.enumerated() {
-            if let flaw = item.flaw(isPaced: isPaced) { return "items[\(index)].\(flaw)" }
+            if let error = item.validationError(isPaced: isPaced) { return "items[\(index)].\(error)" }
             let id = item.id ?? WorkoutDefinition.id(section: number, item: index)
             guard ids.insert(id).inserted else { return "items[\(index)].id: another item is called \(id)" }
         }
@@ -131,18 +132,18 @@ extension WorkoutDefinition {
 }
 
 extension WorkoutDefinition.Item {
-    fileprivate func flaw(isPaced: Bool) -> String? {
-        if let id, id.nameFlaw != nil || id.utf8.count > PlanLimits.id { return "id: 1 to \(PlanLimits.id) bytes" }
+    fileprivate func validationError(isPaced: Bool) -> String? {
+        if let id, id.nameError != nil || id.utf8.count > PlanLimits.id { return "id: 1 to \(PlanLimits.id) bytes" }
         let own = PlannedExercise(name: name, exercise: exercise, sets: sets)
-        if let flaw = own.flaw ?? own.flaw(isPaced: isPaced) { return flaw }
+        if let error = own.validationError ?? own.validationError(isPaced: isPaced) { return error }
         let alternatives = alternatives ?? []
         guard alternatives.count <= PlanLimits.alternatives else {
             return "alternatives: at most \(PlanLimits.alternatives)"
         }
         var names: Set<String> = [name]
         for (index, alternative) in alternatives.enumerated() {
-            if let flaw = alternative.flaw ?? alternative.flaw(isPaced: isPaced) {
-                return "alternatives[\(index)].\(flaw)"
+            if let error = alternative.validationError ?? alternative.validationError(isPaced: isPaced) {
+                return "alternatives[\(index)].\(error)"
             }
             guard names.insert(alternative.name).inserted else { return "alternatives[\(index)].name: given before" }
         }
@@ -152,7 +153,7 @@ extension WorkoutDefinition.Item {
 
 extension PlannedExercise {
     /// In a block that its clock paces an exercise is one set a round.
-    func flaw(isPaced: Bool) -> String? {
+    func validationError(isPaced: Bool) -> String? {
         isPaced && sets?.count ?? 1 > 1 ? "sets: one a round, for the clock of its section paces them" : nil
     }
 }

@@ -46,7 +46,7 @@ extension Profile {
     }
 
     /// Why the profile cannot be taken, naming the field; `nil` when it can.
-    package func flaw(year: Int) -> String? {
+    package func validationError(year: Int) -> String? {
         func outside<Value: Comparable>(_ value: Value?, _ range: ClosedRange<Value>) -> Bool {
             value.map { !range.contains($0) } ?? false
         }

@@ -139,7 +139,7 @@ extension WorkoutRecord {
     ///
     /// None of a record that no session can have.
     package var performedSets: [PlannedWorkout.PerformedSet] {
-        guard let plan, let progress, let endedAt, segments.flaw == nil else { return [] }
+        guard let plan, let progress, let endedAt, segments.validationError == nil else { return [] }
         return PlannedWorkout(plan: plan, progress: progress.progress)?.performedSets(segments, endedAt: endedAt) ?? []
     }
 }

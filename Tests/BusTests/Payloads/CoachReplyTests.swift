@@ -18,7 +18,7 @@ import Workouts
         "\"exercises\":{\(exercises(PlanLimits.items))}", "\"error\":\"\(String(repeating: "x", count: 200))\"",
     ])
     func `exercises that can be done, or a reason why there are none, can be taken`(fields: String) throws {
-        #expect(try reply(fields).flaw == nil)
+        #expect(try reply(fields).validationError == nil)
     }
 
     @Test(
@@ -32,8 +32,8 @@ import Workouts
             ), (#""error":"""#, "error: 1 to 200 bytes"),
             ("\"error\":\"\(String(repeating: "é", count: 101))\"", "error: 1 to 200 bytes"),
         ])
-    func `what cannot be taken is named`(fields: String, flaw: String) throws {
-        #expect(try reply(fields).flaw == flaw)
+    func `an invalid reply names the field`(fields: String, error: String) throws {
+        #expect(try reply(fields).validationError == error)
     }
 
     @Test(

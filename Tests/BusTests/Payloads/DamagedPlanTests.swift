@@ -81,7 +81,7 @@ import Workouts
                 guard let command = try? JSONCoding.decode(Command.self, from: damaged(bytes, &random)),
                     case .start(var start) = command.action
                 else { continue }
-                #expect(start.definition?.flaw == nil)
+                #expect(start.definition?.validationError == nil)
                 let begin = random.time()
                 start.countdown = 0
                 start.startAt = nil

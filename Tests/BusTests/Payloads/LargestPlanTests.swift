@@ -45,7 +45,7 @@ import Workouts
                 var larger = definition
                 let name = String(name.dropLast()) + "\(number)"
                 larger.sections[0].items[index].alternatives?.append(PlannedExercise(name: name, exercise: .benchPress))
-                guard larger.flaw == nil else { return definition }
+                guard larger.validationError == nil else { return definition }
                 definition = larger
             }
         }
@@ -59,7 +59,7 @@ import Workouts
         var begin = SessionStart(activity: .traditionalStrength, countdown: 0)
         begin.name = String(repeating: "\"", count: 200)
         begin.definition = definition()
-        try #require(begin.definition?.flaw == nil)
+        try #require(begin.definition?.validationError == nil)
         var session = Session(key: key, start: begin, at: start, now: start)
         var time = start
         for number in 0..<Session.plannedSegmentLimit {
@@ -151,7 +151,7 @@ import Workouts
         }
         var start = SessionStart(activity: .traditionalStrength, countdown: 0)
         start.definition = WorkoutDefinition(sections: [.init(items: items)])
-        try #require(start.definition?.flaw == nil)
+        try #require(start.definition?.validationError == nil)
         var session = Session(
             key: SessionKey(User("anna")!, SessionID(UUID())), start: start, at: Self.start, now: Self.start)
         var refusals: Set<String> = []

@@ -39,7 +39,7 @@ import Workouts
         for value in values {
             guard case .object(let fields) = value else {
                 batch.items.append(Sample())
-                batch.flaws += 1
+                batch.invalidValues += 1
                 continue
             }
             var sample = Sample(time: fields["c"]?.number.map { Timestamp(seconds: $0) })
@@ -48,12 +48,12 @@ import Workouts
                 if let number = field.number, quantity.range.contains(number) {
                     sample[quantity] = number
                 } else {
-                    batch.flaws += 1
+                    batch.invalidValues += 1
                 }
             }
             if sample.time.map(Self.times.contains) != true {
                 sample = Sample()
-                batch.flaws += 1
+                batch.invalidValues += 1
             }
             batch.items.append(sample)
         }

@@ -9,16 +9,16 @@ import Workouts
         try SampleBatch(Array(text.utf8)[...], accepting: Self.times)
     }
 
-    private func item(_ fields: String) throws -> (sample: Sample, flaws: Int) {
+    private func item(_ fields: String) throws -> (sample: Sample, invalid: Int) {
         let batch = try batch(#"{"s":0,"x":[{\#(fields)}]}"#)
-        return (batch.items[0], batch.flaws)
+        return (batch.items[0], batch.invalidValues)
     }
 
     @Test func `items, their numbers and their values are read`() throws {
         let batch = try batch(
             " {\t\"x\" : [ {\"c\":1.5e9,\"h\":80,\"cd\":90.5} ,\r\n{\"d\":2,\"c\":1500000001.25}],\"s\":7 } ")
         #expect(batch.first == 7)
-        #expect(batch.flaws == 0)
+        #expect(batch.invalidValues == 0)
         #expect(batch.items.map(\.time?.microseconds) == [1_500_000_000_000_000, 1_500_000_001_250_000])
         #expect(batch.items[0][.heartRate] == 80)
         #expect(batch.items[0][.cadence] == 90.5)
@@ -36,24 +36,24 @@ import Workouts
         quantity: Quantity, key: String, range: ClosedRange<Double>
     ) throws {
         for value in [range.lowerBound, range.upperBound] {
-            let (sample, flaws) = try item("\"c\":1e9,\"\(key)\":\(value)")
+            let (sample, invalid) = try item("\"c\":1e9,\"\(key)\":\(value)")
             #expect(sample[quantity] == value)
-            #expect(flaws == 0)
+            #expect(invalid == 0)
         }
         for value in [range.lowerBound.nextDown, range.upperBound.nextUp] {
-            let (sample, flaws) = try item("\"c\":1e9,\"\(key)\":\(value)")
+            let (sample, invalid) = try item("\"c\":1e9,\"\(key)\":\(value)")
             #expect(sample[quantity] == nil)
             #expect(sample.time != nil)
-            #expect(flaws == 1)
+            #expect(invalid == 1)
         }
     }
 
     @Test(arguments: ["1e999", "-1e999", "1e99999999999999999999", "null", "true", "\"80\"", "[80]", "{\"h\":80}"])
     func `a field that is no usable number is dropped and counted`(value: String) throws {
-        let (sample, flaws) = try item("\"c\":1e9,\"h\":\(value),\"w\":5")
+        let (sample, invalid) = try item("\"c\":1e9,\"h\":\(value),\"w\":5")
         #expect(sample[.heartRate] == nil)
         #expect(sample[.power] == 5)
-        #expect(flaws == 1)
+        #expect(invalid == 1)
     }
 
     @Test(arguments: [
@@ -62,9 +62,9 @@ import Workouts
         "\"\\u0063\":1e9,\"h\":80",
     ])
     func `an item without a usable time is consumed as an empty one`(fields: String) throws {
-        let (sample, flaws) = try item(fields)
+        let (sample, invalid) = try item(fields)
         #expect(sample == Sample())
-        #expect(flaws == 1)
+        #expect(invalid == 1)
     }
 
     @Test(arguments: ["1", "null", "[]", "\"\"", "false"]) func `what is no item is consumed as an empty one`(
@@ -72,7 +72,7 @@ import Workouts
     ) throws {
         let batch = try batch(#"{"s":3,"x":[\#(text),{"c":1e9}]}"#)
         #expect(batch.items == [Sample(), Sample(time: Timestamp(microseconds: 1_000_000_000_000_000))])
-        #expect(batch.flaws == 1)
+        #expect(batch.invalidValues == 1)
     }
 
     @Test(arguments: [
@@ -99,7 +99,7 @@ import Workouts
         let items = { (count: Int) in Array(repeating: "{}", count: count).joined(separator: ",") }
         let full = try batch(#"{"s":0,"x":[\#(items(1_000))]}"#)
         #expect(full.items.count == 1_000)
-        #expect(full.flaws == 1_000)
+        #expect(full.invalidValues == 1_000)
         let error = #expect(throws: PayloadError.self) { try batch(#"{"s":0,"x":[\#(items(1_001))]}"#) }
         #expect(error?.reason == "too_large")
     }
@@ -116,14 +116,14 @@ import Workouts
     @Test func `of a key that stands twice the last counts`() throws {
         let batch = try batch(#"{"s":1,"x":[5,6],"s":2,"x":[{"c":1e9,"h":80,"h":90}]}"#)
         #expect(batch.first == 2)
-        #expect(batch.flaws == 0)
+        #expect(batch.invalidValues == 0)
         #expect(batch.items.map { $0[.heartRate] } == [90])
     }
 
     @Test func `keys and strings that are unknown are passed over`() throws {
-        let (sample, flaws) = try item(#""hh":1,"":2,"é":[{"\"":"\\"},true,false,null,-0.5e-3],"cx":1,"c":1e9,"h":80"#)
+        let (sample, bad) = try item(#""hh":1,"":2,"é":[{"\"":"\\"},true,false,null,-0.5e-3],"cx":1,"c":1e9,"h":80"#)
         #expect(sample[.heartRate] == 80)
-        #expect(flaws == 0)
+        #expect(bad == 0)
     }
 
     @Test func `zero has no sign`() throws {

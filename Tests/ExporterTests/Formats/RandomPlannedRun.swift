@@ -7,7 +7,7 @@ extension SeededRandom {
     /// A planned workout of any kind, carried out in any way: an allowed definition, and commands of which some are refused.
     mutating func plannedWorkout() throws -> ExportedWorkout {
         var definition = definition()
-        while definition.flaw != nil { definition = self.definition() }
+        while definition.validationError != nil { definition = self.definition() }
         var run = PlannedRun(definition)
         var offset = 0.0
         for _ in 0..<Int.random(in: 0...60, using: &self) {

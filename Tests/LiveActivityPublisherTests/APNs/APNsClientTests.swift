@@ -30,7 +30,7 @@ extension APNsTests {
                 id: id, priority: 10, expiration: APNsWorld.now + 15.5, payload: payload.bytes)
             #expect(try await send(push, server) == .delivered)
             let request = try #require(try server.requests.first)
-            #expect(request.flaw == nil)
+            #expect(request.error == nil)
             #expect(request.path == "/3/device/\(APNsWorld.token)")
             let sent = request.headers.filter { $0.key.hasPrefix("apns-") }
             #expect(

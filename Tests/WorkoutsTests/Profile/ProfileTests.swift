@@ -15,19 +15,19 @@ import Workouts
         beyond: [Value]
     ) {
         for value in [range.lowerBound, range.upperBound] {
-            #expect(profile { $0[keyPath: field] = value }.flaw(year: 2026) == nil, "\(name) \(value)")
+            #expect(profile { $0[keyPath: field] = value }.validationError(year: 2026) == nil, "\(name) \(value)")
         }
         for value in beyond {
-            let flaw = profile { $0[keyPath: field] = value }.flaw(year: 2026)
-            #expect(flaw?.hasPrefix("\(name): ") == true, "\(name) \(value)")
+            let error = profile { $0[keyPath: field] = value }.validationError(year: 2026)
+            #expect(error?.hasPrefix("\(name): ") == true, "\(name) \(value)")
         }
     }
 
-    @Test func `a profile that says nothing has no flaw`() {
-        #expect(Profile().flaw(year: 2026) == nil)
+    @Test func `an empty profile is valid`() {
+        #expect(Profile().validationError(year: 2026) == nil)
     }
 
-    @Test func `a number out of its range is a flaw, and the field is named`() {
+    @Test func `a number out of range is invalid and the error names its field`() {
         expect(\.birthYear, "birthYear", within: 1906...2026, beyond: [1905, 2027, .min, .max])
         let bounds: [(WritableKeyPath<Profile, Double?>, String, ClosedRange<Double>)] = [
             (\.weight, "weight", 20...400), (\.restingHeartRate, "restingHeartRate", 20...150),
@@ -45,13 +45,13 @@ import Workouts
             [100, 100, 140, 160], [100, 120, 160, 160],
             [19.9, 120, 140, 160], [100, 120, 140, 300.1], [100, 120, .nan, 160], [100, 120, 140, .infinity],
         ] as [[Double]])
-    func `other zones than four rising limits are a flaw`(zones: [Double]) {
-        #expect(profile { $0.zones = zones }.flaw(year: 2026)?.hasPrefix("zones: ") == true)
+    func `zones other than four rising limits are invalid`(zones: [Double]) {
+        #expect(profile { $0.zones = zones }.validationError(year: 2026)?.hasPrefix("zones: ") == true)
     }
 
     @Test(arguments: [[20, 21, 299, 300], [110, 130, 150, 170]] as [[Double]])
     func `four rising limits are taken as zones`(zones: [Double]) {
-        #expect(profile { $0.zones = zones }.flaw(year: 2026) == nil)
+        #expect(profile { $0.zones = zones }.validationError(year: 2026) == nil)
     }
 }
 

@@ -3,13 +3,13 @@ import Testing
 @testable import Workouts
 
 /// Why a definition cannot be carried out, each with its field.
-@Suite struct DefinitionFlawTests {
+@Suite struct DefinitionValidationTests {
     private typealias Item = WorkoutDefinition.Item
 
     private static let long = String(repeating: "x", count: PlanLimits.name + 1)
     private static let tooLong = "1 to \(PlanLimits.name) bytes"
 
-    private static func flaw(_ change: (inout WorkoutDefinition) -> Void) -> String? {
+    private static func validationError(_ change: (inout WorkoutDefinition) -> Void) -> String? {
         var definition = WorkoutDefinition(
             name: "Legs", focus: ["strength"], equipment: ["barbell"], timer: TimerConfiguration(.stopwatch),
             sections: [
@@ -19,15 +19,15 @@ import Testing
                     items: [Item(id: "b", name: "Burpee"), Item(name: "Row", sets: [.init()])]),
             ])
         change(&definition)
-        return definition.flaw
+        return definition.validationError
     }
 
-    @Test func `a definition that can be carried out has no flaw`() {
-        #expect(Self.flaw { _ in } == nil)
-        #expect(WorkoutDefinition(sections: [.init(items: [Item(name: "x")])]).flaw == nil)
+    @Test func `a valid definition has no validation error`() {
+        #expect(Self.validationError { _ in } == nil)
+        #expect(WorkoutDefinition(sections: [.init(items: [Item(name: "x")])]).validationError == nil)
     }
 
-    @Test func `each flaw names its field`() {
+    @Test func `each validation error names its field`() {
         let changes: [(String, (inout WorkoutDefinition) -> Void)] = [
             ("name: \(Self.tooLong)", { $0.name = "" }), ("name: control characters", { $0.name = "a\nb" }),
             ("focus[1]: \(Self.tooLong)", { $0.focus = ["a", Self.long] }),
@@ -91,7 +91,7 @@ import Testing
                 }
             ),
         ]
-        for (flaw, change) in changes { #expect(Self.flaw(change) == flaw) }
+        for (error, change) in changes { #expect(Self.validationError(change) == error) }
     }
 
     @Test(
@@ -110,9 +110,9 @@ import Testing
             (.init(.amrap, cap: 36_001), "cap: 1 to 36000 s"),
             (.init(.forTime, work: 60), "work: not for forTime"), (.init(.forTime, rounds: .max), "rounds: 1 to 200"),
         ] as [(TimerConfiguration, String)])
-    func `each clock takes its own fields`(timer: TimerConfiguration, flaw: String) {
-        #expect(timer.flaw == flaw)
-        #expect(Self.flaw { $0.sections[0].timer = timer } == "sections[0].timer.\(flaw)")
+    func `a timer refuses fields of other timers`(timer: TimerConfiguration, error: String) {
+        #expect(timer.validationError == error)
+        #expect(Self.validationError { $0.sections[0].timer = timer } == "sections[0].timer.\(error)")
     }
 
     @Test func `a section without a clock has the workout's, else a stopwatch`() {
