@@ -1,6 +1,7 @@
 package import Foundation
 
-/// A name that may stand as one level of a topic: it matches its type's pattern, or it does not exist.
+/// A name that can be one level of a topic. An initializer returns `nil` for text that does not match the type's
+/// pattern.
 package protocol TopicLevel: Hashable, Sendable, Codable, Comparable, CustomStringConvertible {
     init?(_ text: String)
 }
@@ -23,7 +24,7 @@ extension TopicLevel {
     }
 }
 
-/// `first` then up to 63 of `rest`, in lowercase ASCII.
+/// 1 to 64 bytes of lowercase ASCII letters, digits and dashes; the first is a letter or a digit.
 private func matches(_ text: String, allowingUnderscore: Bool) -> Bool {
     guard (1...64).contains(text.utf8.count) else { return false }
     return text.utf8.enumerated().allSatisfy { index, byte in
@@ -46,7 +47,7 @@ package struct User: TopicLevel {
     }
 }
 
-/// A name of lowercase letters, digits and dashes, `[a-z0-9][a-z0-9-]{0,63}`; `Kind` says of what.
+/// A name of lowercase letters, digits and dashes, `[a-z0-9][a-z0-9-]{0,63}`. `Kind` tells one use from another.
 package struct DashedName<Kind>: TopicLevel {
     package let description: String
 
@@ -61,11 +62,11 @@ package enum ClientKind {}
 package enum TargetKind {}
 package enum ProcessKind {}
 
-/// A device, its kind first: `watch-3f9a`.
+/// A device. The name begins with its kind: `watch-3f9a`.
 package typealias Device = DashedName<DeviceKind>
-/// Whoever sends commands and requests and reads the replies.
+/// The sender of commands and requests, and the reader of their replies.
 package typealias Client = DashedName<ClientKind>
-/// Where finished workouts are exported to.
+/// A destination of exported workouts.
 package typealias Target = DashedName<TargetKind>
 /// One running process of a service.
 package typealias ProcessName = DashedName<ProcessKind>
@@ -75,7 +76,7 @@ extension Device {
     package var kind: Substring { description.prefix { $0 != "-" } }
 }
 
-/// A lowercase UUID, drawn by whoever begins the thing; `Kind` says of what.
+/// A lowercase UUID, drawn by the process that creates the thing. `Kind` tells one use from another.
 package struct Identifier<Kind>: TopicLevel {
     package let uuid: UUID
 
@@ -84,7 +85,7 @@ package struct Identifier<Kind>: TopicLevel {
     }
 
     package init?(_ text: String) {
-        // Foundation stops reading at a NUL and takes a sign for a digit.
+        // `UUID(uuidString:)` stops reading at a NUL and accepts a sign as a digit.
         let isWritten = text.utf8.enumerated().allSatisfy { index, byte in
             switch index {
             case 8, 13, 18, 23: byte == UInt8(ascii: "-")
@@ -103,21 +104,21 @@ package enum RunKind {}
 package enum CommandKind {}
 package enum PlanKind {}
 
-/// A session. Together with the user it identifies a workout.
+/// A session. User and session together identify a workout.
 package typealias SessionID = Identifier<SessionKind>
 /// A virtual run.
 package typealias RunID = Identifier<RunKind>
-/// A planned workout that a user keeps.
+/// A planned workout that a user saved.
 package typealias PlanID = Identifier<PlanKind>
-/// A command or request: what makes its repetition harmless.
+/// A command or request. The id makes a repetition harmless.
 package typealias CommandID = Identifier<CommandKind>
 
 extension SessionID {
-    /// The last two hex digits: the part of the fleet that works for this session.
+    /// The last two hex digits. They choose the replica that owns the session.
     package var shard: Shard { Shard(uuid.uuid.15) }
 }
 
-/// One of 256 parts into which sessions are divided, written as two hex digits.
+/// One of the 256 parts that divide all sessions, written as two hex digits.
 package struct Shard: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let value: UInt8
 
@@ -138,7 +139,7 @@ package struct Shard: Hashable, Comparable, Sendable, CustomStringConvertible {
         return String(decoding: [digits[Int(value >> 4)], digits[Int(value & 15)]], as: UTF8.self)
     }
 
-    /// Every shard there is.
+    /// All 256 shards.
     package static let all = (UInt8.min...UInt8.max).map { Shard($0) }
 
     package static func < (left: Shard, right: Shard) -> Bool { left.value < right.value }
@@ -152,7 +153,7 @@ package struct Shard: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Identifies a session: never by its id alone.
+/// Identifies a session by user and id. The id alone is not unique.
 package struct SessionKey: Hashable, Comparable, Codable, Sendable, CustomStringConvertible {
     package let user: User
     package let session: SessionID
@@ -179,7 +180,7 @@ package struct SessionKey: Hashable, Comparable, Codable, Sendable, CustomString
 }
 
 extension User {
-    /// The shard that the session engine works for this user in: the last byte of the CRC-32 of the name.
+    /// The shard that owns this user in session-engine: the last byte of the CRC-32 of the name.
     package var shard: Shard {
         let checksum = description.utf8.reduce(UInt32.max) { checksum, byte in
             (0..<8).reduce(checksum ^ UInt32(byte)) { value, _ in
@@ -191,8 +192,8 @@ extension User {
 }
 
 extension KeyedDecodingContainer {
-    /// Decodes a field with numbers in it, and names it when one of them does not fit: Foundation calls the whole text no
-    /// JSON then.
+    /// Decodes a field that contains numbers. The error names the field if a number is out of range; Foundation's own
+    /// error rejects the whole text as malformed JSON.
     package func number<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
         do {
             return try decodeIfPresent(type, forKey: key)
@@ -203,7 +204,7 @@ extension KeyedDecodingContainer {
         }
     }
 
-    /// Decodes a whole number, and names the field when it is none.
+    /// Decodes a whole number. The error names the field if it is not one.
     package func wholeNumber(forKey key: Key) throws -> Int? {
         guard let number = try number(Double.self, forKey: key) else { return nil }
         guard let whole = Int(exactly: number) else {

@@ -1,7 +1,7 @@
-/// A moment in Unix time, exact to the microsecond.
+/// A moment in Unix time with microsecond precision.
 ///
-/// Whole microseconds keep sums and comparisons exact, so that results do not depend on the order in which things
-/// arrived. On the bus a time is a JSON number of Unix seconds, fractions allowed.
+/// Integers keep sums and comparisons exact, so results do not depend on the order of arrival. On the bus a time is a
+/// JSON number of Unix seconds; fractions are allowed.
 package struct Timestamp: Hashable, Comparable, Sendable {
     /// Microseconds since 1970-01-01T00:00:00Z.
     package var microseconds: Int64
@@ -10,8 +10,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         self.microseconds = microseconds
     }
 
-    /// The nearest microsecond to `seconds`, a number within ±4·10¹² of the epoch; anything else is clamped, so that the
-    /// difference of any two fits.
+    /// The microsecond nearest to `seconds`. Values are clamped to ±4·10¹², so the difference of any two fits `Int64`.
     package init(seconds: Double) {
         let limit = 4e12
         let clamped = seconds.isNaN ? 0 : min(max(seconds, -limit), limit)
@@ -28,7 +27,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.microseconds < right.microseconds
     }
 
-    /// Seconds from `other` to this moment, negative when `other` is later.
+    /// Seconds from `other` to this moment; negative if `other` is later.
     package func seconds(since other: Timestamp) -> Double {
         Double(microseconds - other.microseconds) / 1e6
     }
@@ -64,7 +63,7 @@ extension Timestamp: Codable {
     }
 }
 
-/// The times that the services accept from outside: from 2000 on, and no more than a day ahead of their own clock.
+/// The times that services accept in payloads: from 2000 to one day ahead of the service's clock.
 package struct AcceptedTimes: Sendable {
     package let range: ClosedRange<Timestamp>
 

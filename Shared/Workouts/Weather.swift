@@ -1,26 +1,26 @@
-/// The weather where a session takes place, as it stands on `weather` and in the finished record.
+/// The weather at a session's location: the payload of `weather`, and a part of the finished record.
 ///
-/// Absent values are unknown: not every provider has them.
+/// Absent values are unknown. Some providers lack them.
 package struct Weather: Codable, Equatable, Sendable {
     package var revision: Int64
-    /// When the provider's own values are from.
+    /// The time of the provider's values.
     package var observedAt: Timestamp
-    /// When the provider was asked last and said so.
+    /// The time of the last successful request to the provider.
     package var fetchedAt: Timestamp
     /// °C.
     package var temperature: Double
-    /// What it feels like, in °C.
+    /// °C.
     package var apparentTemperature: Double?
-    /// Relative, 0…1.
+    /// A fraction from 0 to 1.
     package var humidity: Double?
     /// m/s.
     package var windSpeed: Double?
     package var condition: WeatherCondition
-    /// Who says so, by its name as a setting: `open-meteo`.
+    /// The provider's name in the settings: `open-meteo`.
     package var provider: String
-    /// What has to be shown beside the values.
+    /// The attribution that must be displayed with the values.
     package var attribution: WeatherAttribution
-    /// The provider could not be asked for a while, and the values may not hold any more.
+    /// Whether the values are outdated because requests to the provider fail.
     package var isStale: Bool
 
     package init(
@@ -42,7 +42,7 @@ package struct Weather: Codable, Equatable, Sendable {
     }
 }
 
-/// Whose data it is and where that is said.
+/// The source of the data and a link to its terms.
 package struct WeatherAttribution: Codable, Hashable, Sendable {
     package var text: String
     package var url: String
@@ -53,7 +53,7 @@ package struct WeatherAttribution: Codable, Hashable, Sendable {
     }
 }
 
-/// What the sky does, in words of our own: they stay the same whatever the provider calls it.
+/// The condition in Pacebus's own words, independent of the provider.
 package enum WeatherCondition: String, Codable, CaseIterable, Sendable {
     case clear, partlyCloudy, cloudy, fog, haze, windy
     case drizzle, rain, heavyRain, freezingRain
@@ -61,7 +61,7 @@ package enum WeatherCondition: String, Codable, CaseIterable, Sendable {
     case thunderstorm
     /// A tropical storm or hurricane.
     case storm
-    /// None of these, or a word that this version does not know.
+    /// Another condition, or a word that this version does not know.
     case unknown
 
     package init(from decoder: any Decoder) throws {

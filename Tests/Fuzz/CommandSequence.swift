@@ -22,7 +22,7 @@ enum CommandSequence {
         }
         session.expire()
         publish(session)
-        session.hearAgain(hasOther: bytes.count.isMultiple(of: 2), newest: Target.now)
+        session.restore(hasOther: bytes.count.isMultiple(of: 2), newest: Target.now)
         publish(session)
         session.complete()
         publish(session)

@@ -136,7 +136,7 @@ enum Target: CaseIterable {
         guard let progress = try? MetricsProgress(bytes[...]), let newest = progress.newest else { return }
         var session = session(at: now)
         session.expire()
-        session.hearAgain(hasOther: true, newest: newest)
+        session.restore(hasOther: true, newest: newest)
         roundTrip(SessionState.self, JSONCoding.encode(session.state(revision: 1)))
     }
 

@@ -35,7 +35,7 @@ extension SessionEngineMachine {
         guard var entry = entries[key], case .canceled(.expired, _) = entry.record.session.status else { return [] }
         entry.heardAt = now
         entry.record.lastActiveAt = now
-        entry.record.session.hearAgain(hasOther: unfinished(key.user) != nil, newest: entry.record.newest)
+        entry.record.session.restore(hasOther: unfinished(key.user) != nil, newest: entry.record.newest)
         bump(&entry, now)
         if entry.record.session.statusName == .saving {
             entry.finishBy = now + Self.savingPatience

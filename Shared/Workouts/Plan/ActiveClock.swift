@@ -1,17 +1,17 @@
-/// Turns moments into active time and back: microseconds of closed and open segments.
+/// Converts moments to microseconds of active time and back.
 struct ActiveClock {
     private struct Stretch {
         let start: Int64
-        /// `nil` of the one that is open.
+        /// `nil` while the stretch is open.
         let end: Int64?
-        /// Active time before it.
+        /// Active time before this stretch.
         let before: Int64
     }
 
     private let stretches: [Stretch]
 
-    /// - Parameter segments: in the order of time, only the last open. What overlaps or comes after an open one, as no
-    ///   session has it, counts once.
+    /// - Parameter segments: sorted by time; only the last may be open. Overlapping time, which no session has, counts
+    ///   once.
     init(_ segments: [Segment]) {
         var stretches: [Stretch] = []
         var (before, free): (Int64, Int64) = (0, 0)
@@ -26,18 +26,18 @@ struct ActiveClock {
         self.stretches = stretches
     }
 
-    /// From 1970 to the year 9999, so that no sum of active time is too large.
+    /// Clamps to 1970 through 9999, so that no sum of active time overflows.
     private static func moment(_ time: Timestamp) -> Int64 {
         min(max(time.microseconds, 0), 253_402_300_799_000_000)
     }
 
-    /// Whether the clock runs now.
+    /// Whether the last segment is open.
     var isRunning: Bool { stretches.last.map { $0.end == nil } ?? false }
 
     /// The active time up to a moment.
     func active(at time: Timestamp) -> Int64 {
         let moment = Self.moment(time)
-        // By binary search: a clock is asked for many moments.
+        // A binary search, because one clock converts many moments.
         var (low, high) = (0, stretches.count)
         while low < high {
             let middle = (low + high) / 2
@@ -48,14 +48,14 @@ struct ActiveClock {
         return last.before + min(moment, last.end ?? .max) - last.start
     }
 
-    /// When an active time began: where it falls into a pause, after it. One that has not come begins where the last
-    /// segment ends; `nil` without segments.
+    /// The moment at which an active time begins. An active time at a pause begins after the pause. One beyond the end
+    /// begins at the end of the last segment. `nil` without segments.
     func start(of active: Int64) -> Timestamp? {
         moment(of: active) { active, end in active < end }
     }
 
-    /// When an active time was over: where it falls into a pause, before it. One that has not come is over where the last
-    /// segment ends; `nil` without segments.
+    /// The moment at which an active time ends. An active time at a pause ends before the pause. One beyond the end
+    /// ends at the end of the last segment. `nil` without segments.
     func end(of active: Int64) -> Timestamp? {
         moment(of: active) { active, end in active <= end }
     }

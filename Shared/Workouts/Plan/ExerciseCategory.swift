@@ -1,12 +1,12 @@
-/// What kind of movement an exercise is, as far as files of the field tell them apart.
+/// The kind of movement, at the resolution of the FIT profile.
 package enum ExerciseCategory: String, Codable, CaseIterable, Sendable {
     case benchPress, core, curl, deadlift, lunge, plank, pullUp, pushUp, row, shoulderPress, sitUp, squat
 }
 
-/// An exercise that may be on, with its sets; without sets those of the exercise it stands in for.
+/// An exercise with its sets. An alternative without sets uses those of the planned exercise.
 package struct PlannedExercise: Codable, Hashable, Sendable {
     package var name: String
-    /// Its kind; absent for one that files have no number for.
+    /// `nil` if the FIT profile has no number for the exercise.
     package var exercise: ExerciseCategory?
     package var sets: [PlannedSet]?
 
@@ -18,7 +18,7 @@ package struct PlannedExercise: Codable, Hashable, Sendable {
 }
 
 extension PlannedExercise {
-    /// What of it cannot be done, naming the field; `nil` when all of it can.
+    /// The first invalid field and what it allows; `nil` if the exercise is valid.
     package var validationError: String? {
         if let error = name.nameError { return "name: \(error)" }
         guard let sets else { return nil }
@@ -33,7 +33,7 @@ extension PlannedExercise {
 }
 
 extension String {
-    /// Why it cannot be shown as a name in one line; `nil` when it can.
+    /// What makes the text invalid as a one-line name; `nil` if it is valid.
     var nameError: String? {
         guard (1...PlanLimits.name).contains(utf8.count) else { return "1 to \(PlanLimits.name) bytes" }
         return unicodeScalars.contains { $0.value < 32 || $0.value == 127 } ? "control characters" : nil

@@ -1,14 +1,14 @@
-/// What a client asks of a session with a plan. An item that is not named is the one that is on.
+/// A client's action on the plan of a session. `item` defaults to the current item.
 package enum PlanAction: Equatable, Sendable {
     case completeSet(SetCompletion)
-    /// Takes a completed set back; the last one when none is named.
+    /// Removes a completed set; the last one by default.
     case uncompleteSet(SetReference)
     case skipExercise(item: String?)
-    /// Notes that the exercise hurts.
+    /// Marks the exercise as painful.
     case flagPain(item: String?)
-    /// Puts another exercise in an item's place: the alternative of that name, else the next.
+    /// Replaces an item's exercise by the named alternative, or by the next one.
     case swapExercise(item: String?, alternative: String?)
-    /// Scales load and repetitions of sets that are not done; of all items when none is named.
+    /// Scales load and repetitions of open sets: of one item, or of all items by default.
     case adjustDifficulty(item: String?, Difficulty)
     case goTo(item: String)
     case setPresentationMode(PlanProgress.PresentationMode)
@@ -31,7 +31,7 @@ package enum Difficulty: String, Codable, CaseIterable, Sendable {
     case easier, harder
 }
 
-/// Which set is meant; what is absent is found by what is on.
+/// Identifies a set. Absent parts default to the current ones.
 package struct SetReference: Hashable, Sendable {
     package var item: String?
     /// From 0, within the round.
@@ -46,13 +46,13 @@ package struct SetReference: Hashable, Sendable {
     }
 }
 
-/// A set that is done, and what was done of it where that is not what was planned.
+/// A completed set. Values are present where they differ from the plan.
 package struct SetCompletion: Hashable, Sendable {
     package var reference: SetReference
     package var repetitions: Int?
     /// Kilograms.
     package var weight: Double?
-    /// Seconds that it took.
+    /// Duration in seconds.
     package var time: Double?
 
     package init(
@@ -64,13 +64,13 @@ package struct SetCompletion: Hashable, Sendable {
         self.time = time
     }
 
-    /// What of it nobody can have done, naming the field; `nil` when all of it can be.
+    /// The first invalid field and what it allows; `nil` if all values are valid.
     package var validationError: String? {
         PlannedSet(repetitions: repetitions, weight: weight, time: time).validationError
     }
 }
 
-/// What a coach answers to a swap or a change of difficulty: exercises that take their items' places.
+/// A coach's answer to a swap or a change of difficulty: exercises that replace those of their items.
 package struct CoachAdvice: Hashable, Sendable {
     package var exercises: [String: PlannedExercise]
 

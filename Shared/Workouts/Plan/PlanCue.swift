@@ -1,13 +1,13 @@
-/// A phase of a plan's clock, as it is announced.
+/// The announcement of a phase of a plan's clock.
 package struct PlanCue: Equatable, Sendable {
-    /// Which phase it is: what tells one cue from the next.
+    /// Identifies the phase: two cues of equal phases are the same announcement.
     package struct Phase: Codable, Hashable, Sendable {
         package var block: Int
         package var phase: PlanTimer.Phase
         package var round: Int
-        /// The set whose time is up, from 0; of `over` alone.
+        /// The set whose time is up, from 0; only with `over`.
         package var overdue: Int?
-        /// Microseconds of active time at which the rest after a set began; another set's is another one.
+        /// Microseconds of active time at which the rest after a set began. It tells the rests of two sets apart.
         package var restedFrom: Int64?
 
         init(_ timer: PlanTimer) {
@@ -20,14 +20,14 @@ package struct PlanCue: Equatable, Sendable {
     }
 
     package var phase: Phase
-    /// When it began.
+    /// The start of the phase.
     package var at: Timestamp
-    /// What to say: `Round 3 of 8: Sprint`, `Rest, 1:30`; where exercises take turns `Rest, 0:10, then Row`.
+    /// The text to announce: `Round 3 of 8: Sprint`, `Rest, 1:30`, or `Rest, 0:10, then Row` when exercises take turns.
     package var text: String
 }
 
 extension PlannedWorkout {
-    /// What to say of the phase that is on.
+    /// The announcement of the current phase.
     func cue(_ timer: PlanTimer, at time: Timestamp, _ clock: ActiveClock) -> PlanCue {
         PlanCue(phase: .init(timer), at: clock.start(of: timer.phaseStart) ?? time, text: text(timer))
     }

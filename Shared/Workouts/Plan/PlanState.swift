@@ -1,4 +1,4 @@
-/// The planned part of a session's state: what is to be done, how far it has come, and what the clock shows.
+/// The planned part of a session's state: plan, progress and clock.
 package struct PlanState: Codable, Equatable, Sendable {
     package var plan: SessionPlan
     package var progress: ProgressReport
@@ -10,21 +10,21 @@ package struct PlanState: Codable, Equatable, Sendable {
         self.timer = timer
     }
 
-    /// Whether its parts, as a payload brought them, belong together: only then may anything be shown of it.
+    /// Whether plan and progress of a payload belong together. Readers display nothing of an inconsistent state.
     package var isConsistent: Bool {
         PlannedWorkout(plan: plan, progress: progress.progress) != nil
             && plan.blocks.indices.contains(timer.block) && (1...PlanLimits.rounds).contains(timer.round)
             && plan.item(progress.item) != nil
     }
 
-    /// Whose turn comes after the rest that is on, where a clock makes exercises take turns; `nil` elsewhere,
-    /// and of one that is skipped.
+    /// The item after the current rest, if the clock makes exercises take turns and the next item is not skipped; else
+    /// `nil`.
     package var next: SessionPlan.Item? {
         plan.blocks[timer.block].next(after: timer.round, timer.phase, skipped: progress.progress.skipped)
     }
 }
 
-/// What the clock of a plan showed, so that a reader can tick on.
+/// The plan's clock at a moment. A reader continues it by itself.
 package struct TimerReport: Codable, Equatable, Sendable {
     /// From 0.
     package var block: Int
@@ -32,14 +32,14 @@ package struct TimerReport: Codable, Equatable, Sendable {
     package var phase: PlanTimer.Phase
     /// From 1.
     package var round: Int
-    /// How many there are; absent of as many as possible.
+    /// The number of rounds; absent for as many as possible.
     package var rounds: Int?
-    /// Seconds that the block's clock showed at `asOf`.
+    /// Seconds on the block's clock at `asOf`.
     package var elapsed: Double
     package var asOf: Timestamp
-    /// When the phase is over, while the clock runs; absent of one that time does not end.
+    /// The end of the phase while the clock runs; absent if the phase has no time limit.
     package var endsAt: Timestamp?
-    /// Seconds left of the phase, while the clock stands.
+    /// Seconds left of the phase while the clock is stopped.
     package var remaining: Double?
 
     init(_ timer: PlanTimer, asOf: Timestamp, _ clock: ActiveClock) {
@@ -58,13 +58,13 @@ package struct TimerReport: Codable, Equatable, Sendable {
     }
 }
 
-/// How far a plan has come.
+/// A summary of a plan's progress.
 package struct ProgressReport: Equatable, Sendable {
-    /// The item that is on.
+    /// The current item.
     package var item: String
-    /// Its first set that is not done, from 0; absent when all are.
+    /// The item's first open set, from 0; absent if all are completed.
     package var set: Int?
-    /// Exercises that are done, of those that are not skipped.
+    /// The number of completed exercises; skipped ones do not count.
     package var done: Int
     package var total: Int
     package var progress: PlanProgress

@@ -1,8 +1,8 @@
-/// What the clock of a block shows: a pure function of plan, position and active time.
+/// The state of a block's clock: a pure function of plan, position and active time.
 package struct PlanTimer: Equatable, Sendable {
     package enum Phase: String, Codable, CaseIterable, Sendable {
         case work, rest
-        /// The time of the block or of the set is up, or there is nothing left to do.
+        /// The time of the block or of the set is up, or everything is completed.
         case over
     }
 
@@ -12,21 +12,21 @@ package struct PlanTimer: Equatable, Sendable {
     package var phase: Phase
     /// From 1.
     package var round: Int
-    /// How many there are; `nil` of as many as possible.
+    /// The number of rounds; `nil` for as many as possible.
     package var rounds: Int?
-    /// The item that is on.
+    /// The current item.
     package var item: String
-    /// The set whose time is up, from 0, while the block goes on.
+    /// The set whose time is up, from 0, while the block continues.
     var overdue: Int?
-    /// Microseconds on the block's clock; no more than its time, and no more than it took when all is done against time.
+    /// Microseconds on the block's clock, at most its total. Work against time stops it when everything is completed.
     var elapsed: Int64
     /// Microseconds of active time.
     var active: Int64
-    /// The active time at which the phase began, and that at which it is over.
+    /// The active time at which the phase begins, and the one at which it ends.
     var phaseStart: Int64
     var phaseEnd: Int64?
 
-    /// The time of the block is over, maybe since before somebody came here.
+    /// Ends the block. Its time may be over since before the user came to it.
     mutating func end(at active: Int64, showing total: Int64) {
         phase = .over
         phaseStart = max(phaseStart, active)

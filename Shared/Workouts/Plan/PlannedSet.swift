@@ -1,9 +1,9 @@
-/// One set as it is planned. What is absent is not prescribed.
+/// A set of the plan. Absent values are not prescribed.
 package struct PlannedSet: Codable, Hashable, Sendable {
     package var repetitions: Int?
     /// Kilograms.
     package var weight: Double?
-    /// Seconds that it lasts.
+    /// Duration in seconds.
     package var time: Double?
     /// Seconds of rest after it.
     package var rest: Double?
@@ -29,7 +29,7 @@ extension PlannedSet {
         rest = try container.number(Double.self, forKey: .rest)
     }
 
-    /// What of it nobody can do, naming the field; `nil` when all of it can be done.
+    /// The first invalid field and what it allows; `nil` if the set is valid.
     package var validationError: String? {
         if let repetitions, !PlanLimits.repetitions.contains(repetitions) { return "repetitions: 1 to 1000" }
         if let weight, !PlanLimits.weight.contains(weight) { return "weight: 0 to 1000 kg" }
@@ -39,29 +39,29 @@ extension PlannedSet {
     }
 }
 
-/// How large a plan may be, so that `state` and `workout` stay within the size of a payload.
+/// Limits that keep `state` and `workout` within the size of a payload.
 package enum PlanLimits {
     package static let sections = 20
     /// Exercises of a workout.
     package static let items = 60
     /// Sets of one exercise.
     package static let setsOfExercise = 30
-    /// Sets of a workout, each of every round, and sets that are completed.
+    /// Sets of a workout over all rounds; also the limit of completed sets.
     package static let sets = 200
     package static let rounds = 200
-    /// Exercises that may stand in for another one, those of a coach among them.
+    /// Alternatives of one exercise, including a coach's.
     package static let alternatives = 8
     /// Words of focus or equipment.
     package static let words = 20
     /// Bytes of a name.
     package static let name = 100
-    /// Bytes of the name of an item.
+    /// Bytes of an item's id.
     package static let id = 64
-    /// Bytes of a plan as it is published.
+    /// Bytes of a published plan.
     package static let bytes = 32 * 1_024
-    /// How often somebody may go from block to block.
+    /// Changes from block to block.
     package static let visits = 100
-    /// How often exercises of interval and emom blocks may be swapped or skipped.
+    /// Swaps and skips of exercises in interval and emom blocks.
     package static let changes = 100
 
     static let repetitions = 1...1_000

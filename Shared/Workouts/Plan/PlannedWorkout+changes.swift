@@ -1,4 +1,4 @@
-/// Exercises that are done otherwise than planned.
+/// Swapped, skipped and scaled exercises.
 extension PlannedWorkout {
     mutating func swap(
         _ place: SessionPlan.Place, _ alternative: String?, _ now: PlanTimer, _ at: Timestamp
@@ -18,17 +18,17 @@ extension PlannedWorkout {
         replaced(item, place, now, at)
     }
 
-    /// Another exercise is in an item's place: what was on goes on with it, or is done.
+    /// Updates the position after another exercise took an item's place: the block continues with it or is completed.
     private mutating func replaced(
         _ item: SessionPlan.Item, _ place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp
     ) {
-        guard item.id == now.item, !plan.blocks[place.block].timer.isPaced, !hasGoneOn(from: place, since: at) else {
+        guard item.id == now.item, !plan.blocks[place.block].timer.isPaced, !hasMoved(from: place, since: at) else {
             return
         }
-        // The time of its set begins.
+        // The time of its first set begins.
         progress.focus = .init(item: item.id, at: at)
         let isDone = openSet(item, round: now.round) != nil && openSet(plan[place], round: now.round) == nil
-        if isDone { goOn(from: place, now, at) }
+        if isDone { advance(from: place, now, at) }
     }
 
     mutating func adjust(_ place: SessionPlan.Place?, _ difficulty: Difficulty) throws(Refusal) {
@@ -41,13 +41,13 @@ extension PlannedWorkout {
             }
         }
         guard next != plan else {
-            throw .invalidState("nothing that is left to do has a load or repetitions to scale")
+            throw .invalidState("no open set has a load or repetitions to scale")
         }
         if let error = next.sizeError { throw .invalidState("the plan would be too large: \(error)") }
         plan = next
     }
 
-    /// Sets that are done stay as they were planned; those of every round are one.
+    /// Completed sets keep their values. If a set repeats in every round, one completed round fixes it.
     private func scaled(_ item: SessionPlan.Item, _ block: SessionPlan.Block, _ difficulty: Difficulty) -> [PlannedSet]?
     {
         let rounds = block.timer.plannedRounds
@@ -59,7 +59,7 @@ extension PlannedWorkout {
         return sets == item.sets ? item.exercise.sets : sets
     }
 
-    /// Takes a coach's exercises in place of those that are on. What is done stays as it was done.
+    /// Replaces the current exercises by a coach's. Completed sets keep their exercise.
     mutating func take(_ advice: CoachAdvice, _ at: Timestamp, _ clock: ActiveClock) throws(Refusal) {
         let now = timer(at: at, clock)
         let known = self
@@ -76,7 +76,7 @@ extension PlannedWorkout {
                 next[place].chosen = index
             } else {
                 guard next[place].exercises.count < SessionPlan.Item.exerciseLimit else {
-                    throw .invalidState("\(id) was replaced too often")
+                    throw .invalidState("\(id) has too many alternatives")
                 }
                 next[place].exercises.append(exercise)
                 next[place].chosen = next[place].exercises.count - 1
@@ -90,7 +90,7 @@ extension PlannedWorkout {
 }
 
 extension PlannedSet {
-    /// A tenth less or more, at least a repetition and half a kilogram.
+    /// Scales by 10 %, at least by one repetition and half a kilogram.
     fileprivate func scaled(_ difficulty: Difficulty) -> PlannedSet {
         let sign = difficulty == .harder ? 1.0 : -1.0
         var set = self
@@ -100,7 +100,7 @@ extension PlannedSet {
         }
         if let weight, weight > 0 {
             let step = max(0.5, (weight / 10 * 2).rounded() / 2)
-            // Some load stays, so that it can become more again.
+            // Keeps some load, so that a later change can raise it again.
             set.weight = min(max(weight + sign * step, min(weight, 0.5)), PlanLimits.weight.upperBound)
         }
         return set
@@ -108,7 +108,7 @@ extension PlannedSet {
 }
 
 extension PlannedWorkout {
-    /// Applies an action that happened at `at`. A refusal changes nothing.
+    /// Applies an action that happened at `at`. A refused action changes nothing.
     mutating func apply(_ action: PlanAction, at: Timestamp, _ segments: [Segment]) throws(Refusal) {
         var next = self
         try next.perform(action, at, ActiveClock(segments))
@@ -131,7 +131,7 @@ extension PlannedWorkout {
         }
     }
 
-    /// Where the item that is meant stands: the one that is on when none is named.
+    /// The place of an item; of the current one by default.
     private func place(_ id: String?, _ timer: PlanTimer) throws(Refusal) -> SessionPlan.Place {
         let id = id ?? timer.item
         guard let place = plan.place(of: id) else { throw .noSuchItem(id) }
@@ -144,13 +144,13 @@ extension Refusal {
         .invalidCommand("item: the plan has no item \(id.prefix(PlanLimits.id))")
     }
 
-    /// The coach's answer cannot be taken.
+    /// The coach's answer is invalid.
     package static func coachFailed(_ message: String) -> Refusal { Refusal(code: "coach_failed", message: message) }
 }
 
-/// Which exercise was on when, where a clock makes the sets.
+/// The history of exercises in blocks whose clock defines the sets.
 extension PlannedWorkout {
-    /// Takes note of exercises that were swapped, skipped or taken up again at a moment in blocks that their clocks pace.
+    /// Records the exercises that a change at `at` swapped, skipped or took up again, in paced blocks only.
     mutating func note(changesSince before: PlannedWorkout, _ at: Timestamp) throws(Refusal) {
         for block in plan.blocks where block.timer.isPaced {
             for item in block.items {
@@ -158,9 +158,9 @@ extension PlannedWorkout {
                     continue
                 }
                 guard progress.changes.count < PlanLimits.changes else {
-                    throw .invalidState("exercises were swapped and skipped \(PlanLimits.changes) times")
+                    throw .invalidState("a workout has at most \(PlanLimits.changes) swaps and skips")
                 }
-                // Told after a later one of the same item, it counts from that.
+                // A change that arrives after a later one of the same item takes effect after that.
                 let last = progress.changes.last { $0.item == item.id }
                 let change = PlanProgress.Change(
                     item: item.id, at: max(at, last?.at ?? at), exercise: choice(of: item))
@@ -170,13 +170,13 @@ extension PlannedWorkout {
         }
     }
 
-    /// `nil` while it is skipped.
+    /// `nil` while the item is skipped.
     private func choice(of item: SessionPlan.Item) -> Int? {
         progress.skipped.contains(item.id) ? nil : item.chosen
     }
 
-    /// Which of its item's exercises somebody did in a piece: what was told of its round, else what was on at half of its
-    /// time; `nil` of one that was skipped.
+    /// The index of the exercise that fills a piece: the one of its completed round, else the one that was current at
+    /// half of the piece's time. `nil` if it was skipped then.
     func exercise(of piece: ClockedPiece, _ clock: ActiveClock) -> Int? {
         let item = item(of: piece)
         if let done = completed(item.id, round: piece.round) { return done.exercise ?? 0 }
@@ -187,16 +187,16 @@ extension PlannedWorkout {
     }
 }
 
-/// What is left to do.
+/// The open part of a plan.
 extension PlannedWorkout {
-    /// The first set of an item that is not done in a round.
+    /// The first open set of an item in a round.
     func openSet(_ item: SessionPlan.Item, round: Int) -> Int? {
         var open = 0
         for set in progress.completed[item.id] ?? [] where set.round == round && set.set == open { open += 1 }
         return open < item.sets.count ? open : nil
     }
 
-    /// The set of an item that was done in a round, of which there is one where a clock paces the block.
+    /// The completed set of an item in a round. A paced block has one set a round.
     func completed(_ item: String, round: Int) -> CompletedSet? {
         progress.completed[item]?.first { $0.round == round }
     }
@@ -205,20 +205,20 @@ extension PlannedWorkout {
         !progress.skipped.contains(item.id) && openSet(item, round: round) != nil
     }
 
-    /// The first round up to `last` in which not all sets of an item are done.
+    /// The first round up to `last` in which an item has an open set.
     func openRound(_ item: SessionPlan.Item, last: Int) -> Int? {
         let count = item.sets.count
         var (round, open) = (1, 0)
         for set in progress.completed[item.id] ?? [] {
             if set.round > round { break }
-            // Others are of exercises with more sets that were swapped.
+            // Sets beyond the count belong to a swapped exercise with more sets.
             if set.round == round, set.set == open { open += 1 }
             if open == count { (round, open) = (round + 1, 0) }
         }
         return round <= last ? round : nil
     }
 
-    /// The first round of a block in which something is left to do; `nil` when nothing is.
+    /// The first round of a block with an open set; `nil` if everything is completed.
     func openRound(_ number: Int) -> Int? {
         let block = plan.blocks[number]
         let last = block.timer.plannedRounds ?? PlanLimits.rounds
@@ -226,7 +226,7 @@ extension PlannedWorkout {
             .compactMap { openRound($0, last: last) }.min()
     }
 
-    /// The last round of a block, or as far as it has come of as many as possible.
+    /// The last round of a block; for as many rounds as possible, the last one reached.
     func lastRound(_ number: Int) -> Int {
         let block = plan.blocks[number]
         return block.timer.plannedRounds
@@ -241,12 +241,12 @@ extension PlannedWorkout {
         block.items.allSatisfy { progress.skipped.contains($0.id) }
     }
 
-    /// Whether nothing is left to do of an item: its sets are done, or the time of its block is over.
+    /// Whether an item is done: all its sets are completed, or the time of its block is over.
     func isDone(_ place: SessionPlan.Place, _ active: Int64, _ spans: [BlockSpan]) -> Bool {
         isTimeOver(place.block, active, spans) || areSetsDone(place)
     }
 
-    /// Whether the sets of an item are done in every round; never when there are as many rounds as possible.
+    /// Whether all sets of an item are completed in every round. Always `false` for as many rounds as possible.
     func areSetsDone(_ place: SessionPlan.Place) -> Bool {
         let block = plan.blocks[place.block]
         guard let rounds = block.timer.plannedRounds else { return false }
@@ -254,7 +254,7 @@ extension PlannedWorkout {
         return progress.completed[plan[place].id]?.count ?? 0 >= block.rounds(of: place.item).count
     }
 
-    /// How many exercises are done, of those that are not skipped.
+    /// The number of completed exercises and of all exercises; skipped ones do not count.
     package func exercises(at time: Timestamp, _ segments: [Segment]) -> (done: Int, total: Int) {
         let clock = ActiveClock(segments)
         let (active, spans) = (clock.active(at: time), spans(clock))
@@ -270,17 +270,17 @@ extension PlannedWorkout {
 }
 
 extension SessionPlan.Block {
-    /// Which exercise is on in a round of a block that its clock paces: they take turns.
+    /// The index of the exercise in a round of a paced block: exercises take turns.
     func turn(of round: Int) -> Int { (round - 1) % items.count }
 
-    /// Whose turn comes after the rest of a round, where exercises take turns; `nil` elsewhere, and of one that is skipped.
+    /// The item after the rest of a round, if exercises take turns and the item is not skipped; else `nil`.
     func next(after round: Int, _ phase: PlanTimer.Phase, skipped: Set<String>) -> SessionPlan.Item? {
         guard timer.isPaced, phase == .rest, items.count > 1, round < timer.plannedRounds ?? 0 else { return nil }
         let item = items[turn(of: round + 1)]
         return skipped.contains(item.id) ? nil : item
     }
 
-    /// The rounds in which an exercise is on; without an end of as many as possible.
+    /// The rounds that contain an exercise; as far as the block has come for as many as possible.
     func rounds(of index: Int) -> [Int] {
         let all = timer.plannedRounds ?? PlanLimits.rounds
         return timer.isPaced ? Array(stride(from: index + 1, through: all, by: items.count)) : Array(1...all)

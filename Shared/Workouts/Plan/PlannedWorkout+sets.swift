@@ -1,4 +1,4 @@
-/// Sets that are done, and taken back.
+/// Completing sets and taking them back.
 extension PlannedWorkout {
     mutating func complete(
         _ completion: SetCompletion, _ place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp
@@ -12,7 +12,7 @@ extension PlannedWorkout {
         var done: CompletedSet
         if let known {
             done = sets.remove(at: known)
-            // Maybe another device told of it too; the first moment counts.
+            // Several devices may report one set. The earliest moment counts.
             done.at = min(done.at, at)
         } else {
             guard progress.completedCount < PlanLimits.sets else {
@@ -26,36 +26,37 @@ extension PlannedWorkout {
         sets.insert(done, at: sets.firstIndex { ($0.round, $0.set) > (round, number) } ?? sets.count)
         progress.completed[item.id] = sets
         guard known == nil else { return }
-        // It was done after all, or is left for good since then.
+        // The completed set revokes an earlier skip.
         if areSetsDone(place) || !wasSkipped(place, after: at) { progress.skipped.remove(item.id) }
         let isOn = item.id == now.item || (place.block == now.block && openRound(place.block) == nil)
-        if isOn, openSet(item, round: now.round) == nil { goOn(from: place, now, at) }
+        if isOn, openSet(item, round: now.round) == nil { advance(from: place, now, at) }
     }
 
-    /// Whether an exercise was skipped after a moment: in a paced block that is noted, elsewhere somebody has gone on.
+    /// Whether an exercise was skipped after a moment. Paced blocks record skips; elsewhere a later position implies
+    /// one.
     private func wasSkipped(_ place: SessionPlan.Place, after at: Timestamp) -> Bool {
-        guard plan.blocks[place.block].timer.isPaced else { return hasGoneOn(from: place, since: at) }
+        guard plan.blocks[place.block].timer.isPaced else { return hasMoved(from: place, since: at) }
         let last = progress.changes.last { $0.item == plan[place].id }
         return last.map { $0.exercise == nil && $0.at > at } ?? false
     }
 
-    /// The round that is meant of an item: the one that is on, or the first with something left to do.
+    /// The round of an item that a reference means: by default the current one, or the first with an open set.
     private func round(_ reference: SetReference, _ place: SessionPlan.Place, _ now: PlanTimer) throws(Refusal) -> Int {
         let block = plan.blocks[place.block]
         let item = plan[place]
         let rounds = block.rounds(of: place.item)
         guard let first = rounds.first, let last = rounds.last else {
-            throw .invalidState("\(item.id) has its turn in none of \(block.timer.plannedRounds ?? 0) rounds")
+            throw .invalidState("\(item.id) has no turn in any of \(block.timer.plannedRounds ?? 0) rounds")
         }
         if let round = reference.round {
             guard rounds.contains(round) else {
                 let turns =
                     rounds.count > 3
                     ? "\(first), \(rounds[1]) … \(last)" : rounds.map(String.init).joined(separator: ", ")
-                throw .invalidCommand("round: \(item.id) has no turn in round \(round), but in \(turns)")
+                throw .invalidCommand("round: \(item.id) has no turn in round \(round); its turns: \(turns)")
             }
             if block.timer.isPaced, now.block == place.block, round > now.round {
-                throw .invalidState("round \(now.round) is on, round \(round) has not begun")
+                throw .invalidState("round \(round) has not begun; the current round is \(now.round)")
             }
             return round
         }
@@ -68,13 +69,13 @@ extension PlannedWorkout {
         return rounds.first { openSet(item, round: $0) != nil } ?? last
     }
 
-    /// The set that is meant of a round: the first that is not done when none is named.
+    /// The index of the set that a reference means: by default the first open one of the round.
     private func number(_ reference: SetReference, _ item: SessionPlan.Item, _ round: Int) throws(Refusal) -> Int {
         guard let given = reference.set else {
             if let open = openSet(item, round: round) { return open }
-            // What is said of a round with one set corrects it.
+            // A round with one set can be corrected without naming the set.
             if reference.round != nil, item.sets.count == 1 { return 0 }
-            throw .invalidState("every set of \(item.exercise.name) is done")
+            throw .invalidState("every set of \(item.exercise.name) is completed")
         }
         guard item.sets.indices.contains(given) else {
             let count = item.sets.count
@@ -92,22 +93,22 @@ extension PlannedWorkout {
                 && (reference.round ?? set.round) == set.round
         }
         guard let index, let place = plan.place(of: all[index].item) else {
-            throw .invalidState("no such set is completed")
+            throw .invalidState("this set is not completed")
         }
         let (item, set) = all[index]
         let left = progress.completed[item]?.filter { ($0.round, $0.set) != (set.round, set.set) } ?? []
         progress.completed[item] = left.isEmpty ? nil : left
-        // It had led to the next block, where nothing was done since.
+        // The set led to the next block, where nothing was completed since.
         if index == all.count - 1, progress.visits.count > 1, progress.visits.last?.at == set.at,
             progress.visits.last?.block == timer(at: at, clock).block
         {
             progress.visits.removeLast()
         }
-        // It is to be done again, unless its clock goes on without it.
+        // The set is open again, unless its clock continues without it.
         let now = timer(at: at, clock)
         guard !plan.blocks[place.block].timer.isPaced else { return }
         if place.block != now.block {
-            // Nothing is left to do where somebody is.
+            // The current block has nothing open.
             guard openRound(now.block) == nil, !isTimeOver(place.block, now.active, spans(clock)),
                 progress.visits.count < PlanLimits.visits
             else { return }
@@ -118,7 +119,7 @@ extension PlannedWorkout {
 }
 
 extension CompletedSet {
-    /// Done as it was planned.
+    /// A set completed as planned.
     fileprivate init(_ planned: PlannedSet, round: Int, set: Int, exercise: Int, at: Timestamp) {
         self.init(
             round: round, set: set, at: at, exercise: exercise == 0 ? nil : exercise, repetitions: planned.repetitions,
@@ -127,7 +128,7 @@ extension CompletedSet {
 }
 
 extension PlannedWorkout {
-    /// A set, or the rest before the next, as it was done.
+    /// A set or a rest as it happened.
     package struct PerformedSet: Equatable, Sendable {
         package enum Kind: Sendable {
             case active, rest
@@ -138,30 +139,32 @@ extension PlannedWorkout {
         package var end: Timestamp
         /// Seconds without pauses.
         package var duration: Double
-        /// What was done; `nil` of a rest.
+        /// The exercise; `nil` for a rest.
         package var exercise: PlannedExercise?
         package var repetitions: Int?
         /// Kilograms.
         package var weight: Double?
     }
 
-    /// The sets as they were done, and rests, in the order of time. No two of them lie in the same time.
+    /// The sets as they happened, and the rests between them, sorted by time and without overlap.
     ///
-    /// In interval and emom blocks they are those of the clock, with the repetitions of rounds that somebody completed and
-    /// otherwise the exercise that was on at half of the time; of one that was skipped then it is a rest, and so is what an
-    /// emom block leaves of a minute after its set.
-    /// Elsewhere a set ends when it is completed. It began as long before as it took; when nobody said so, when the rest
-    /// after the set before it was over, or, when it was completed sooner than that, with that set's end. A countdown of
-    /// which no set was completed is one set. What is completed while another block's clock makes sets was done before.
+    /// In interval and emom blocks the clock defines the sets. A completed round contributes its repetitions; otherwise
+    /// the exercise that was current at half of the time counts. A skipped exercise becomes a rest, and so does the
+    /// remainder of an emom minute.
+    ///
+    /// In other blocks a set ends when it is completed. It begins as long before as its reported duration. Without a
+    /// duration it begins when the rest after the previous set was over, or at the end of that set if this one was
+    /// completed sooner. A countdown without a completed set is one set. A set completed while another block's clock
+    /// defines sets counts as done before that block.
     package func performedSets(_ segments: [Segment], endedAt: Timestamp) -> [PerformedSet] {
         let clock = ActiveClock(segments)
         let spans = spans(clock)
         let pieces = pieces(spans, until: clock.active(at: endedAt))
         let clocked = pieces.indices.flatMap { performed(pieces[$0], pieces[($0 + 1)...], clock) }
-        return (clocked + told(pieces, spans, clock)).sorted { ($0.start, $0.end) < ($1.start, $1.end) }
+        return (clocked + reported(pieces, spans, clock)).sorted { ($0.start, $0.end) < ($1.start, $1.end) }
     }
 
-    /// What a clock made a set or a rest; in an emom block what is left of a minute after its set is rest.
+    /// A set or rest that the clock defines. In an emom block the rest of the minute after the set is a rest.
     private func performed(
         _ piece: ClockedPiece, _ later: ArraySlice<ClockedPiece>, _ clock: ActiveClock
     ) -> [PerformedSet] {
@@ -169,7 +172,7 @@ extension PlannedWorkout {
         guard let exercise else { return [performed(.rest, piece.from, piece.to, clock)].compactMap(\.self) }
         let item = item(of: piece)
         let done = completed(item.id, round: piece.round)
-        // A round that somebody left and came back to is done with its last piece.
+        // A round that the user left and returned to is completed with its last piece.
         let isLast = !later.contains { ($0.block, $0.kind, $0.round) == (piece.block, piece.kind, piece.round) }
         var end = piece.to
         if isLast, plan.blocks[piece.block].timer.type == .emom, let done {
@@ -195,8 +198,8 @@ extension PlannedWorkout {
         return PerformedSet(kind: kind, start: min(start, end), end: end, duration: Double(to - from) / 1e6)
     }
 
-    /// Sets that no clock made, as somebody told of them, and the rests between them.
-    private func told(_ pieces: [ClockedPiece], _ spans: [BlockSpan], _ clock: ActiveClock) -> [PerformedSet] {
+    /// Reported sets that no clock defines, and the rests between them.
+    private func reported(_ pieces: [ClockedPiece], _ spans: [BlockSpan], _ clock: ActiveClock) -> [PerformedSet] {
         let clocked = Set(
             pieces.lazy.filter { $0.kind == .active }.map { SetReference(item: item(of: $0).id, round: $0.round) })
         let told = plan.blocks.flatMap(\.items).flatMap { item in
@@ -210,7 +213,7 @@ extension PlannedWorkout {
         for (item, set) in told.sorted(by: { ($0.set.order, $0.item.id) < ($1.set.order, $1.item.id) }) {
             var end = clock.active(at: set.at)
             if let piece = pieces.first(where: { $0.from < end && end < $0.to }) { end = piece.from }
-            // What ends a block belongs to it, though the next begins at the same moment.
+            // The set that ends a block belongs to it, although the next block begins at the same moment.
             let entered = spans.last { $0.from < end }?.from ?? 0
             let free = max(entered, before?.end ?? 0, pieces.last { $0.to <= end }?.to ?? 0)
             let rested = max(free, before.map { $0.end + $0.rest } ?? 0)

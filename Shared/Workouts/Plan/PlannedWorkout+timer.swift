@@ -1,5 +1,5 @@
 extension PlannedWorkout {
-    /// What the clock shows at a moment.
+    /// The state of the clock at a moment.
     package func timer(at time: Timestamp, _ segments: [Segment]) -> PlanTimer {
         timer(at: time, ActiveClock(segments))
     }
@@ -7,7 +7,7 @@ extension PlannedWorkout {
     func timer(at time: Timestamp, _ clock: ActiveClock) -> PlanTimer {
         let active = clock.active(at: time)
         let spans = spans(clock)
-        // The first begins with the session.
+        // The first span begins with the session.
         let span = spans.last { $0.from <= active } ?? spans[0]
         let block = plan.blocks[span.block]
         var timer = PlanTimer(
@@ -18,7 +18,7 @@ extension PlannedWorkout {
         } else {
             follow(&timer, clock, spans)
         }
-        // Another block is on then; somebody may have gone there and back at one moment.
+        // At this moment another block takes over. The user may also leave and return at one moment.
         let left = spans.lazy.map(\.from).first { from in
             from > active && spans.last { $0.from <= from }?.block != span.block
         }
@@ -26,11 +26,11 @@ extension PlannedWorkout {
         return timer
     }
 
-    /// The clock says which round it is, and which exercise is on.
+    /// Sets round, phase and exercise from the clock.
     private func pace(_ timer: inout PlanTimer, _ clock: ActiveClock) {
         let block = plan.blocks[timer.block]
         let configuration = block.timer
-        /// The active time at which the clock showed, or will show, nothing.
+        /// The active time at which the clock shows zero.
         let zero = timer.active - timer.elapsed
         if let total = configuration.total, timer.elapsed >= total {
             timer.round = lastRound(timer.block)
@@ -44,14 +44,14 @@ extension PlannedWorkout {
             timer.phaseEnd = zero + begin + (isWork ? configuration.workLength : configuration.cycle)
         }
         timer.item = block.items[block.turn(of: timer.round)].id
-        // What is left of the minute is rest.
+        // The remainder of an emom minute is a rest.
         if configuration.type == .emom, timer.phase == .work, let done = completed(timer.item, round: timer.round) {
             timer.phase = .rest
             timer.phaseStart = max(timer.phaseStart, clock.active(at: done.at))
         }
     }
 
-    /// Its sets say how far it has come, and time only when it is over.
+    /// Sets round, phase and exercise from the completed sets; time only ends the block.
     private func follow(_ timer: inout PlanTimer, _ clock: ActiveClock, _ spans: [BlockSpan]) {
         let block = plan.blocks[timer.block]
         let open = openRound(timer.block)
@@ -89,7 +89,7 @@ extension PlannedWorkout {
         }
     }
 
-    /// Nothing is left to do. The clock of work against time stands then, that of the others goes on to its end.
+    /// Everything is completed. The clock of work against time stops; other clocks continue to their end.
     private func finish(_ timer: inout PlanTimer, _ clock: ActiveClock, _ spans: [BlockSpan]) {
         timer.phase = .over
         let last = progress.lastCompleted { plan.place(of: $0)?.block == timer.block }
@@ -100,9 +100,8 @@ extension PlannedWorkout {
         if let total = plan.blocks[timer.block].timer.total { timer.elapsed = min(timer.elapsed, total) }
     }
 
-    /// The rest after the last set, in active time. It reaches into a block without a clock of its own, and into no other.
-    ///
-    /// It is on at once when the set was told by a device whose clock is ahead.
+    /// The rest after the last set, in active time. It continues into the next block only if that block has no clock of
+    /// its own. A set from a device whose clock is ahead starts its rest at once.
     private func rest(_ block: Int, _ clock: ActiveClock) -> (from: Int64, to: Int64)? {
         guard let last = progress.lastCompleted() else { return nil }
         let isCarried = plan.blocks[block].timer.type == .stopwatch
@@ -112,26 +111,26 @@ extension PlannedWorkout {
     }
 }
 
-/// A stretch of active time that belongs to one block.
+/// A span of active time that belongs to one block.
 struct BlockSpan: Equatable {
     let block: Int
-    /// Microseconds of active time; `to` is `nil` of the one that goes on.
+    /// Microseconds of active time; `to` is `nil` for the last span.
     let from: Int64
     let to: Int64?
-    /// What the block's clock showed as it began.
+    /// Microseconds on the block's clock at the start of the span.
     let clock: Int64
 }
 
 extension PlannedWorkout {
-    /// Which block each active time belongs to.
+    /// The block of each active time.
     ///
-    /// A block whose time is over leads to the next; its clock stands while another block is on.
+    /// A block whose time is over leads to the next. A block's clock stops while another block is current.
     func spans(_ clock: ActiveClock) -> [BlockSpan] {
         var spans: [BlockSpan] = []
         var shown = [Int64](repeating: 0, count: plan.blocks.count)
         var from: Int64 = 0
         for (index, visit) in progress.visits.enumerated() {
-            // The first begins with the session, each with the end of the one before.
+            // The first visit begins with the session; each ends where the next begins.
             let next = index + 1 < progress.visits.count ? progress.visits[index + 1].at : nil
             let until = next.map { max(from, clock.active(at: $0)) }
             var block = visit.block
@@ -151,7 +150,7 @@ extension PlannedWorkout {
         return spans
     }
 
-    /// What a block's clock shows at an active time.
+    /// The block's clock at an active time.
     func elapsed(_ block: Int, _ active: Int64, _ spans: [BlockSpan]) -> Int64 {
         guard let span = spans.last(where: { $0.block == block && $0.from <= active }) else { return 0 }
         return span.clock + min(active, span.to ?? .max) - span.from

@@ -1,15 +1,15 @@
-/// The plan of a session with its progress. A value: actions and times go in, and what it shows at any time is computed.
+/// The plan of a session with its progress: a value that takes actions with their times. Its clock is computed.
 package struct PlannedWorkout: Codable, Equatable, Sendable {
     package internal(set) var plan: SessionPlan
     package internal(set) var progress: PlanProgress
 
-    /// - Parameter start: when the session is active.
+    /// - Parameter start: the moment at which the session becomes active.
     package init(_ plan: SessionPlan, start: Timestamp) {
         self.plan = plan
         progress = PlanProgress(start: start)
     }
 
-    /// `nil` when it is the progress of another plan.
+    /// `nil` if the progress does not belong to the plan.
     init?(plan: SessionPlan, progress: PlanProgress) {
         guard progress.validationError(of: plan) == nil else { return nil }
         self.plan = plan
@@ -26,7 +26,7 @@ package struct PlannedWorkout: Codable, Equatable, Sendable {
     }
 }
 
-/// A stretch of active time that the clock of a block makes a set or a rest of.
+/// A span of active time that a block's clock defines as a set or a rest.
 struct ClockedPiece {
     let block: Int
     let kind: PlannedWorkout.PerformedSet.Kind
@@ -38,14 +38,15 @@ struct ClockedPiece {
 }
 
 extension PlannedWorkout {
-    /// Work and rest of the blocks that their clocks pace, and countdowns of which no set was completed, in the order of time.
+    /// The pieces that clocks define, sorted by time: work and rest of paced blocks, and countdowns without a completed
+    /// set.
     ///
-    /// - Parameter active: how far it has come.
+    /// - Parameter active: the active time so far.
     func pieces(_ spans: [BlockSpan], until active: Int64) -> [ClockedPiece] {
         spans.filter { $0.from < active }.flatMap { span -> [ClockedPiece] in
             let block = plan.blocks[span.block]
             guard let total = block.timer.total else { return [] }
-            /// What the clock showed in the end.
+            /// The clock at the end of the span.
             let end = min(span.clock + min(span.to ?? active, active) - span.from, total)
             guard end > span.clock else { return [] }
             if block.timer.isPaced { return paces(span, until: end) }
@@ -62,7 +63,7 @@ extension PlannedWorkout {
 
     private func paces(_ span: BlockSpan, until end: Int64) -> [ClockedPiece] {
         let timer = plan.blocks[span.block].timer
-        /// The active time at which the clock showed nothing, or would have.
+        /// The active time at which the clock shows zero.
         let zero = span.from - span.clock
         var pieces: [ClockedPiece] = []
         var shown = span.clock
@@ -81,28 +82,27 @@ extension PlannedWorkout {
     }
 }
 
-/// Where somebody is in a plan.
+/// The position in a plan.
 extension PlannedWorkout {
     mutating func skip(_ place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp) throws(Refusal) {
         let item = plan[place]
-        if areSetsDone(place) { throw .invalidState("every set of \(item.exercise.name) is done") }
+        if areSetsDone(place) { throw .invalidState("every set of \(item.exercise.name) is completed") }
         progress.skipped.insert(item.id)
-        if item.id == now.item { goOn(from: place, now, at) }
+        if item.id == now.item { advance(from: place, now, at) }
     }
 
-    /// What was on is done or skipped: the next of the block is on, or the next block with something to do when nothing is
-    /// left in this one.
+    /// Continues after an item is completed or skipped: with the next item of the block, or with the next open block.
     ///
-    /// A block with a clock of its own begins only when somebody goes there, unless all of this one was skipped.
-    mutating func goOn(from place: SessionPlan.Place, _ before: PlanTimer, _ at: Timestamp) {
-        // It was told late, and somebody is elsewhere by now.
-        if hasGoneOn(from: place, since: at) { return }
+    /// A block with a clock of its own begins only by an action, unless all of this block was skipped.
+    mutating func advance(from place: SessionPlan.Place, _ before: PlanTimer, _ at: Timestamp) {
+        // A late report does not move a user who already went elsewhere.
+        if hasMoved(from: place, since: at) { return }
         let at = max(at, progress.focus?.at ?? at)
         let block = plan.blocks[place.block]
         let isSkipped = isSkipped(block)
         if !isSkipped, block.timer.isPaced { return }
         if let round = openRound(place.block) {
-            // A round begins with its first.
+            // A round begins with its first item.
             let others = block.items[(place.item + 1)...] + block.items[...place.item]
             let order = round == before.round ? others : block.items[...]
             progress.focus = order.first { isOpen($0, round: round) }.map { .init(item: $0.id, at: at) }
@@ -117,8 +117,8 @@ extension PlannedWorkout {
         progress.focus = nil
     }
 
-    /// Whether somebody went to another block or exercise after a moment.
-    func hasGoneOn(from place: SessionPlan.Place, since at: Timestamp) -> Bool {
+    /// Whether the user went to another block or exercise after a moment.
+    func hasMoved(from place: SessionPlan.Place, since at: Timestamp) -> Bool {
         if let last = progress.visits.last, last.at > at, last.block != place.block { return true }
         guard let focus = progress.focus else { return false }
         return focus.at > at && focus.item != plan[place].id
@@ -129,7 +129,7 @@ extension PlannedWorkout {
     ) throws(Refusal) {
         let block = plan.blocks[place.block]
         let item = plan[place]
-        if hasGoneOn(from: place, since: at) {
+        if hasMoved(from: place, since: at) {
             progress.skipped.remove(item.id)
             return
         }
@@ -138,11 +138,11 @@ extension PlannedWorkout {
                 throw .invalidState("the time of its block is over")
             }
             guard progress.visits.count < PlanLimits.visits else {
-                throw .invalidState("somebody went to another block \(PlanLimits.visits) times")
+                throw .invalidState("a workout has at most \(PlanLimits.visits) changes of block")
             }
             enter(place.block, at)
         } else if block.timer.isPaced, !progress.skipped.contains(item.id) {
-            throw .invalidState("the clock of its block says which exercise is on")
+            throw .invalidState("the block's clock chooses its exercise")
         }
         progress.skipped.remove(item.id)
         progress.focus = block.timer.isPaced ? nil : .init(item: item.id, at: at)
@@ -154,7 +154,7 @@ extension PlannedWorkout {
 }
 
 extension PlannedWorkout {
-    /// A round that was done to its end.
+    /// A completed round.
     package struct Round: Codable, Hashable, Sendable {
         package var block: Int
         /// From 1.
@@ -163,8 +163,8 @@ extension PlannedWorkout {
         package var endedAt: Timestamp
     }
 
-    /// The rounds that were done to their end, where there are more than one of a block: of interval and emom blocks those
-    /// whose work is over and was not skipped, of the others those of which every set is done.
+    /// The completed rounds of blocks with more than one. In interval and emom blocks a round is completed when its
+    /// work is over and was not skipped, in other blocks when all its sets are completed.
     package func rounds(_ segments: [Segment], endedAt: Timestamp) -> [Round] {
         let clock = ActiveClock(segments)
         let spans = spans(clock)
@@ -179,7 +179,7 @@ extension PlannedWorkout {
     }
 
     private func paced(_ pieces: [ClockedPiece], _ work: Int64, _ clock: ActiveClock) -> [Round] {
-        // One of several pieces is a round that somebody left for another block, and came back to.
+        // The user may leave a round for another block and return: several pieces are one round.
         Dictionary(grouping: pieces, by: \.round).sorted { $0.key < $1.key }.compactMap { number, pieces in
             guard pieces.reduce(0, { $0 + $1.to - $1.from }) >= work,
                 pieces.contains(where: { exercise(of: $0, clock) != nil })
@@ -188,7 +188,7 @@ extension PlannedWorkout {
         }
     }
 
-    /// Rounds of a block whose sets say how far it has come.
+    /// Rounds of a block that advances by completed sets.
     private func counted(_ number: Int, _ spans: [BlockSpan], _ clock: ActiveClock) -> [Round] {
         let block = plan.blocks[number]
         let items = block.items.filter { !progress.skipped.contains($0.id) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is to be done in a session: blocks one after the other, each with a clock and exercises.
+/// The plan of a session: consecutive blocks, each with a clock and exercises.
 package struct SessionPlan: Codable, Hashable, Sendable {
     package struct Block: Codable, Hashable, Sendable {
         package internal(set) var name: String?
@@ -8,12 +8,12 @@ package struct SessionPlan: Codable, Hashable, Sendable {
         package internal(set) var items: [Item]
     }
 
-    /// A place in a block: the exercise that is on, and those that may stand in for it.
+    /// A place in a block: the current exercise and its alternatives.
     package struct Item: Codable, Hashable, Sendable {
         package let id: String
-        /// The planned one first; those of a coach last.
+        /// The planned one first; a coach's last.
         package internal(set) var exercises: [PlannedExercise]
-        /// Which of them is on.
+        /// The index of the current exercise.
         package internal(set) var chosen = 0
     }
 
@@ -34,7 +34,7 @@ package struct SessionPlan: Codable, Hashable, Sendable {
         }
     }
 
-    /// - Throws: `DecodingError` of a plan of which nothing can be computed.
+    /// - Throws: `DecodingError` for a plan that cannot be computed with.
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         name = try container.decodeIfPresent(String.self, forKey: .name)
@@ -44,7 +44,7 @@ package struct SessionPlan: Codable, Hashable, Sendable {
         }
     }
 
-    /// Where an item stands.
+    /// The position of an item.
     struct Place: Hashable {
         let block: Int
         let item: Int
@@ -66,20 +66,20 @@ package struct SessionPlan: Codable, Hashable, Sendable {
 }
 
 extension SessionPlan.Item {
-    /// The exercise that is on.
+    /// The current exercise.
     package var exercise: PlannedExercise { exercises[chosen] }
 
-    /// Its sets, of each round; one of which nothing is prescribed when none are planned.
+    /// The sets of one round. A single set without values if none are planned.
     package var sets: [PlannedSet] { exercise.sets ?? exercises[0].sets ?? [PlannedSet()] }
 }
 
 extension SessionPlan {
-    /// Why nothing could be computed of it, as a payload may bring it; `nil` when it can.
+    /// What makes the plan of a payload impossible to compute with; `nil` if it is valid.
     var validationError: String? {
         guard (1...PlanLimits.sections).contains(blocks.count) else { return "1 to \(PlanLimits.sections)" }
         let items = blocks.flatMap(\.items)
         guard items.count <= PlanLimits.items else { return "more than \(PlanLimits.items) items" }
-        guard Set(items.map(\.id)).count == items.count else { return "two items of one name" }
+        guard Set(items.map(\.id)).count == items.count else { return "two items with one id" }
         for block in blocks {
             if let error = block.timer.validationError { return "timer.\(error)" }
             if block.items.isEmpty { return "a block without items" }
@@ -90,7 +90,7 @@ extension SessionPlan {
         return nil
     }
 
-    /// Why there is too much of it; `nil` when there is not.
+    /// The exceeded limit; `nil` if the plan is within all limits.
     var sizeError: String? {
         let sets = blocks.reduce(0) { count, block in
             let once = block.timer.isPaced ? 1 : block.items.reduce(0) { $0 + $1.mostSets }
@@ -100,20 +100,20 @@ extension SessionPlan {
         return size > PlanLimits.bytes ? "more than \(PlanLimits.bytes / 1_024) KiB" : nil
     }
 
-    /// Bytes of it as it is published; numbers that JSON cannot tell were refused before.
+    /// Bytes of the published plan. Numbers that JSON cannot encode were rejected before.
     private var size: Int { (try? JSONEncoder().encode(self).count) ?? .max }
 }
 
 extension SessionPlan.Item {
-    /// How many exercises there may be, those of a coach among them.
+    /// The number of exercises that an item can have, including a coach's.
     static let exerciseLimit = 2 * PlanLimits.alternatives + 1
 
-    /// How many sets it has with whichever of its exercises.
+    /// The largest number of sets over all exercises of the item.
     fileprivate var mostSets: Int { exercises.map { $0.sets?.count ?? 1 }.max() ?? 1 }
 
     fileprivate func validationError(isPaced: Bool) -> String? {
         guard (1...Self.exerciseLimit).contains(exercises.count) else { return "exercises: 1 to \(Self.exerciseLimit)" }
-        guard exercises.indices.contains(chosen) else { return "chosen: none of the exercises" }
+        guard exercises.indices.contains(chosen) else { return "chosen: not one of the exercises" }
         return exercises.lazy.compactMap { $0.validationError ?? $0.validationError(isPaced: isPaced) }.first
     }
 }

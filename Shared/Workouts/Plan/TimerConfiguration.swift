@@ -1,17 +1,17 @@
-/// How the clock of a block runs.
+/// The clock of a block.
 package struct TimerConfiguration: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, CaseIterable, Sendable {
-        /// Counts up; sets say how far it has come.
+        /// Counts up. Completed sets advance the block.
         case stopwatch
         /// Counts down `work` seconds.
         case countdown
-        /// `rounds` times `work` seconds with `rest` seconds between; its exercises take turns.
+        /// `rounds` times `work` seconds with `rest` seconds between. The exercises take turns.
         case interval
-        /// Every minute on the minute: `rounds` times `work` seconds, 60 unless told otherwise; its exercises take turns.
+        /// Every minute on the minute: `rounds` times `work` seconds, 60 by default. The exercises take turns.
         case emom
         /// As many rounds as possible of all its exercises in `cap` seconds.
         case amrap
-        /// `rounds` of all its exercises, one unless told otherwise, as fast as possible, within `cap` seconds if there is a cap.
+        /// `rounds` of all exercises, one by default, as fast as possible and within the optional `cap`.
         case forTime
     }
 
@@ -47,7 +47,7 @@ extension TimerConfiguration {
         cap = try container.number(Double.self, forKey: .cap)
     }
 
-    /// What is missing, out of range or has no meaning for its type, naming the field; `nil` when it can run.
+    /// The first field that is missing, out of range or meaningless for the type; `nil` if the timer is valid.
     package var validationError: String? {
         let fields: [(name: String, isGiven: Bool, isNeeded: Bool, isKnown: Bool)] = [
             ("work", work != nil, type == .countdown || type == .interval, type == .emom),
@@ -66,10 +66,10 @@ extension TimerConfiguration {
         return nil
     }
 
-    /// Whether time alone says which exercise is on, and nobody has to tell that a set is done.
+    /// Whether time alone chooses the exercise, without completed sets.
     package var isPaced: Bool { type == .interval || type == .emom }
 
-    /// How often its exercises are done, as far as that is planned.
+    /// The planned number of rounds, if there is one.
     package var plannedRounds: Int? {
         switch type {
         case .stopwatch, .countdown: 1
@@ -78,7 +78,7 @@ extension TimerConfiguration {
         }
     }
 
-    /// Microseconds after which its time is over; `nil` when only its sets say so.
+    /// Microseconds until the block's time is over; `nil` if only its sets end it.
     var total: Int64? {
         switch type {
         case .stopwatch: nil
@@ -88,7 +88,7 @@ extension TimerConfiguration {
         }
     }
 
-    /// Of one round of an interval or emom block.
+    /// Microseconds of one round of an interval or emom block.
     var cycle: Int64 { workLength + restLength }
     var workLength: Int64 { Self.microseconds(work ?? 60) }
     private var restLength: Int64 { type == .interval ? Self.microseconds(rest ?? 0) : 0 }

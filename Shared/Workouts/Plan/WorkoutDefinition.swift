@@ -1,9 +1,9 @@
-/// A planned workout as somebody wrote it down: of `start` and of saved plans.
+/// A planned workout as written: the payload of `start` and of saved plans.
 package struct WorkoutDefinition: Codable, Hashable, Sendable {
-    /// Exercises that are done under one clock.
+    /// Exercises that share one clock.
     package struct Section: Codable, Hashable, Sendable {
         package var name: String?
-        /// Its clock; the workout's unless told otherwise, else a stopwatch.
+        /// Defaults to the workout's timer, else to a stopwatch.
         package var timer: TimerConfiguration?
         package var items: [Item]
 
@@ -14,13 +14,13 @@ package struct WorkoutDefinition: Codable, Hashable, Sendable {
         }
     }
 
-    /// An exercise, and what may stand in for it.
+    /// An exercise and its alternatives.
     package struct Item: Codable, Hashable, Sendable {
-        /// What commands call it; made of section and place, such as `1-2`, when it has none.
+        /// The id that commands use. Defaults to section and position, such as `1-2`.
         package var id: String?
         package var name: String
         package var exercise: ExerciseCategory?
-        /// One set of which nothing is prescribed when there are none.
+        /// Defaults to one set without prescribed values.
         package var sets: [PlannedSet]?
         package var alternatives: [PlannedExercise]?
 
@@ -41,7 +41,7 @@ package struct WorkoutDefinition: Codable, Hashable, Sendable {
     package var focus: [String]?
     /// Words such as `barbell`, `rower`.
     package var equipment: [String]?
-    /// The clock of sections that have none of their own.
+    /// The clock of sections without their own.
     package var timer: TimerConfiguration?
     package var sections: [Section]
 
@@ -58,13 +58,13 @@ package struct WorkoutDefinition: Codable, Hashable, Sendable {
 }
 
 extension WorkoutDefinition {
-    /// The activity it stands for.
+    /// The activity that the definition implies.
     ///
-    /// Running, rowing, cycling or swimming when focus or equipment say so; high-intensity intervals for conditioning
-    /// against the clock; otherwise traditional strength training, and `other` when nothing is said at all.
+    /// Running, rowing, cycling or swimming if focus or equipment name it; high-intensity intervals for conditioning
+    /// against the clock; `other` without any words or timers; else traditional strength training.
     package var activity: Activity {
         let said = ((focus ?? []) + (equipment ?? [])).map { $0.lowercased() }
-        // A seated row machine is no rower.
+        // A seated row machine is not a rower.
         let words = Set(said + said.flatMap(\.words).filter { $0 != "row" })
         let sports: [(Activity, [String])] = [
             (.running, ["running", "run", "treadmill"]), (.rowing, ["rowing", "row", "rower"]),
@@ -85,7 +85,8 @@ extension String {
 }
 
 extension WorkoutDefinition {
-    /// Why it cannot be carried out, naming the field as `sections[0].items[1].sets[2].weight`; `nil` when it can.
+    /// The path of the first invalid field, such as `sections[0].items[1].sets[2].weight`, and what it allows; `nil` if
+    /// the definition is valid.
     package var validationError: String? {
         if let error = name?.nameError { return "name: \(error)" }
         for (field, words) in [("focus", focus), ("equipment", equipment)] {
@@ -115,19 +116,19 @@ extension WorkoutDefinition.Section {
         guard (1...PlanLimits.items).contains(items.count) else { return "items: 1 to \(PlanLimits.items)" }
         let isPaced = shared?.isPaced ?? false
         if isPaced, let rounds = shared?.plannedRounds, items.count > rounds {
-            return "items: at most \(rounds), for they take turns by round"
+            return "items: at most \(rounds), one a round"
         }
         for (index, item) in items.enumerated() {
             if let error = item.validationError(isPaced: isPaced) { return "items[\(index)].\(error)" }
             let id = item.id ?? WorkoutDefinition.id(section: number, item: index)
-            guard ids.insert(id).inserted else { return "items[\(index)].id: another item is called \(id)" }
+            guard ids.insert(id).inserted else { return "items[\(index)].id: another item has the id \(id)" }
         }
         return nil
     }
 }
 
 extension WorkoutDefinition {
-    /// What an item is called that has no name of its own, counted from 1.
+    /// The default id of an item, counted from 1.
     static func id(section: Int, item: Int) -> String { "\(section + 1)-\(item + 1)" }
 }
 
@@ -145,15 +146,15 @@ extension WorkoutDefinition.Item {
             if let error = alternative.validationError ?? alternative.validationError(isPaced: isPaced) {
                 return "alternatives[\(index)].\(error)"
             }
-            guard names.insert(alternative.name).inserted else { return "alternatives[\(index)].name: given before" }
+            guard names.insert(alternative.name).inserted else { return "alternatives[\(index)].name: duplicate" }
         }
         return nil
     }
 }
 
 extension PlannedExercise {
-    /// In a block that its clock paces an exercise is one set a round.
+    /// A paced block has one set a round.
     func validationError(isPaced: Bool) -> String? {
-        isPaced && sets?.count ?? 1 > 1 ? "sets: one a round, for the clock of its section paces them" : nil
+        isPaced && sets?.count ?? 1 > 1 ? "sets: at most one, because the section's clock paces them" : nil
     }
 }

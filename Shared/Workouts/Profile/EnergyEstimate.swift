@@ -1,13 +1,14 @@
-/// Estimates the active energy of a workout in which no device measured it.
+/// Estimates the active energy of a workout without measured energy.
 ///
-/// While the heart rate is known and the profile says age and weight, it comes from both (Keytel and others, Journal of
-/// Sports Sciences 23, 2005); otherwise from the average speed of those who walk or run (ACSM), else from the activity's
-/// metabolic equivalent. Active energy leaves out what the body uses at rest, 1 MET. Without a weight there is no
-/// estimate: a guessed one would be off by half for many.
+/// With a known heart rate, age and weight it uses the heart rate (Keytel and others, Journal of Sports Sciences 23,
+/// 2005). Otherwise it uses the average speed of walking and running (ACSM), else the activity's metabolic equivalent.
+/// Active energy excludes the resting part, 1 MET. Without a weight there is no estimate: a guessed weight is often
+/// wrong by half.
 package struct EnergyEstimate: Hashable, Sendable {
-    /// Where the formula comes in, reaches its full weight, and the lowest it was studied at: parts of the maximum heart rate.
+    /// Fractions of the maximum heart rate: the formula's weight rises from 0 to 1 between the first two; the third is
+    /// the lowest in the study.
     private static let ramp = (from: 0.5, to: 0.6, studied: 0.57)
-    /// From this speed on people run: 8 km/h.
+    /// People run from this speed on: 8 km/h.
     private static let runningSpeed = 8 / 3.6
 
     private let weight: Double
@@ -25,7 +26,7 @@ package struct EnergyEstimate: Hashable, Sendable {
         maximum = profile.maximumHeartRate(at: startedAt)
     }
 
-    /// Active kcal per second at a heart rate; `nil` when the profile does not say enough.
+    /// Active kcal per second at a heart rate; `nil` if the profile lacks age or weight.
     func rate(heartRate: Double) -> Double? {
         guard let age, let maximum else { return nil }
         let part = min(1, max(0, (heartRate / maximum - Self.ramp.from) / (Self.ramp.to - Self.ramp.from)))
@@ -41,12 +42,12 @@ package struct EnergyEstimate: Hashable, Sendable {
         return part * max(0, kilojoules / 4.184 / 60 - rate(met: 1))
     }
 
-    /// Active kcal per second at an average speed in m/s, or at the activity's usual intensity.
+    /// Active kcal per second at an average speed in m/s; without a speed, at the activity's usual intensity.
     func rate(speed: Double?) -> Double {
         switch activity {
         case .running, .walking, .hiking:
             guard let speed else { break }
-            // What exceeds the 3.5 ml/kg/min of rest.
+            // The part above the 3.5 ml/kg/min of rest.
             let oxygen = (speed < Self.runningSpeed ? 0.1 : 0.2) * speed * 60
             return oxygen * weight * 5 / 1000 / 60
         case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: break
@@ -54,18 +55,18 @@ package struct EnergyEstimate: Hashable, Sendable {
         return rate(met: activity.metabolicEquivalent - 1)
     }
 
-    /// Active kcal of a stretch of active time.
+    /// Active kcal of a span of active time.
     ///
     /// - Parameters:
-    ///   - heartRate: what the known heart rates give, and for how many seconds they are known.
-    ///   - active: the seconds of the stretch.
+    ///   - heartRate: the energy from known heart rates, and the seconds for which they are known.
+    ///   - active: the seconds of the span.
     ///   - speed: the average speed; `nil` when unknown.
     func energy(heartRate: Portion, active: Double, speed: Double?) -> Double {
         guard age != nil, maximum != nil else { return active * rate(speed: speed) }
         return heartRate.kcal + max(0, active - heartRate.seconds) * rate(speed: speed)
     }
 
-    /// What the heart rate explains.
+    /// The part of the energy that heart rates account for.
     struct Portion: Sendable {
         var kcal = 0.0
         var seconds = 0.0

@@ -1,4 +1,4 @@
-/// Five zones of heart rate, divided by four rising limits in beats per minute. A limit belongs to the zone above it.
+/// Five heart rate zones, divided by four rising limits in beats per minute. A limit belongs to the zone above it.
 package struct HeartRateZones: Hashable, Sendable {
     package static let count = 5
     /// The default limits as fractions of the maximum heart rate.
@@ -6,7 +6,7 @@ package struct HeartRateZones: Hashable, Sendable {
 
     package let limits: [Double]
 
-    /// Those of the profile, else 60, 70, 80 and 90 % of the maximum heart rate; `nil` when that is not known.
+    /// The profile's limits, else 60, 70, 80 and 90 % of the maximum heart rate; `nil` if both are unknown.
     package init?(_ profile: Profile, startedAt: Timestamp?) {
         if let limits = profile.zones, limits.count == Self.count - 1 {
             self.limits = limits
@@ -26,12 +26,12 @@ package struct HeartRateZones: Hashable, Sendable {
 }
 
 extension Profile {
-    /// As it was told, else 208 − 0.7 · age (Tanaka); `nil` when neither is known.
+    /// The profile's value, else 208 − 0.7 · age (Tanaka); `nil` if both are unknown.
     func maximumHeartRate(at time: Timestamp?) -> Double? {
         maximumHeartRate ?? age(at: time).map { 208 - 0.7 * $0 }
     }
 
-    /// Whole years from the year of birth to that of `time`.
+    /// Whole years from the year of birth to the year of `time`.
     func age(at time: Timestamp?) -> Double? {
         guard let birthYear, let time else { return nil }
         return Double(max(0, time.year - birthYear))
@@ -41,7 +41,7 @@ extension Profile {
 extension Timestamp {
     /// The year in UTC.
     var year: Int {
-        // Days of a calendar whose years begin in March, so that the leap day is the last (proleptic Gregorian).
+        // Days of a proleptic Gregorian calendar whose years begin in March, so that the leap day is the last.
         let days = Int((microseconds / 86_400_000_000) - (microseconds % 86_400_000_000 < 0 ? 1 : 0)) + 719_468
         let era = (days >= 0 ? days : days - 146_096) / 146_097
         let dayOfEra = days - era * 146_097
@@ -51,15 +51,15 @@ extension Timestamp {
     }
 }
 
-/// What is known of a person's body that results depend on.
+/// The parts of a profile that results depend on.
 package struct Physiology: Hashable, Sendable {
     package var zones: HeartRateZones?
     package var energy: EnergyEstimate?
 
-    /// Nothing is known.
+    /// Without a profile.
     package init() {}
 
-    /// What the profile in a session's state says, as of the day the session began.
+    /// From the profile in a session's state, as of the day the session began.
     package init(_ state: SessionState) {
         guard let profile = state.profile else { return }
         let start = state.startedAt ?? state.segments.first?.start

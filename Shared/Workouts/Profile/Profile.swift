@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What a person told about themselves; every part may be missing. Kilograms, beats per minute.
+/// A user's profile. Every field is optional.
 package struct Profile: Codable, Hashable, Sendable {
     package enum Sex: String, Codable, Sendable {
         case female, male, other
@@ -13,7 +13,7 @@ package struct Profile: Codable, Hashable, Sendable {
     package var weight: Double?
     package var restingHeartRate: Double?
     package var maximumHeartRate: Double?
-    /// The four limits between the five heart rate zones, in beats per minute, rising.
+    /// The four rising limits between the five heart rate zones, in beats per minute.
     package var zones: [Double]?
     /// An IANA time zone.
     package var timeZone: String?
@@ -29,7 +29,7 @@ extension Profile {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         units = try container.decodeIfPresent(Units.self, forKey: .units)
-        // Read as any number, for an error in reading a whole one does not tell the field.
+        // Decoded as any number, because the error of decoding a fraction as `Int` does not name the field.
         birthYear = try container.decodeIfPresent(Double.self, forKey: .birthYear).map { year in
             guard let whole = Int(exactly: year) else {
                 throw DecodingError.dataCorruptedError(
@@ -45,7 +45,7 @@ extension Profile {
         timeZone = try container.decodeIfPresent(String.self, forKey: .timeZone)
     }
 
-    /// Why the profile cannot be taken, naming the field; `nil` when it can.
+    /// The first invalid field and what it allows; `nil` if the profile is valid.
     package func validationError(year: Int) -> String? {
         func outside<Value: Comparable>(_ value: Value?, _ range: ClosedRange<Value>) -> Bool {
             value.map { !range.contains($0) } ?? false
@@ -65,9 +65,9 @@ extension Profile {
 }
 
 extension TimeZone {
-    /// Whether a text names a zone of the IANA database by area and place, such as `Europe/Berlin`, or is `UTC` or `GMT`.
+    /// Whether a text is an IANA name of the form area/place, such as `Europe/Berlin`, or `UTC` or `GMT`.
     ///
-    /// Foundation itself also takes offsets, `GMT+3`, and abbreviations, `PST`, which are no zones that others know.
+    /// Foundation also accepts offsets (`GMT+3`) and abbreviations (`PST`), which other systems do not know.
     package static func isIANA(_ identifier: String) -> Bool {
         (identifier.contains("/") || ["UTC", "GMT"].contains(identifier)) && TimeZone(identifier: identifier) != nil
     }

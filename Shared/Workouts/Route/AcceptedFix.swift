@@ -1,9 +1,9 @@
-/// A fix that was accepted, and what it adds to the totals of its source.
+/// An accepted fix, and its share of the totals of its source.
 struct AcceptedFix: Sendable {
     var fix: Fix
-    /// m/s: as measured, else that of the last seconds; `nan` when that is not known.
+    /// m/s: the measured speed, else the speed of the last seconds; `nan` if unknown.
     var speed: Double
-    /// Metres along the filtered track since the fix before; none where a line starts.
+    /// Metres along the filtered track since the previous fix; 0 at the start of a line.
     var distance: Double
     /// Metres.
     var ascent: Double
@@ -12,7 +12,7 @@ struct AcceptedFix: Sendable {
     var coordinate: Coordinate { Coordinate(latitude: fix.latitude, longitude: fix.longitude) }
 }
 
-/// What fixes add up to.
+/// Sums over fixes.
 struct RouteTotals: Equatable, Sendable {
     /// Metres.
     var distance = 0.0

@@ -1,24 +1,24 @@
-/// Ascent and descent of one source: altitudes are smoothed over some seconds, and then a turn of less than 3 m is none.
+/// Ascent and descent of one source. Altitudes are smoothed over time, then turns below 3 m are ignored.
 struct Climb: Sendable {
-    /// Metres by which the smoothed altitude has to turn back.
+    /// The smoothed altitude turns when it moves back by this many metres.
     private static let hysteresis = 3.0
-    /// Seconds of smoothing: two for each metre of vertical accuracy.
+    /// Seconds of smoothing: two per metre of vertical accuracy, within these limits.
     private static let smoothing = 10.0...30.0
 
     private var time = Int64.min
     private var smoothed = Double.nan
-    /// The smoothed altitude up to which everything was counted: the highest or lowest since the last turn.
+    /// The smoothed altitude at the last counted change: the highest or lowest since the last turn.
     private var reference = 0.0
-    /// 1 while it goes up, −1 while it goes down, 0 before either.
+    /// 1 while climbing, −1 while descending, 0 before the first change.
     private var direction = 0.0
     private var isNewLine = true
 
-    /// Metres that a fix adds to ascent and descent.
+    /// The metres of ascent and descent that a fix adds.
     mutating func add(_ fix: Fix) -> (ascent: Double, descent: Double) {
         if fix.startsLine { isNewLine = true }
         guard !fix.altitude.isNaN else { return (0, 0) }
         if isNewLine {
-            // What changed during a pause was not climbed.
+            // A change of altitude during a pause does not count.
             reference += smoothed.isNaN ? fix.altitude : fix.altitude - smoothed
             smoothed = fix.altitude
             isNewLine = false

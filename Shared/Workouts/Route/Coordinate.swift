@@ -1,12 +1,12 @@
 import Foundation
 
-/// A place on the ground, in degrees (WGS 84).
+/// A position in degrees (WGS 84).
 package struct Coordinate: Hashable, Sendable {
-    /// The mean radius of the earth, metres.
+    /// The mean radius of the earth in metres.
     static let earthRadius = 6_371_008.8
-    /// Metres of a degree along a meridian.
+    /// Metres per degree along a meridian.
     static let degree = earthRadius * .pi / 180
-    /// Metres up to which the ground is as good as flat.
+    /// Distances up to this many metres are computed on a plane.
     private static let flatness = 1_000.0
 
     package var latitude: Double
@@ -17,7 +17,7 @@ package struct Coordinate: Hashable, Sendable {
         self.longitude = longitude
     }
 
-    /// Metres along the great circle, on a sphere of the mean radius.
+    /// Metres along the great circle on a sphere of the mean radius.
     package func distance(to other: Coordinate) -> Double {
         let radians = Double.pi / 180
         let north = (other.latitude - latitude) * Self.degree
@@ -34,11 +34,11 @@ package struct Coordinate: Hashable, Sendable {
         return 2 * Self.earthRadius * asin(min(1, haversine.squareRoot()))
     }
 
-    /// How much a degree of longitude is shorter here than at the equator; never zero.
+    /// The length of a degree of longitude as a fraction of its length at the equator; never zero.
     static func shrinkage(latitude: Double) -> Double { max(1e-6, cos(latitude * .pi / 180)) }
 }
 
-/// Degrees from one longitude to another, the short way round.
+/// Degrees from one longitude to another, by the shorter way.
 func longitudeDifference(_ from: Double, _ to: Double) -> Double {
     let difference = to - from
     if difference > 180 { return difference - 360 }

@@ -1,24 +1,23 @@
-/// The locations of a session that count: the one input of its route and of the final track.
+/// The locations of a session that count: the input of its route and its final track.
 ///
-/// A pure function of the stored items and the session's state: the order of arrival leaves no trace. Each source is
-/// filtered by itself, and then the order of sources and their gaps decide which of the accepted fixes count. Indoor there
-/// are none.
+/// A pure function of stored items and session state; the order of arrival has no effect. Each source is filtered by
+/// itself. Then the order of sources and their gaps choose among the accepted fixes. Indoor sessions have none.
 package struct CountedLocations {
     let segments: [Segment]
     let streams: [Device: [Location]]
-    /// The accepted fixes that count, in the order of time, each with what it adds to the session's totals.
+    /// The accepted fixes that count, sorted by time, each with its share of the session's totals.
     let fixes: [AcceptedFix]
-    /// The source of each of them, its place among ``devices``.
+    /// For each fix the index of its source in ``devices``.
     let sources: [Int]
     let devices: [Device]
-    /// What nobody exceeds, m/s.
+    /// The speed in m/s that no accepted fix exceeds.
     private let speedLimit: Double
-    /// Metres that two devices of one person may seem to be apart.
+    /// Metres between two devices of one person that may be measurement error.
     private static let slack = 100.0
 
     /// - Parameters:
-    ///   - streams: every stored location of each device, in the order of their numbers.
-    ///   - segments: the session's segments; an open one counts for nothing.
+    ///   - streams: all stored locations of each device, sorted by number.
+    ///   - segments: the session's segments; an open one counts nothing.
     package init(
         streams: [Device: [Location]], segments: [Segment], activity: Activity, environment: Environment
     ) {
@@ -32,7 +31,7 @@ package struct CountedLocations {
         self.init(sources, streams: streams, segments: segments, activity: activity)
     }
 
-    /// - Parameter sources: the fixes of each source that lie in closed segments.
+    /// - Parameter sources: each source's fixes in closed segments.
     init(_ sources: [SourceFixes], streams: [Device: [Location]], segments: [Segment], activity: Activity) {
         speedLimit = activity.speedLimit
         self.segments = segments
@@ -85,17 +84,17 @@ package struct CountedLocations {
 
     var totals: RouteTotals { fixes.reduce(into: RouteTotals()) { $0.add($1) } }
 
-    /// Whether a line leads to a fix from the one before it: never over a pause or a jump.
+    /// Whether a fix starts a new line: after a pause or a jump.
     func startsLine(_ index: Int) -> Bool {
         guard index > 0, fixes[index].fix.segment == fixes[index - 1].fix.segment else { return true }
         if sources[index] == sources[index - 1] { return fixes[index].fix.startsLine }
-        // Another device goes on: from where nobody gets that fast no line leads there.
+        // Another device continues. A distance beyond the speed limit starts a new line.
         let seconds = Double(fixes[index].fix.time - fixes[index - 1].fix.time) / 1e6
         let distance = fixes[index - 1].coordinate.distance(to: fixes[index].coordinate)
         return distance > speedLimit * seconds + Self.slack
     }
 
-    /// Where the device was, and all it said.
+    /// The location behind a fix, with all its fields.
     func location(_ index: Int) -> Location {
         streams[devices[sources[index]]]?[Int(fixes[index].fix.number)] ?? Location()
     }

@@ -1,24 +1,24 @@
-/// A location of one source that may count: it has a time within a segment, a place and an accuracy that is not too bad.
+/// A location of one source that may count: it has a time in a segment, a position and a sufficient accuracy.
 struct Fix: Sendable {
-    /// Metres from which on a position is too inaccurate.
+    /// Positions with this accuracy in metres or a worse one are dropped.
     private static let accuracyLimit = 50.0
 
     let time: Int64
     let latitude: Double
     let longitude: Double
-    /// `nan` when not measured, as the others below.
+    /// `nan` if not measured; so are the fields below.
     let altitude: Double
     let accuracy: Double
     let verticalAccuracy: Double
     let speed: Double
     /// The start of its segment.
     let segment: Int64
-    /// Its place in its stream.
+    /// The number of its item in the stream.
     let number: Int32
-    /// Whether no line leads to it: a pause lies before it, or a distance that nobody covers.
+    /// Whether a new line starts here: after a pause or an impossible distance.
     var startsLine = false
 
-    /// Returns `nil` for a location that never counts.
+    /// Returns `nil` for a location that cannot count.
     init?(_ location: Location, number: Int, segments: [Segment]) {
         guard let time = location.time, let latitude = location.latitude, let longitude = location.longitude,
             let segment = segments.segment(containing: time)

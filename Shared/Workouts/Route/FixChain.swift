@@ -1,48 +1,48 @@
-/// Chooses among the fixes of one source, as they come in the order of time, those that make a possible way.
+/// Chooses the fixes of one source that form a possible path. Fixes arrive sorted by time.
 ///
-/// Two fixes belong together when the way between them takes no impossible speed, neither at once nor over the seconds
-/// before. What counts is the chain with the most fixes: a group that agrees wins over a lone one, wherever that stands.
-/// A jump costs as much as ten fixes, so that a chain goes on elsewhere only where it stays.
+/// Two fixes connect if the speed between them is possible, both directly and over the seconds before. The chain with
+/// the most fixes counts: a consistent group wins over a single fix, wherever that lies. A jump costs as much as ten
+/// fixes, so a chain moves elsewhere only where it stays.
 ///
-/// A fix is settled when it is far enough behind the newest: then it is in the chain or it is dropped, whatever follows.
+/// A fix is settled once it is far enough behind the newest: later fixes no longer decide whether it counts.
 struct FixChain: Sendable {
-    /// What a fix is worth; what a jump, and what one during a pause costs.
+    /// The worth of a fix, the cost of a jump, and the cost of a jump during a pause.
     private static let worth: Int32 = 2
     private static let jumpCost: Int32 = 20
     private static let pauseCost: Int32 = 3
-    /// How many fixes may wait, and how many are settled at once when it are as many.
+    /// The maximum number of pending fixes, and the number that is settled at once when it is reached.
     private static let capacity = 32
     private static let step = 16
-    /// Metres that two fixes may be apart whatever the time between them, unless their accuracies allow more.
+    /// Two fixes may be this many metres apart at any time difference; less accurate ones more.
     private static let slack = 30.0
-    /// Microseconds over which a speed is held against the limit.
+    /// The span in microseconds over which average speed is checked.
     private static let baseline: Int64 = 15_000_000
 
     private struct Node: Sendable {
         var fix: Fix
         let shrinkage: Double
         var score: Int32
-        /// The place of the node before it; −1 for the first of a chain.
+        /// The index of the previous node; −1 for the first of a chain.
         var parent: Int
-        /// A node of its line at most the baseline before it.
+        /// A node of the same line at most the baseline before this one.
         var anchor: (time: Int64, latitude: Double, longitude: Double)
     }
 
     private let speedLimit: Double
-    /// First the newest that is settled, if there is one, then those that wait.
+    /// The newest settled node, if there is one, then the pending ones.
     private var nodes: [Node] = []
     private var hasSettled = false
-    /// The end of the chain with the most fixes; −1 when there is none.
+    /// The index of the end of the best chain; −1 if there is none.
     private var best = -1
 
     init(speedLimit: Double) {
         self.speedLimit = speedLimit
     }
 
-    /// The newest fix of the chain, as far as can be said.
+    /// The newest fix of the best chain so far.
     var tip: Fix? { best < 0 ? nil : nodes[best].fix }
 
-    /// Takes a fix that is not earlier than those before; appends what is settled by it.
+    /// Adds a fix that is not earlier than those before, and appends the fixes that it settles.
     mutating func add(_ fix: Fix, settling settled: inout [Fix]) {
         guard let node = node(for: fix) else { return }
         nodes.append(node)
@@ -50,14 +50,14 @@ struct FixChain: Sendable {
         if nodes.count - firstWaiting == Self.capacity { settle(Self.step, &settled) }
     }
 
-    /// Settles all that waits: nothing follows.
+    /// Settles all pending fixes at the end of the stream.
     mutating func finish(settling settled: inout [Fix]) {
         settle(nodes.count - firstWaiting, &settled)
     }
 
     private var firstWaiting: Int { hasSettled ? 1 : 0 }
 
-    /// The fix at the end of the best chain that it can be the end of; `nil` when nothing that is settled leads to it.
+    /// Appends the fix to the best chain it fits; `nil` if no chain from the settled node leads to it.
     private func node(for fix: Fix) -> Node? {
         var node = Node(
             fix: fix, shrinkage: Coordinate.shrinkage(latitude: fix.latitude), score: Self.worth, parent: -1,
@@ -93,7 +93,7 @@ struct FixChain: Sendable {
         return node
     }
 
-    /// Whether somebody can have gone from one to the other.
+    /// Whether the speed from a node to a fix is possible.
     private func leads(from node: Node, to fix: Fix) -> Bool {
         guard node.fix.time < fix.time else { return false }
         var slack = Self.slack
@@ -110,7 +110,7 @@ struct FixChain: Sendable {
             || isWithinReach(node.anchor.time, node.anchor.latitude, node.anchor.longitude)
     }
 
-    /// Settles the oldest that wait, by the chain that is the best now; others that do not go on from it are given up.
+    /// Settles the oldest pending fixes by the best chain, and drops chains that do not continue from it.
     private mutating func settle(_ count: Int, _ settled: inout [Fix]) {
         let end = firstWaiting + count
         var chain: UInt64 = 0
@@ -148,7 +148,8 @@ struct FixChain: Sendable {
 }
 
 extension Activity {
-    /// What nobody exceeds, m/s: a fix that implies more is wrong. An activity of unknown kind may be as fast as any.
+    /// The maximum possible speed in m/s: a fix that implies more is wrong. Activities of unknown kind share the
+    /// highest limit.
     var speedLimit: Double {
         switch self {
         case .walking, .hiking, .swimming: 4

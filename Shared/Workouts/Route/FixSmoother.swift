@@ -1,36 +1,36 @@
-/// A Kalman filter of constant velocity over the fixes of one source, smoothed by those that follow.
+/// A Kalman filter of constant velocity over the fixes of one source, with backward smoothing.
 ///
-/// A fix is given out when enough others have come after it, that is to say smoothed backwards from them (Rauch, Tung and
-/// Striebel) as if all were known. Without that a filter shoots beyond every corner. A long gap begins anew.
+/// The smoother returns a fix once enough later ones are known, smoothed backwards from them (Rauch, Tung and
+/// Striebel). Without smoothing the filter overshoots every corner. After a long gap the filter starts again.
 struct FixSmoother: Sendable {
-    /// How fast somebody changes speed and direction, m²/s³ for each m/s of the activity's limit.
+    /// The rate at which speed and direction change, m²/s³ for each m/s of the activity's limit.
     private static let agility = 0.25
-    /// Metres, as the standard deviation along each axis, when a fix does not tell its accuracy.
+    /// The standard deviation in metres along each axis of a fix without accuracy.
     private static let usualNoise = 2.0
-    /// An accuracy is the radius that holds 68 % of the fixes: one and a half standard deviations.
+    /// Accuracy is the radius that contains 68 % of the fixes: one and a half standard deviations.
     private static let radii = 1.5
-    /// How many fixes say what the noise is; only those that follow soon tell it from motion.
+    /// The number of fixes that estimate the noise. Only fixes in quick succession tell noise from motion.
     private static let memory = 32.0
     private static let interval = 2.5
-    /// Microseconds without a fix after which the velocity from before says nothing.
+    /// After this many microseconds without a fix, the velocity before is meaningless.
     private static let gap: Int64 = 10_000_000
-    /// How many fixes have to follow, and are given out at once.
+    /// The number of later fixes that smoothing needs, and the number that is returned at once.
     private static let lag = 16
 
-    /// Where somebody was, and how fast.
+    /// The smoothed position and velocity.
     struct Smoothed: Sendable {
         let fix: Fix
         var place: Coordinate
         /// m/s northwards and eastwards.
         var velocity: (north: Double, east: Double)
-        /// Square metres along each axis: the noise of the fix.
+        /// The variance of the fix along each axis, in square metres.
         let variance: Double
     }
 
     private struct State: Sendable {
         var smoothed: Smoothed
         let shrinkage: Double
-        /// Of place and velocity, the same along both axes.
+        /// Covariance of position and velocity, equal along both axes.
         var covariance: Covariance
     }
 
@@ -50,7 +50,7 @@ struct FixSmoother: Sendable {
     private let speedLimit: Double
     private let agility: Double
     private var states: [State] = []
-    /// What the fixes themselves say of their noise: the mean square along each axis, as far as motion does not explain it.
+    /// The observed noise: the mean square along each axis that motion does not explain.
     private var observed = 0.0
 
     init(speedLimit: Double) {
@@ -58,7 +58,7 @@ struct FixSmoother: Sendable {
         agility = Self.agility * speedLimit
     }
 
-    /// Takes the next fix; appends those that enough others have followed.
+    /// Adds the next fix, and appends those with enough later fixes.
     mutating func add(_ fix: Fix, giving given: inout [Smoothed]) {
         if let last = states.last, !fix.startsLine, fix.time - last.smoothed.fix.time <= Self.gap {
             states.append(update(last, by: fix))
@@ -69,7 +69,7 @@ struct FixSmoother: Sendable {
         }
     }
 
-    /// Gives out all there are: nothing follows.
+    /// Appends all remaining fixes at the end of the stream.
     mutating func finish(giving given: inout [Smoothed]) {
         give(states.count, &given)
     }
@@ -126,7 +126,7 @@ struct FixSmoother: Sendable {
                 velocity: covariance.velocity - velocityGain * covariance.mixed))
     }
 
-    /// Smooths from the newest back, and gives out the oldest.
+    /// Smooths backwards from the newest and appends the oldest.
     private mutating func give(_ count: Int, _ given: inout [Smoothed]) {
         guard count > 0 else { return }
         let first = given.count
@@ -151,7 +151,7 @@ struct FixSmoother: Sendable {
         let northward = next.velocity.north - state.smoothed.velocity.north
         let eastward = next.velocity.east - state.smoothed.velocity.east
         let determinant = new.place * new.velocity - new.mixed * new.mixed
-        // Rows of the gain: what place and velocity take over of the difference in place and in velocity.
+        // The rows of the gain: the corrections of position and velocity by the differences of both.
         let place = old.place + seconds * old.mixed
         let mixed = old.mixed + seconds * old.velocity
         let gains = (

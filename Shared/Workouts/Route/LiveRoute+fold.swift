@@ -1,7 +1,7 @@
 extension LiveRoute {
-    /// The fold over all items of a session, chosen and filtered as in the summary.
+    /// Folds all items of a session, with the same choice and filters as the summary.
     ///
-    /// - Parameter streams: every item of each device, in the order of their numbers.
+    /// - Parameter streams: all items of each device, sorted by number.
     package init(
         streams: [Device: [Location]], segments: [Segment], activity: Activity, environment: Environment,
         now: Timestamp
@@ -52,7 +52,7 @@ extension LiveRoute {
 }
 
 extension CountedLocations {
-    /// Since when the last source has had no gap.
+    /// The time since which the last source has had no gap.
     fileprivate var solidStart: Int64 {
         let timeline = ActiveTimeline(segments)
         let freshness = Int64(SourceOrder.freshness * 1e6)

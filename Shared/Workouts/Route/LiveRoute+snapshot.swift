@@ -1,5 +1,5 @@
 extension LiveRoute {
-    /// What the route is with the fixes that wait.
+    /// The route including pending fixes.
     private struct Whole {
         var totals: RouteTotals
         var sketch: RouteSketch
@@ -17,11 +17,11 @@ extension LiveRoute {
             last: waiting.last)
     }
 
-    /// What is published, as of the newest item.
+    /// The payload of `route` as of the newest item.
     ///
     /// - Parameters:
-    ///   - isSilent: nothing came for 15 s, so that altitude and speed are unknown; the last position stays.
-    ///   - count: items stored.
+    ///   - isSilent: no item for 15 s: altitude and speed are unknown, the last position stays.
+    ///   - count: the number of stored items.
     package func snapshot(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> RouteSnapshot {
         var snapshot = RouteSnapshot(user: state.user, revision: revision)
         snapshot.newest = newest

@@ -1,41 +1,40 @@
-/// What dashboards show of a session's route while it goes on: a running fold over its locations.
+/// The live route of a session: a running fold over its locations.
 ///
-/// Items are taken as they come, each in the order of its stream. As long as ``isExact`` holds, the totals are those that
-/// a summary of the same items would have. Items that came late or a change of source end that: then the fold is to be made
-/// anew from all items, as the summary is.
+/// Items arrive in the order of each stream. While ``isExact`` holds, the totals equal those of a summary of the same
+/// items. Late items and changes of source end that. The owner then folds all items again, as the summary does.
 ///
-/// What is settled of a route is folded; the latest fixes, some dozens at most, of which later ones may still say that they
-/// are wrong, are added for each ``snapshot(_:revision:count:isSilent:)``.
+/// Only settled fixes are folded. Each ``snapshot(_:revision:count:isSilent:)`` adds the pending ones, some dozens at
+/// most, which later fixes may still reject.
 package struct LiveRoute: Sendable {
     private static let freshness = Int64(SourceOrder.freshness * 1e6)
-    /// Bytes of the polylines in a snapshot, whose payload is to stay within 4 KiB.
+    /// Bytes of the polylines in a snapshot, which keeps the payload within 4 KiB.
     static let polylineLimit = 3_500
 
     struct Row: Sendable {
         let device: Device
-        /// The time of its newest item.
+        /// The time of the newest item.
         var newest = Int64.min
         var route: SourceRoute
-        /// How many devices are preferred to it.
+        /// The number of devices that take precedence.
         var rank = 0
-        /// Whether what counts of it, from before the current source's turn or its beginning, may still change.
+        /// Whether its counted part before the current source's turn may still change.
         var isOpen = false
     }
 
     let activity: Activity
     let environment: Environment
     var rows: [Row] = []
-    /// The row whose fixes count; −1 as long as there are none.
+    /// The index of the row whose fixes count; −1 before the first fix.
     var current = -1
-    /// Since when the current source has had no gap: what others say from there on does not count.
+    /// The time since which the current source has had no gap. Other sources do not count from there on.
     var solidFrom = Int64.min
-    /// What the totals are beyond those of the current source.
+    /// The totals without those of the current source.
     var base = RouteTotals()
     var sketch = RouteSketch(sizeLimit: polylineLimit)
-    /// The fix that was drawn last.
+    /// The fix drawn last.
     private var drawn: Fix?
     var hasAltitude = false
-    /// Whether the totals are those of a summary of the items that were added.
+    /// Whether the totals equal those of a summary of the same items.
     package internal(set) var isExact = true
     var newestTime = Int64.min
     private var accepted: [AcceptedFix] = []
@@ -45,12 +44,12 @@ package struct LiveRoute: Sendable {
         self.environment = environment
     }
 
-    /// The time of the newest item, those of a clock that is ahead left out.
+    /// The time of the newest item. Items of a clock that is ahead do not count.
     package var newest: Timestamp? { newestTime == .min ? nil : Timestamp(microseconds: newestTime) }
 
-    /// Takes consecutive items of a device; one outside the segments moves no total.
+    /// Adds consecutive items of a device. Items outside the segments change no total.
     ///
-    /// - Parameter now: the service's clock, against which a device's clock is found to be ahead.
+    /// - Parameter now: the service's clock, which detects a device clock that is ahead.
     package mutating func add(_ locations: [Location], from device: Device, segments: [Segment], now: Timestamp) {
         let row = row(of: device)
         let horizon = (now + LiveMetrics.clockTolerance).microseconds
@@ -61,7 +60,7 @@ package struct LiveRoute: Sendable {
             if time > horizon, rows.count > 1 {
                 isAhead = rows.contains { $0.newest <= horizon && $0.newest > .min }
             } else if newestTime > horizon, time <= horizon {
-                // Another device was alone until now, and its clock is ahead.
+                // The only device so far has a clock that is ahead.
                 newestTime = .min
                 isExact = false
             }
@@ -108,7 +107,7 @@ extension LiveRoute {
         accepted.removeAll(keepingCapacity: true)
     }
 
-    /// Draws the next fix, unless another source's were drawn in its place.
+    /// Draws the next fix, unless fixes of another source take its place.
     mutating func draw(_ accepted: AcceptedFix) {
         let fix = accepted.fix
         if let drawn, fix.time <= drawn.time { return }
@@ -117,9 +116,9 @@ extension LiveRoute {
         if !fix.altitude.isNaN { hasAltitude = true }
     }
 
-    /// Notices when only a fold over all items can say which source counts.
+    /// Clears ``isExact`` if only a fold over all items can choose the source.
     ///
-    /// - Parameter before: the time of the source's fix before, if it had one.
+    /// - Parameter before: the time of the source's previous fix, if it has one.
     private mutating func judge(_ fix: Fix, _ row: Int, _ before: Int64?, _ segments: [Segment]) {
         func isGap(since time: Int64) -> Bool {
             fix.time - time > Self.freshness
@@ -142,7 +141,7 @@ extension LiveRoute {
         }
     }
 
-    /// A source that fell silent leaves the end of the session to the next.
+    /// After a source falls silent, the next source covers the end of the session.
     private mutating func noticeSilence(_ segments: [Segment]) {
         guard isExact, current >= 0, let tip = rows[current].route.tip?.time else { return }
         let end = max(newestTime, segments.last?.end?.microseconds ?? .min)

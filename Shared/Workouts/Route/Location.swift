@@ -1,11 +1,11 @@
-/// What a location may carry: degrees (WGS 84), metres and m/s.
+/// The fields of a location in degrees (WGS 84), metres and m/s.
 package enum LocationField: Int, CaseIterable, Sendable {
     case latitude, longitude, altitude, horizontalAccuracy, verticalAccuracy, speed, course
 
-    /// The values that are taken; a field outside them is dropped.
+    /// The accepted values; a value outside is dropped.
     ///
-    /// Accuracies are all taken: one that is negative says that the position is not valid, and one that was dropped would
-    /// leave a bad position without its warning.
+    /// All accuracies are accepted. A negative accuracy marks an invalid position; dropping the accuracy would leave
+    /// the position without that mark.
     package var range: ClosedRange<Double> {
         switch self {
         case .latitude: -90...90
@@ -18,12 +18,12 @@ package enum LocationField: Int, CaseIterable, Sendable {
     }
 }
 
-/// One item of a location stream: a time and where the device was.
+/// One item of a location stream: a time and a position.
 ///
-/// An item without a usable time is kept as an empty one, because its number is consumed all the same. One without both
-/// coordinates is stored and never counted.
+/// An item without a usable time is stored as an empty item, because its number is used. An item without both
+/// coordinates is stored and does not count.
 package struct Location: Sendable {
-    /// When it was measured; `nil` for an empty item.
+    /// The time of measurement; `nil` for an empty item.
     package var time: Timestamp?
     private var values = [7 of Double](repeating: .nan)
 
@@ -37,7 +37,7 @@ package struct Location: Sendable {
         values[LocationField.longitude.rawValue] = longitude
     }
 
-    /// The value of a field; `nil` when the item does not carry it.
+    /// The value of a field; `nil` if absent.
     package subscript(field: LocationField) -> Double? {
         get {
             let value = values[field.rawValue]

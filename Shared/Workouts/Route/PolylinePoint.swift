@@ -1,6 +1,6 @@
 import Foundation
 
-/// A vertex of an encoded polyline: hundred-thousandths of a degree. Longitudes of a line go on beyond ±180°.
+/// A vertex of an encoded polyline, in hundred-thousandths of a degree. Longitudes of a line continue beyond ±180°.
 struct PolylinePoint: Hashable, Sendable {
     /// The scale of precision 5.
     private static let scale = 1e5
@@ -9,7 +9,7 @@ struct PolylinePoint: Hashable, Sendable {
     let latitude: Int64
     let longitude: Int64
 
-    /// - Parameter previous: the point before it, whose turn of the earth it stays in.
+    /// - Parameter previous: the previous point. The new point stays within half a turn of it.
     init(_ coordinate: Coordinate, after previous: PolylinePoint? = nil) {
         latitude = Int64((coordinate.latitude * Self.scale).rounded())
         var longitude = Int64((coordinate.longitude * Self.scale).rounded())
@@ -20,14 +20,14 @@ struct PolylinePoint: Hashable, Sendable {
         self.longitude = longitude
     }
 
-    /// Bytes of its encoding in JSON, in which a backslash takes two.
+    /// Bytes of the encoding in JSON, where a backslash takes two.
     func encodedSize(after previous: PolylinePoint?) -> Int {
         var size = 0
         encode(after: previous) { size += $0 == UInt8(ascii: "\\") ? 2 : 1 }
         return size
     }
 
-    /// Gives out the bytes of its encoding, which tells the difference to the point before it.
+    /// Writes the bytes of the encoding: the difference to the previous point.
     func encode(after previous: PolylinePoint?, _ write: (UInt8) -> Void) {
         for difference in [latitude - (previous?.latitude ?? 0), longitude - (previous?.longitude ?? 0)] {
             var rest = UInt64(bitPattern: difference << 1 ^ difference >> 63)
@@ -39,8 +39,8 @@ struct PolylinePoint: Hashable, Sendable {
         }
     }
 
-    /// Squared metres from this point to the straight line between two others, or to the nearer end of it; on the plane
-    /// that touches the earth at this point.
+    /// Squared metres from this point to the segment between two others, on the plane that touches the earth at this
+    /// point.
     func squaredDistance(from start: PolylinePoint, to end: PolylinePoint, shrinkage: Double) -> Double {
         let unit = Coordinate.degree / Self.scale
         let north = Double(end.latitude - start.latitude) * unit
@@ -57,7 +57,7 @@ struct PolylinePoint: Hashable, Sendable {
 }
 
 extension [PolylinePoint] {
-    /// Google's encoded polyline.
+    /// The line in Google's encoded polyline format.
     var encoded: String {
         var bytes: [UInt8] = []
         var previous: PolylinePoint?
@@ -68,9 +68,9 @@ extension [PolylinePoint] {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Fewer points: none of those left out is further than `tolerance` metres from the line (Douglas and Peucker).
+    /// Removes points within `tolerance` metres of the line (Douglas and Peucker).
     ///
-    /// A long line is simplified in pieces, which bounds the work.
+    /// Long lines are simplified in pieces, which bounds the work.
     func simplified(tolerance: Double) -> [PolylinePoint] {
         let piece = 512
         guard count > 2 else { return self }

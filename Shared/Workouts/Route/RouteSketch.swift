@@ -1,33 +1,34 @@
-/// The lines of a route, simplified as they grow, within a size.
+/// The lines of a route, simplified as they grow to stay within a size.
 ///
-/// No position is further from the lines than the tolerance, and no line joins what was not joined. The tolerance begins
-/// with 5 m and doubles whenever the lines take too much room; what a tolerance hides of short lines beside others is left
-/// out then. The work for each position and the memory are bounded.
+/// No position is further from the lines than the tolerance, and no line joins separate lines. The tolerance starts at
+/// 5 m and doubles whenever the lines exceed the size; short lines within the tolerance of others are then removed.
+/// Work per position and memory are bounded.
 struct RouteSketch: Sendable {
-    /// Positions that are simplified at once.
+    /// The number of positions that are simplified at once.
     private static let piece = 64
-    /// Metres that rounding moves a point at most.
+    /// The maximum distance in metres that rounding moves a point.
     private static let rounding = 0.8
-    /// Part of the tolerance that simplifying takes; the rest is for what the plane makes of the earth.
+    /// The fraction of the tolerance that simplification uses; the rest covers the error of the plane.
     private static let share = 0.98
-    /// Bytes of quotation marks and a comma for a line, and of the brackets around them all less the last comma.
+    /// Bytes of the quotation marks and comma of a line. The brackets of the array take the place of the last comma and
+    /// one more byte.
     private static let lineSize = 3
     private static let arraySize = 1
 
-    /// Bytes of the lines as a JSON array.
+    /// The maximum size in bytes of the lines as a JSON array.
     let sizeLimit: Int
     /// Metres.
     private(set) var tolerance = 5.0
     private var lines: [[PolylinePoint]] = []
     private var size = arraySize
-    /// The end of the last line and the positions after it, which are not simplified yet.
+    /// The end of the last line and the positions after it, not simplified yet.
     private var open: [PolylinePoint] = []
 
     init(sizeLimit: Int) {
         self.sizeLimit = sizeLimit
     }
 
-    /// Takes the next position of the line, or the first of a new one.
+    /// Adds the next position of the line, or the first of a new one.
     mutating func add(_ coordinate: Coordinate, startsLine: Bool) {
         if startsLine || open.isEmpty {
             simplify()
@@ -41,10 +42,10 @@ struct RouteSketch: Sendable {
         }
     }
 
-    /// One encoded polyline for each line.
+    /// One encoded polyline per line.
     var polyline: [String] { finished.lines.map(\.encoded) }
 
-    /// The lines to their ends, which may be coarser than what goes on growing.
+    /// The lines including their ends. It may be coarser than the sketch that continues to grow.
     var finished: RouteSketch {
         var finished = self
         finished.simplify()
@@ -53,7 +54,7 @@ struct RouteSketch: Sendable {
 
     private mutating func simplify() {
         guard open.count > 1, let last = open.last else { return fit() }
-        // The ends stay where they are, all else may be off by the tolerance less what rounding took.
+        // The ends stay in place; other points may move by the tolerance less the rounding.
         let points = open.simplified(tolerance: (tolerance * Self.share - Self.rounding))
         for (previous, point) in zip(points, points.dropFirst()) { size += point.encodedSize(after: previous) }
         lines[lines.count - 1] += points.dropFirst()
@@ -61,13 +62,13 @@ struct RouteSketch: Sendable {
         fit()
     }
 
-    /// Coarsens the lines until they take half of the room.
+    /// Coarsens the lines until they take at most half of the size.
     private mutating func fit() {
         guard size > sizeLimit else { return }
         while size > sizeLimit / 2 { coarsen() }
     }
 
-    /// Doubles the tolerance: each point moves by as much as the old one once more, by whichever way.
+    /// Doubles the tolerance. Each point may move by the old tolerance again, in any direction.
     private mutating func coarsen() {
         let more = tolerance * Self.share
         var kept: [[PolylinePoint]] = []

@@ -1,4 +1,4 @@
-/// The route of a session so far, cumulative, under a revision that never goes back. Absent means unknown, never zero.
+/// The cumulative route of a session. Its revision never decreases. Absent values are unknown, never zero.
 package struct RouteSnapshot: Equatable, Sendable {
     package var user: User
     package var revision: Int64
@@ -6,7 +6,7 @@ package struct RouteSnapshot: Equatable, Sendable {
     package var newest: Timestamp?
     /// Metres.
     package var distance: Double?
-    /// Degrees: the last position that was accepted.
+    /// Degrees: the last accepted position.
     package var latitude: Double?
     package var longitude: Double?
     /// Metres.
@@ -16,9 +16,9 @@ package struct RouteSnapshot: Equatable, Sendable {
     /// Metres.
     package var ascent: Double?
     package var descent: Double?
-    /// One encoded polyline (precision 5) for each unbroken line.
+    /// One encoded polyline (precision 5) per unbroken line.
     package var polyline: [String] = []
-    /// Items stored.
+    /// The number of stored items.
     package var count = 0
 
     package init(user: User, revision: Int64) {
@@ -27,16 +27,16 @@ package struct RouteSnapshot: Equatable, Sendable {
     }
 }
 
-/// How far the route of a session has come, as the live metrics take it from `route`. Absent means unknown.
+/// The part of `route` that live metrics use. Absent values are unknown.
 package struct RouteProgress: Equatable, Sendable {
     package var revision: Int64
     /// The time of the newest location.
     package var newest: Timestamp?
     /// Metres.
     package var distance: Double?
-    /// Metres climbed.
+    /// Metres of ascent.
     package var ascent: Double?
-    /// Degrees: the last position that was accepted.
+    /// Degrees: the last accepted position.
     package var latitude: Double?
     package var longitude: Double?
     /// Metres per second.

@@ -1,12 +1,12 @@
-/// The totals of a session's locations, as route-builder publishes them and the workout record takes them over.
+/// The totals of a session's locations. route-builder publishes them, and the workout record includes them.
 ///
-/// Metres, m/s and degrees, metres and seconds rounded to thousandths. Absent means not measured: an indoor session has
-/// none of it.
+/// Metres, m/s and degrees; metres and seconds are rounded to thousandths. Absent values are not measured: an indoor
+/// session has none.
 package struct RouteSummary: Codable, Equatable, Sendable {
-    /// Bytes of the polylines as JSON, so that a summary and a workout stay within the size of a payload.
+    /// Bytes of the polylines as JSON, which keeps summary and workout within the size of a payload.
     package static let polylineLimit = 65_536
 
-    /// The rectangle around the route. One that spans the antimeridian has its west east of its east.
+    /// The rectangle around the route. Across the antimeridian, `west` is greater than `east`.
     package struct Bounds: Codable, Equatable, Sendable {
         package var south: Double
         package var west: Double
@@ -15,14 +15,14 @@ package struct RouteSummary: Codable, Equatable, Sendable {
     }
 
     package var distance: Double?
-    /// Distance by active time.
+    /// Distance divided by active time.
     package var averageSpeed: Double?
     package var maximumSpeed: Double?
     package var ascent: Double?
     package var descent: Double?
     package var bounds: Bounds?
-    /// One encoded polyline (precision 5) for each unbroken line: every accepted fix is within 5 m of it, or of a route too
-    /// long for ``polylineLimit`` within twice, four times … as much.
+    /// One encoded polyline (precision 5) per unbroken line. Every accepted fix is within 5 m of it. The tolerance of a
+    /// long route doubles until the polylines fit ``polylineLimit``.
     package var polyline: [String] = []
     package var splits: [MetricsSummary.Split] = []
     package var laps: [MetricsSummary.Lap] = []
@@ -33,11 +33,11 @@ package struct RouteSummary: Codable, Equatable, Sendable {
 extension RouteSummary {
     init(_ locations: CountedLocations, laps marks: [Timestamp], units: Units) {
         guard let source = locations.devices.first, !locations.fixes.isEmpty else { return }
-        // Distances and speeds of a route count as those that a device measured.
+        // Distance and speed of the route replace a device's.
         let samples = locations.fixes.map { accepted in
             var sample = Sample(time: Timestamp(microseconds: accepted.fix.time))
             sample[.distance] = accepted.distance
-            // One that is not a number is none.
+            // An unknown speed is `nan`.
             sample[.speed] = accepted.speed
             return sample
         }
@@ -66,7 +66,7 @@ extension RouteSummary.Bounds {
     init?(_ fixes: [AcceptedFix]) {
         guard let first = fixes.first?.coordinate else { return nil }
         self.init(south: first.latitude, west: first.longitude, north: first.latitude, east: first.longitude)
-        // Degrees eastwards from the first, which go on beyond the antimeridian.
+        // Degrees east of the first fix; they continue beyond the antimeridian.
         var (turn, westmost, eastmost, previous) = (0.0, 0.0, 0.0, first.longitude)
         for accepted in fixes.dropFirst() {
             let place = accepted.coordinate

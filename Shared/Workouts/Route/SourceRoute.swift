@@ -1,29 +1,29 @@
-/// The way of one source, made from its fixes as they come: gate, filter, distance and climb.
+/// The route of one source: filters its fixes and computes distance and climb.
 struct SourceRoute: Sendable {
-    /// The shortest leg of which distance is made, metres, so that noise at rest does not add up: for each metre of
-    /// noise, and its limits.
+    /// The shortest leg that counts as distance, so that noise at rest does not add up: a multiple of the noise, and
+    /// its limits in metres.
     private static let legForNoise = 2.5
     private static let leg = 5.0...20.0
-    /// Microseconds without a whole leg after which somebody stands still, and has to go twice as far to leave.
+    /// After this many microseconds without a whole leg the device is at rest, and the next leg must be twice as long.
     private static let rest: Int64 = 30_000_000
-    /// Microseconds over which a speed is taken where none is measured: at least the lesser, twice as many at most.
+    /// The span in microseconds for a computed speed: at least this, at most twice as much.
     private static let speedSpan: Int64 = 5_000_000
 
     private let speedLimit: Double
     private var chain: FixChain
     private var smoother: FixSmoother
     private var climb = Climb()
-    /// The end of the last whole leg, when that was, and how much of the one that follows is counted.
+    /// The end of the last whole leg, its time, and the counted part of the next leg.
     private var corner = Coordinate(latitude: 0, longitude: 0)
     private var cornerTime: Int64 = 0
     private var partial = 0.0
-    /// From where speed is taken now, and from where soon.
+    /// The start of the current span for speed, and of the next one.
     private var milestones = (now: Milestone(), next: Milestone())
-    /// What all that was given out adds up to.
+    /// The totals of all accepted fixes.
     private(set) var totals = RouteTotals()
-    /// The time of the newest fix that was taken.
+    /// The time of the newest added fix.
     private(set) var newest = Int64.min
-    /// What passes from one stage to the next, kept so that it is not allocated for each fix.
+    /// Buffers between the stages, kept to avoid an allocation per fix.
     private var settled: [Fix] = []
     private var smoothed: [FixSmoother.Smoothed] = []
 
@@ -33,10 +33,10 @@ struct SourceRoute: Sendable {
         smoother = FixSmoother(speedLimit: speedLimit)
     }
 
-    /// The newest fix that is accepted, as far as can be said.
+    /// The newest accepted fix so far.
     var tip: Fix? { chain.tip }
 
-    /// Takes a fix that is not earlier than ``newest``; appends the fixes of which now all is known.
+    /// Adds a fix that is not earlier than ``newest``, and appends the fixes that are now complete.
     mutating func add(_ fix: Fix, accepting accepted: inout [AcceptedFix]) {
         newest = fix.time
         chain.add(fix, settling: &settled)
@@ -44,7 +44,7 @@ struct SourceRoute: Sendable {
         pass(&accepted)
     }
 
-    /// Appends all that waits: nothing follows.
+    /// Appends all pending fixes at the end of the stream.
     mutating func finish(accepting accepted: inout [AcceptedFix]) {
         chain.finish(settling: &settled)
         for fix in settled { smoother.add(fix, giving: &smoothed) }
@@ -63,14 +63,14 @@ struct SourceRoute: Sendable {
                 ascent: climbed.ascent, descent: climbed.descent)
             totals.add(fix)
             let speed = speed(at: fix.fix)
-            // Neither is believed beyond what is possible; `nan` compares as neither.
+            // Both speeds have the activity's limit; `nan` fails the comparison too.
             if !(fix.speed <= speedLimit) { fix.speed = speed <= speedLimit ? speed : .nan }
             accepted.append(fix)
         }
         smoothed.removeAll(keepingCapacity: true)
     }
 
-    /// What a position adds: the way along the legs, and along the one that is not yet whole as far as it has come.
+    /// The distance that a position adds: along whole legs, and along the current leg so far.
     private mutating func distance(to position: FixSmoother.Smoothed) -> Double {
         guard !position.fix.startsLine else {
             turn(at: position)
@@ -95,7 +95,7 @@ struct SourceRoute: Sendable {
         partial = 0
     }
 
-    /// The speed of the last seconds; `nan` where a line has just begun.
+    /// The speed of the last seconds; `nan` at the start of a line.
     private mutating func speed(at fix: Fix) -> Double {
         let here = Milestone(time: fix.time, distance: totals.distance)
         if fix.startsLine { milestones = (here, here) }
@@ -105,22 +105,22 @@ struct SourceRoute: Sendable {
     }
 }
 
-/// A moment on the way, and the metres up to it.
+/// A moment on the route and the metres up to it.
 private struct Milestone {
     var time: Int64 = 0
     var distance = 0.0
 }
 
-/// All that one source tells of its way.
+/// The filtered fixes of one source.
 struct SourceFixes: Sendable {
     let device: Device
     var route: SourceRoute
-    /// Every fix that is accepted, in the order of time.
+    /// All accepted fixes, sorted by time.
     var accepted: [AcceptedFix] = []
-    /// Those up to this time stay as they are, whatever follows.
+    /// Fixes up to this time are final.
     let settledTime: Int64
 
-    /// - Parameter segments: what lies outside is left out.
+    /// - Parameter segments: fixes outside are left out.
     init(_ device: Device, _ locations: [Location], segments: [Segment], activity: Activity) {
         self.device = device
         route = SourceRoute(activity)

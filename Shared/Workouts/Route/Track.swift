@@ -1,13 +1,12 @@
-/// The final track of a session: a row for each accepted fix of the source, each at its own time and place, nothing
-/// resampled.
+/// The final track of a session: one row per accepted fix at its own time and position, without resampling.
 package struct Track: Equatable, Sendable {
     package enum Kind: Int, CaseIterable, Sendable {
         case latitude, longitude, altitude
-        /// Metres since the session began, along the filtered track.
+        /// Metres since the start of the session along the filtered track.
         case distance
         case speed, course, horizontalAccuracy
 
-        /// The field that the column shows as it was measured; `nil` for the distance.
+        /// The measured field of the column; `nil` for the distance.
         fileprivate var field: LocationField? {
             switch self {
             case .latitude: .latitude
@@ -32,16 +31,16 @@ package struct Track: Equatable, Sendable {
     }
 
     package let times: [Timestamp]
-    /// Those with a value at least.
+    /// The columns with at least one value.
     package let columns: [Column]
 
-    /// - Parameter columns: each with a value, or none, for each of the times.
+    /// - Parameter columns: each has one optional value per time.
     package init(times: [Timestamp], columns: [Column]) {
         self.times = times
         self.columns = columns
     }
 
-    /// The values of a column, one or none for each of the times; `nil` when there are none.
+    /// The values of a column, one optional value per time; `nil` if the column is empty.
     package subscript(kind: Kind) -> [Double?]? { columns.first { $0.kind == kind }?.values }
 
     package init(_ locations: CountedLocations) {

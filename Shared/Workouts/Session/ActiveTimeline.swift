@@ -1,4 +1,4 @@
-/// The closed segments of a session laid end to end: maps moments to seconds of active time.
+/// The closed segments of a session end to end: maps moments to active time.
 struct ActiveTimeline {
     private let segments: [Segment]
     /// Active microseconds before each segment.
@@ -17,7 +17,7 @@ struct ActiveTimeline {
         self.total = total
     }
 
-    /// A moment inside a segment.
+    /// A moment in a segment.
     struct Place {
         /// Active microseconds before it.
         let position: Int64
@@ -25,14 +25,14 @@ struct ActiveTimeline {
         let segmentEnd: Int64
     }
 
-    /// Where a moment lies; `nil` outside every segment. One that ends a segment and begins the next is the later's.
+    /// The place of a moment; `nil` outside all segments. A moment between two adjacent segments belongs to the later.
     func place(_ time: Timestamp) -> Place? {
         guard let index = lastSegment(startingBy: time), let end = segments[index].end, time <= end else { return nil }
         let position = offsets[index] + time.microseconds - segments[index].start.microseconds
         return Place(position: position, segmentEnd: position + end.microseconds - time.microseconds)
     }
 
-    /// Active microseconds before a moment, wherever it lies.
+    /// Active microseconds before a moment, in or outside a segment.
     func position(_ time: Timestamp) -> Int64 {
         guard let index = lastSegment(startingBy: time), let end = segments[index].end else { return 0 }
         return offsets[index] + min(time, end).microseconds - segments[index].start.microseconds

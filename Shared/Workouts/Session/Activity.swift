@@ -1,4 +1,4 @@
-/// What somebody does in a workout. Raw values are those of the bus.
+/// The activity of a workout. Raw values are those of the bus.
 package enum Activity: String, Codable, CaseIterable, Sendable {
     case running, walking, hiking, cycling, rowing, swimming
     case traditionalStrength, functionalStrength
@@ -20,7 +20,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// The name of the SF Symbol that stands for the activity.
+    /// The SF Symbol of the activity.
     package func symbol(_ environment: Environment) -> String {
         switch self {
         case .running: "figure.run"
@@ -36,7 +36,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// The name a session has when nobody gave it one, such as "Outdoor Running".
+    /// The default name of a session, such as "Outdoor Running".
     package func defaultName(_ environment: Environment) -> String {
         switch self {
         case .running: "\(environment.title) Running"
@@ -52,7 +52,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Whether files of the field count its cadence in strides, which are two steps.
+    /// Whether FIT and TCX files count its cadence in strides; a stride is two steps.
     package var countsStrides: Bool {
         switch self {
         case .running, .walking, .hiking: true
@@ -60,7 +60,7 @@ package enum Activity: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Where the activity takes place when a `start` does not say.
+    /// The environment of a `start` without one.
     package var defaultEnvironment: Environment {
         switch self {
         case .running, .walking, .hiking, .cycling, .rowing, .swimming: .outdoor
@@ -75,15 +75,15 @@ package enum Environment: String, Codable, CaseIterable, Sendable {
     fileprivate var title: String { self == .indoor ? "Indoor" : "Outdoor" }
 }
 
-/// Who measures: a watch that owns the live workout, or the phone alone.
+/// The measuring device: a watch that owns the live workout, or the phone alone.
 package enum Mode: String, Codable, CaseIterable, Sendable {
     case watch, phone
 }
 
-/// How a person reads distances.
+/// The units in which a person reads distances.
 package enum Units: String, Codable, CaseIterable, Sendable {
     case metric, imperial
 
-    /// Metres of one split: a kilometre or an international mile.
+    /// The length of a split in metres: a kilometre or an international mile.
     package var splitLength: Double { self == .metric ? 1000 : 1609.344 }
 }

@@ -1,4 +1,4 @@
-/// A stretch of active time, both ends included; an open one has no end yet.
+/// A span of active time, both ends included. An open segment has no end.
 package struct Segment: Hashable, Sendable {
     package var start: Timestamp
     package var end: Timestamp?
@@ -29,7 +29,7 @@ extension Segment: Codable {
 }
 
 extension [Segment] {
-    /// Seconds of active time up to `time`: of closed segments, and of an open one as far as it has come.
+    /// Seconds of active time up to `time`, the open segment included.
     package func activeDuration(at time: Timestamp? = nil) -> Double {
         let microseconds = reduce(into: Int64(0)) { total, segment in
             guard let end = segment.end ?? time else { return }
@@ -39,9 +39,9 @@ extension [Segment] {
         return Double(microseconds) / 1e6
     }
 
-    /// The segment that a moment belongs to, by binary search in segments sorted by time.
+    /// Finds the segment of a moment by binary search. The segments must be sorted by time.
     ///
-    /// A moment at which one segment ends and the next begins belongs to the later.
+    /// A moment between two adjacent segments belongs to the later.
     package func segment(containing time: Timestamp) -> Segment? {
         var low = 0
         var high = count

@@ -1,9 +1,9 @@
 extension Session {
-    /// Applies a command that happened at `at`; a moment before the last transition counts as that transition's.
+    /// Applies a command that happened at `at`. A moment before the last transition counts as that of the transition.
     ///
-    /// A refusal changes nothing.
+    /// A refused command changes nothing.
     ///
-    /// - Parameter newest: the time of the session's newest item, as far as it is known; where `recover` ends it.
+    /// - Parameter newest: the time of the session's newest known item. `recover` ends the session there.
     package mutating func apply(
         _ action: SessionAction, at: Timestamp, newest: Timestamp? = nil
     ) throws(Refusal) {
@@ -19,7 +19,9 @@ extension Session {
         let at = max(moment, lastTransition)
         switch (action, status) {
         case (.deviceReady(let device), .unfinished):
-            guard device.kind == "watch" else { throw .invalidCommand("device: only a watch makes watch mode") }
+            guard device.kind == "watch" else {
+                throw .invalidCommand("device: watch mode requires a device of kind watch")
+            }
             mode = .watch
             watchAwaitedUntil = nil
             banner = nil
@@ -46,18 +48,18 @@ extension Session {
         case (.end(let announced), .unfinished(.paused)), (.end(let announced), .unfinished(.suspended)):
             try end(announced, at)
         case (.end(let announced), .saving), (.end(let announced), .completed):
-            // A second device's `end`, or the first one's again.
+            // The `end` of a second device, or a repetition.
             try add(announced)
             return
         case (.discard, .unfinished(let unfinished)):
             cancel(.discarded, unfinished)
         case (.recover, .canceled(let reason, let unfinished)):
-            // Without any item only the discard tells until when it went on.
+            // Without items, the time of the discard is the only evidence of when the session ended.
             save(unfinished, newest: reason == .discarded && !hasItems ? lastTransition : newest)
         case (.plan(let action), .unfinished(let unfinished)):
             if case .preparing = unfinished { throw .impossible(action.name, statusName) }
             guard var planned else { throw .noPlan }
-            // Earlier than the last transition as well: what was done before a pause may be told after it.
+            // Plan actions may be earlier than the last transition: a set before a pause may arrive after it.
             try planned.apply(action, at: max(moment, startedAt ?? moment), segments)
             self.planned = planned
             return
@@ -69,14 +71,15 @@ extension Session {
         lastTransition = max(at, lastTransition)
     }
 
-    /// Nothing was heard of it for too long: it is given up, its open segment left open.
+    /// Cancels the session after a long silence and leaves its open segment open.
     package mutating func expire() {
         guard case .unfinished(let unfinished) = status else { return }
         cancel(.expired, unfinished)
     }
 
-    /// An expired session is heard of again: it goes on where it was, or is saved when its user has another by now.
-    package mutating func hearAgain(hasOther: Bool, newest: Timestamp?) {
+    /// Restores an expired session after a new event: to its former status, or to `saving` if the user has another
+    /// unfinished session.
+    package mutating func restore(hasOther: Bool, newest: Timestamp?) {
         guard case .canceled(.expired, let unfinished) = status else { return }
         if hasOther {
             save(unfinished, newest: newest)
@@ -85,21 +88,21 @@ extension Session {
         }
     }
 
-    /// The summaries hold all that was announced, or enough was waited: the record is out.
+    /// Completes the session: the summaries hold all announced items, or the timeout has passed.
     package mutating func complete() {
         guard case .saving(let endedAt) = status else { return }
         status = .completed(endedAt: endedAt)
     }
 
-    /// The first item of any device: live metrics are there after all.
+    /// The first item of a device ends the banner for missing live metrics.
     package mutating func receiveFirstItem() {
         hasItems = true
         banner = nil
     }
 
-    /// All that was recorded goes; that it was stays.
+    /// Removes all recorded data and keeps the session as deleted.
     ///
-    /// - Parameter reason: why it had been given up, when it goes because of that and nobody deleted it.
+    /// - Parameter reason: the reason of the cancellation that led to this; `nil` if a user deleted the session.
     package mutating func delete(givenUp reason: CancelReason? = nil) {
         status = .deleted(reason)
         planned = nil
@@ -123,11 +126,11 @@ extension Session {
         status = .canceled(reason, was: unfinished)
     }
 
-    /// Saves a session that nobody ended: the clock stopped at its last item.
+    /// Saves a session without an `end`: the clock stopped at its last item.
     private mutating func save(_ unfinished: Unfinished, newest: Timestamp?) {
         var endedAt = closedSegments.last?.end ?? lastTransition
         if case .active(let since) = unfinished {
-            // No earlier than the last lap or set, which is somebody's word that it went on until then.
+            // Not before the last lap or completed set, which prove that the session was still active.
             endedAt = max(since, newest ?? since, laps.last ?? since, planned?.progress.latest ?? since)
             close(since, endedAt)
         }
@@ -141,7 +144,7 @@ extension Session {
         status = .saving(endedAt: at)
     }
 
-    /// Room is left for the last segment, which ends the session.
+    /// Reserves the last segment for the end of the session.
     private func checkSegments() throws(Refusal) {
         let segmentLimit = planned == nil ? Self.segmentLimit : Self.plannedSegmentLimit
         guard closedSegments.count < segmentLimit else {

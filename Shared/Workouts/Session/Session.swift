@@ -1,53 +1,53 @@
-/// One workout of one person: its status, its active segments, its plan and what was said of it.
+/// One workout of one person: status, active segments and plan.
 ///
-/// A value: commands and times go in, the next state comes out. What it is follows from the times of events alone; what
-/// it waits for goes by the service's clock.
+/// A value that takes commands with their times and moves to the next state. Its content depends on event times alone;
+/// its deadlines use the service's clock.
 package struct Session: Codable, Equatable, Sendable {
     package enum Status: Codable, Equatable, Sendable {
-        /// Goes on: to another unfinished state, to `saving` by `end`, to `canceled`.
+        /// In progress. Exits: another unfinished state, `saving` by `end`, `canceled`.
         case unfinished(Unfinished)
-        /// Ended; the summaries are awaited. To `completed`.
+        /// Ended, summaries pending. Exit: `completed`.
         case saving(endedAt: Timestamp)
-        /// The finished record is out. Final; later items revise the record.
+        /// The finished record is published. Later items revise the record. Exit: `deleted`.
         case completed(endedAt: Timestamp)
-        /// Given up. To what it was when it is heard of again, to `saving` by `recover`, to `deleted`.
+        /// Discarded or expired. Exits: the former status when an event arrives, `saving` by `recover`, `deleted`.
         case canceled(CancelReason, was: Unfinished)
-        /// Gone with all its data; only that it was remains, and why it had been given up if it had.
+        /// All data is removed. The reason of an earlier cancellation remains. No exit.
         case deleted(CancelReason?)
     }
 
     package enum Unfinished: Codable, Equatable, Sendable {
-        /// Counting down. To `active` when the countdown ends.
+        /// Counting down. Exit: `active` when the countdown ends.
         case preparing(until: Timestamp)
-        /// The clock runs. To `paused`, `suspended`.
+        /// The clock runs. Exits: `paused`, `suspended`.
         case active(since: Timestamp)
-        /// The clock stands. To `active`, `suspended`.
+        /// The clock is stopped. Exits: `active`, `suspended`.
         case paused
-        /// Left, with the clock standing. To `active`.
+        /// The user left, and the clock is stopped. Exit: `active`.
         case suspended
     }
 
     package enum CancelReason: String, Codable, Sendable {
-        /// The user gave it up.
+        /// The user discarded the session.
         case discarded
-        /// Nothing was heard of it for hours.
+        /// No event arrived for ``expiry``.
         case expired
     }
 
-    /// So that `state` and `workout` stay within the size of a payload.
+    /// Limits that keep `state` and `workout` within the size of a payload.
     package static let lapLimit = 400
     package static let segmentLimit = 1_000
-    /// The same of a session whose plan takes its room.
+    /// Lower limits for a session with a plan, because the plan takes space too.
     package static let plannedLapLimit = 100
     package static let plannedSegmentLimit = 300
     package static let plannedSplitLimit = 300
-    /// How long after it was last heard of an unfinished session is given up, in seconds of the service's clock.
+    /// An unfinished session expires this many seconds of the service's clock after its last event.
     package static let expiry = 6 * 3_600.0
-    /// How long watch mode waits for a watch, in seconds of the service's clock.
-    package static let watchPatience = 10.0
+    /// Seconds of the service's clock until watch mode falls back to phone mode.
+    package static let watchTimeout = 10.0
 
     package let key: SessionKey
-    /// Whether its `start` was close to the service's clock; a recording's is not.
+    /// Whether the time of `start` was close to the service's clock. A recording is not live.
     package let isLive: Bool
     package let activity: Activity
     package let environment: Environment
@@ -57,34 +57,34 @@ package struct Session: Codable, Equatable, Sendable {
     package internal(set) var profile: Profile?
     package internal(set) var permissions: Permissions?
     package internal(set) var place: Place?
-    /// The virtual run that it is part of.
+    /// The virtual run of this session.
     package internal(set) var run: RunID?
-    /// The session that this one stands in for.
+    /// The session that this one replaces.
     package internal(set) var notSynced: SessionID?
-    /// When it was over already as it was begun: a session recorded without a connection.
+    /// The end of a session that was recorded without a connection, known from its start.
     package let endAt: Timestamp?
     package internal(set) var mode: Mode
     package internal(set) var banner: Banner?
-    /// Until when a watch may report ready; `nil` when none is awaited.
+    /// The deadline for a watch's `deviceReady`; `nil` if no watch is expected.
     package internal(set) var watchAwaitedUntil: Timestamp?
     /// Whether any device has delivered an item.
     package internal(set) var hasItems = false
     package internal(set) var status: Status
-    /// The closed segments, by time.
+    /// The closed segments, sorted by time.
     package internal(set) var closedSegments: [Segment] = []
-    /// The moments at which a lap ended and the next began.
+    /// The ends of laps; each begins the next lap.
     package internal(set) var laps: [Timestamp] = []
-    /// How many items each stream holds, as devices announced it on `end`.
+    /// The number of items of each stream, as devices announced them with `end`.
     package internal(set) var streams: [StreamName: Int] = [:]
-    /// What is to be done, and how far it has come.
+    /// The plan and its progress.
     package internal(set) var planned: PlannedWorkout?
-    /// When the status last changed; no later command counts as earlier.
+    /// The time of the last change of status; a later command cannot take effect before it.
     var lastTransition: Timestamp
 
     /// Begins a session.
     ///
-    /// The countdown and the watch are waited for only when `at` is within a minute of the clock: a recording is active
-    /// at once, from the moment the countdown had ended.
+    /// Countdown and watch timeout apply only if `at` is within a minute of the clock. A recording is active at once,
+    /// from the end of its countdown.
     package init(key: SessionKey, start: SessionStart, profile: Profile? = nil, at: Timestamp, now: Timestamp) {
         self.key = key
         activity = start.activity
@@ -107,20 +107,20 @@ package struct Session: Codable, Equatable, Sendable {
         planned = start.definition.map { PlannedWorkout(SessionPlan($0), start: countdownEnd) }
         guard isLive, mode == .watch else { return }
         if start.permissions?.isEnoughForWatch ?? true {
-            watchAwaitedUntil = now + Self.watchPatience
+            watchAwaitedUntil = now + Self.watchTimeout
         } else {
             fallBackToPhone()
         }
     }
 
-    /// The next moment of the service's clock at which time alone changes something.
+    /// The next moment of the service's clock at which time alone changes the session.
     package var deadline: Timestamp? {
         guard case .unfinished(let unfinished) = status else { return nil }
         guard case .preparing(let until) = unfinished else { return watchAwaitedUntil }
         return min(until, watchAwaitedUntil ?? until)
     }
 
-    /// Lets the service's clock pass: the countdown ends, the patience for a watch ends. Says whether anything changed.
+    /// Applies the service's clock: ends the countdown and the watch timeout. Returns whether anything changed.
     package mutating func advance(to now: Timestamp) -> Bool {
         guard case .unfinished = status else { return false }
         let before = self
@@ -155,13 +155,14 @@ extension Session {
         }
     }
 
-    /// Whether it goes on and can be resumed; one being saved does not.
+    /// Whether the session is in progress and can be resumed. A session in `saving` cannot.
     package var isUnfinished: Bool {
         guard case .unfinished = status else { return false }
         return true
     }
 
-    /// Closed segments and the open one: while the clock runs, and of a session that was given up while it ran.
+    /// The closed segments, and the open one while the clock runs. A session canceled while its clock ran keeps it
+    /// open.
     package var segments: [Segment] {
         guard let since = openSince else { return closedSegments }
         return closedSegments + [Segment(start: since, end: nil)]
@@ -176,7 +177,7 @@ extension Session {
 
     package var startedAt: Timestamp? { segments.first?.start }
 
-    /// Whether it lies in the same time as another session; one that goes on lies in all time to come.
+    /// Whether the session overlaps a span of time. An unfinished session has no end.
     package func overlaps(from start: Timestamp, to end: Timestamp?) -> Bool {
         let begin = startedAt ?? lastTransition
         return (endAt.map { $0 > start } ?? true) && (end.map { $0 > begin } ?? true)

@@ -1,19 +1,19 @@
-/// What a client asks of a session.
+/// A client's action on a session.
 package enum SessionAction: Equatable, Sendable {
     case start(SessionStart)
-    /// A watch took the session over and measures.
+    /// A watch takes over the measurements.
     case deviceReady(Device)
     case pause
     case resume
     case lap
-    /// The user leaves the workout for now; the clock stands.
+    /// The user leaves the workout for now, and the clock stops.
     case suspend
-    /// Ends the session and announces how many items each stream of a device holds.
+    /// Ends the session and announces the number of items of each of a device's streams.
     case end(streams: [StreamName: Int])
     case discard
-    /// Saves a session that was given up.
+    /// Saves a canceled session.
     case recover
-    /// Something is done of the session's plan, or is to be done differently.
+    /// Changes the plan or its progress.
     case plan(PlanAction)
 
     package static let streamLimit = 64
@@ -34,9 +34,9 @@ package enum SessionAction: Equatable, Sendable {
     }
 }
 
-/// How a session begins.
+/// The parameters of a new session.
 package struct SessionStart: Equatable, Sendable {
-    /// Seconds counted down unless asked otherwise.
+    /// The default countdown in seconds.
     package static let defaultCountdown = 3.0
 
     package var activity: Activity
@@ -45,21 +45,21 @@ package struct SessionStart: Equatable, Sendable {
     package var mode: Mode?
     /// Seconds from `at` until the session is active.
     package var countdown: Double?
-    /// When the countdown ends; wins over `countdown`.
+    /// The end of the countdown; overrides `countdown`.
     package var startAt: Timestamp?
     package var units: Units?
-    /// When it was over: a session recorded without a connection.
+    /// The end of a session that was recorded without a connection.
     package var endAt: Timestamp?
     /// An IANA time zone.
     package var timeZone: String?
     package var permissions: Permissions?
-    /// Where it is, before the first position.
+    /// The location before the first position.
     package var place: Place?
     /// Discards the user's unfinished session.
     package var replace = false
-    /// The virtual run that it is part of.
+    /// The virtual run of this session.
     package var run: RunID?
-    /// The session that this one stands in for: its own could not be finished on the server.
+    /// The session that this one replaces because the server could not finish it.
     package var notSynced: SessionID?
     /// The planned workout.
     package var definition: WorkoutDefinition?
@@ -79,7 +79,7 @@ package struct SessionStart: Equatable, Sendable {
     }
 }
 
-/// What the user allowed on the device.
+/// The permissions that the user granted on the device.
 package struct Permissions: Codable, Hashable, Sendable {
     /// Reading heart rate.
     package var heartRate: Bool
@@ -91,11 +91,11 @@ package struct Permissions: Codable, Hashable, Sendable {
         self.workouts = workouts
     }
 
-    /// Watch mode needs both.
+    /// Watch mode requires both.
     var isEnoughForWatch: Bool { heartRate && workouts }
 }
 
-/// A position, in degrees of WGS 84.
+/// A position in degrees (WGS 84).
 package struct Place: Codable, Hashable, Sendable {
     package var la: Double
     package var lo: Double
@@ -108,13 +108,13 @@ package struct Place: Codable, Hashable, Sendable {
     package var isOnEarth: Bool { -90...90 ~= la && -180...180 ~= lo }
 }
 
-/// A notice that stands over a session.
+/// A notice to display with a session.
 package enum Banner: String, Codable, Sendable {
-    /// No watch measures: the phone goes on alone.
+    /// No watch measures; the phone continues alone.
     case liveMetricsUnavailable
 }
 
-/// Why a command or request was not carried out; nothing has changed.
+/// The refusal of a command or request. A refused command changes nothing.
 package struct Refusal: Error, Codable, Hashable, Sendable {
     package let code: String
     package let message: String
@@ -124,15 +124,15 @@ package struct Refusal: Error, Codable, Hashable, Sendable {
         self.message = message
     }
 
-    /// The session's status does not allow it.
+    /// The session's status does not allow the action.
     package static func invalidState(_ message: String) -> Refusal { Refusal(code: "invalid_state", message: message) }
     /// A field is missing or out of range.
     package static func invalidCommand(_ message: String) -> Refusal {
         Refusal(code: "invalid_command", message: message)
     }
-    /// The user has no such session.
+    /// The user has no session with this id.
     package static let sessionNotFound = Refusal(
-        code: "session_not_found", message: "there is no such session; a start begins one")
+        code: "session_not_found", message: "session not found; a start command begins one")
     /// Another session of the user is unfinished.
     package static func sessionInProgress(_ session: SessionID) -> Refusal {
         Refusal(

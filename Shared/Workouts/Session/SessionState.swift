@@ -1,15 +1,15 @@
-/// The statuses of a session as they stand on the bus; having no session is `idle`.
+/// The published statuses of a session. `idle` means that the user has no session.
 package enum SessionStatus: String, Codable, CaseIterable, Sendable {
     case preparing, active, paused, suspended, saving, completed, canceled, deleted
 }
 
-/// What the session engine publishes of a session, and what every other service goes by.
+/// The state of a session as session-engine publishes it for all other services.
 package struct SessionState: Codable, Equatable, Sendable {
     package var session: SessionID
     package var user: User
     package var revision: Int64
     package var status: SessionStatus
-    /// Whether its `start` was close to the engine's clock; absent of a recording.
+    /// Whether the time of `start` was close to the engine's clock; absent for a recording.
     package var isLive: Bool?
     package var activity: Activity
     package var environment: Environment
@@ -20,33 +20,33 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var banner: Banner?
     package var startedAt: Timestamp?
     package var endedAt: Timestamp?
-    /// Why the session is over: `ended`, or the reason it was canceled for, of a deleted one too when it was purged.
+    /// The reason for the end: `ended`, or the reason of the cancellation, also after the session was purged.
     package var endReason: String?
     package var countdownEndsAt: Timestamp?
     package var segments: [Segment]
     package var laps: [Timestamp]
     package var units: Units
     package var timeZone: String?
-    /// The user's profile as it was when the session began.
+    /// The user's profile at the start of the session.
     package var profile: Profile?
     package var permissions: Permissions?
     package var place: Place?
-    /// The virtual run that it is part of.
+    /// The virtual run of this session.
     package var run: RunID?
-    /// When the engine last heard of an unfinished session, by its own clock.
+    /// The time of the unfinished session's last event, by the engine's clock.
     package var lastActiveAt: Timestamp?
-    /// When an unfinished session will be given up unless something is heard of it.
+    /// The time at which an unfinished session expires without another event.
     package var expiresAt: Timestamp?
-    /// Announced counts of items.
+    /// Announced numbers of items.
     package var streams: [StreamName: Int]
 
     package var key: SessionKey { SessionKey(user, session) }
 }
 
 extension Session {
-    /// What is published of the session under a revision.
+    /// The session's published state.
     ///
-    /// - Parameter lastActiveAt: when something was last heard of it.
+    /// - Parameter lastActiveAt: the time of the session's last event.
     package func state(revision: Int64, lastActiveAt: Timestamp? = nil) -> SessionState {
         var endReason: String?
         var countdownEndsAt: Timestamp?
@@ -69,11 +69,11 @@ extension Session {
     }
 }
 
-/// Times that results can be computed with: from 1970 to the year 9999.
+/// The times that computations accept: 1970 through 9999.
 private let times = Timestamp(microseconds: 0)...Timestamp(seconds: 253_402_300_799)
 
 extension SessionState {
-    /// What makes the state impossible, naming the field; `nil` for one that a session can have.
+    /// The first invalid field; `nil` if a session can have this state.
     package var validationError: String? {
         if let error = segments.validationError { return "segments: \(error)" }
         if !laps.allSatisfy(times.contains) { return "laps: out of range" }
@@ -81,13 +81,13 @@ extension SessionState {
         guard let profile else { return nil }
         let year = profile.birthYear ?? 2000
         guard (1...9999).contains(year) else { return "profile: birthYear: out of range" }
-        // The year of birth was judged when the profile was set.
+        // The year of birth was validated against the year in which the profile was set.
         return profile.validationError(year: year).map { "profile: \($0)" }
     }
 }
 
 extension [Segment] {
-    /// Why a session cannot have them; `nil` when it can.
+    /// What makes the segments impossible; `nil` if a session can have them.
     var validationError: String? {
         var previous = times.lowerBound
         for (index, segment) in enumerated() {
@@ -95,7 +95,7 @@ extension [Segment] {
             guard segment.start >= previous, segment.start <= end, end <= times.upperBound else {
                 return "out of range or order"
             }
-            guard segment.end != nil || index == count - 1 else { return "only the last is open" }
+            guard segment.end != nil || index == count - 1 else { return "only the last can be open" }
             previous = end
         }
         return nil

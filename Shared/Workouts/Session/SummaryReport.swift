@@ -1,11 +1,11 @@
-/// `summary/metrics` or `summary/route`: the totals of a session's streams, and what they were made from.
+/// The payload of `summary/metrics` and `summary/route`: the totals of a session's streams and their inputs.
 package struct SummaryReport<Totals: Codable & Equatable & Sendable>: Equatable, Sendable {
     package var revision: Int64
-    /// The revision of the `state` that was used.
+    /// The revision of the `state` behind the totals.
     package var state: Int64
-    /// For each stream the number of items that went in.
+    /// The number of items of each stream behind the totals.
     package var next: [StreamName: Int]
-    /// How many chunks of `series` or `track` belong to this revision.
+    /// The number of chunks of `series` or `track` of this revision.
     package var chunks: Int
     package var totals: Totals
 
@@ -17,7 +17,7 @@ package struct SummaryReport<Totals: Codable & Equatable & Sendable>: Equatable,
         self.totals = totals
     }
 
-    /// Whether only the revisions differ.
+    /// Whether the reports differ in revisions alone.
     package func hasSameContent(as other: Self?) -> Bool {
         guard var same = other else { return false }
         same.revision = revision

@@ -1,4 +1,4 @@
-/// One line of a user's history.
+/// One entry of a user's history.
 package struct WorkoutOverview: Codable, Hashable, Sendable {
     package let session: SessionID
     package let name: String
@@ -27,15 +27,15 @@ package struct WorkoutOverview: Codable, Hashable, Sendable {
         averageHeartRate = workout.averageHeartRate
     }
 
-    /// Where it stands in the history.
+    /// The position in the history.
     package var place: HistoryPlace {
         HistoryPlace(at: startedAt ?? endedAt ?? Timestamp(microseconds: 0), session: session)
     }
 }
 
-/// Where a workout stands in a user's history: by its start, those of one moment by their ids.
+/// The position of a workout in a user's history: by start, then by id.
 package struct HistoryPlace: Codable, Hashable, Comparable, Sendable {
-    /// When the workout started; of one that never became active, when it ended.
+    /// The start of the workout; the end if it never became active.
     package let at: Timestamp
     package let session: SessionID
 

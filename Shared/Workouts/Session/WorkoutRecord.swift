@@ -1,9 +1,9 @@
-/// The finished record of a workout, composed by the session engine from the session and the summaries.
+/// The finished record of a workout. session-engine composes it from the session and the summaries.
 package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var session: SessionID
     package var user: User
     package var revision: Int64
-    /// Set when not all that was announced had arrived in time; a later revision follows when it has.
+    /// Set if announced items were missing at the timeout. A later revision follows when they arrive.
     package var incomplete: Bool?
     package var activity: Activity
     package var environment: Environment
@@ -36,28 +36,28 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var ascent: Double?
     package var descent: Double?
     package var bounds: RouteSummary.Bounds?
-    /// One encoded polyline (precision 5) for each unbroken line of the route.
+    /// One encoded polyline (precision 5) per unbroken line of the route.
     package var polyline: [String]?
-    /// The last value that was told while it lasted.
+    /// The last weather published during the workout.
     package var weather: Weather?
-    /// What was planned, as it was in the end.
+    /// The plan at the end of the workout.
     package var plan: SessionPlan?
     package var progress: ProgressReport?
-    /// The rounds that were done to their end.
+    /// The completed rounds.
     package var rounds: [PlannedWorkout.Round]?
-    /// The virtual run that it was part of.
+    /// The virtual run of this workout.
     package var run: RunID?
-    /// The session that this one stands in for.
+    /// The session that this one replaces.
     package var notSynced: SessionID?
-    /// For each stream the number of items that are stored: a device may forget what lies below.
+    /// The number of stored items of each stream. A device may remove items below it.
     package var next: [StreamName: Int]
-    /// The revision of each summary that went in.
+    /// The revision of each summary in this record.
     package var summaries: [String: Int64]
 
     /// - Parameters:
-    ///   - metrics: what the metrics aggregator made of the samples, as far as it came.
-    ///   - route: what the route builder made of the locations, as far as it came.
-    ///   - isComplete: whether the summaries hold all that was announced.
+    ///   - metrics: the latest summary of the samples, if there is one.
+    ///   - route: the latest summary of the locations, if there is one.
+    ///   - isComplete: whether the summaries hold all announced items.
     package init(
         _ session: Session, metrics: MetricsReport?, route: RouteReport? = nil, weather: Weather? = nil,
         isComplete: Bool, revision: Int64
@@ -117,7 +117,7 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         plan == nil ? MetricsSummary.splitLimit : Session.plannedSplitLimit
     }
 
-    /// No device measured the distance: it is that of the route, and what follows from it.
+    /// Takes the distance, and the values that follow from it, from the route because no device measured one.
     private mutating func takeDistance(of track: RouteSummary) {
         guard let covered = track.distance else { return }
         distance = covered
@@ -128,16 +128,16 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
             laps = track.laps
             return
         }
-        // Of another number they were made from another state, and one of them is about to be made anew.
+        // A different number of laps means another state: one of the summaries will be revised.
         guard laps.count == track.laps.count else { return }
         for index in laps.indices { laps[index].distance = track.laps[index].distance }
     }
 }
 
 extension WorkoutRecord {
-    /// The sets of the plan as they were done, and the rests between them, in the order of time.
+    /// The plan's sets as they happened, and the rests between them, sorted by time.
     ///
-    /// None of a record that no session can have.
+    /// Empty for a record that no session can have.
     package var performedSets: [PlannedWorkout.PerformedSet] {
         guard let plan, let progress, let endedAt, segments.validationError == nil else { return [] }
         return PlannedWorkout(plan: plan, progress: progress.progress)?.performedSets(segments, endedAt: endedAt) ?? []
@@ -145,12 +145,12 @@ extension WorkoutRecord {
 }
 
 extension Session {
-    /// Whether items of a kind were announced.
+    /// Whether a device announced items of a kind.
     package func announces(_ kind: StreamName.Kind) -> Bool {
         streams.contains { stream, count in stream.kind == kind && count > 0 }
     }
 
-    /// Whether a summary holds every item of its kind that was announced, and was made from the session as it ended.
+    /// Whether a summary holds all announced items of its kind and uses the final state of the session.
     package func isCovered<Totals>(
         _ kind: StreamName.Kind, by report: SummaryReport<Totals>?, endRevision: Int64
     ) -> Bool {
@@ -158,7 +158,7 @@ extension Session {
         return streams.allSatisfy { stream, count in stream.kind != kind || report.next[stream, default: 0] >= count }
     }
 
-    /// Whether counts of items hold everything that was announced.
+    /// Whether the counts reach all announced numbers.
     package func holdsAnnounced(_ next: [StreamName: Int]) -> Bool {
         streams.allSatisfy { stream, count in next[stream, default: 0] >= count }
     }

@@ -80,7 +80,7 @@ extension SeededRandom {
         var sessions = [discarded, expired]
         for hasOther in [false, true] {
             var heard = expired
-            heard.hearAgain(hasOther: hasOther, newest: newest)
+            heard.restore(hasOther: hasOther, newest: newest)
             sessions.append(heard)
         }
         for canceled in [discarded, expired] {

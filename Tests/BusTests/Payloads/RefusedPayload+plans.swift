@@ -66,14 +66,14 @@ extension RefusedPayload {
         item(#""sets":[{}]"#, blames: "name: missing"),
         item("\"name\":\"\(String(repeating: "x", count: 101))\"", blames: "name: 1 to 100 bytes"),
         item(#""name":"Row","id":"""#, blames: "id: 1 to 64 bytes"),
-        item(#""name":"Row","id":"1-1""#, blames: "id: another item is called 1-1", isTold: false),
+        item(#""name":"Row","id":"1-1""#, blames: "id: another item has the id 1-1", isTold: false),
         item(#""name":"Row","exercise":"yoga""#, blames: "exercise: "),
         item(#""name":"Row","sets":[]"#, blames: "sets: 1 to \(PlanLimits.setsOfExercise)"),
         item(
             "\"name\":\"Row\",\"sets\":[\(repeated("{}", PlanLimits.setsOfExercise + 1))]", blames: "sets: 1 to "),
         item(
             #""name":"Row","alternatives":[{"name":"Bike"},{"name":"Row"}]"#,
-            blames: "alternatives[1].name: given before", isTold: false),
+            blames: "alternatives[1].name: duplicate", isTold: false),
         item(
             #""name":"Row","alternatives":[{"name":"Bike","sets":[{"rest":-1}]}]"#,
             blames: "alternatives[0].sets[0].rest: 0 to 3600 s"),
@@ -94,7 +94,7 @@ extension RefusedPayload {
             blames: "sections[0].items[0].sets: one a round", isTold: false),
         definition(
             #""timer":{"type":"emom","rounds":1},"sections":[{"items":[{"name":"Row"},{"name":"Bike"}]}]"#,
-            blames: "sections[0].items: at most 1, for they take turns by round", isTold: false),
+            blames: "sections[0].items: at most 1, one a round", isTold: false),
         definition(
             #""timer":{"type":"forTime","rounds":200},"sections":[{"items":[{"name":"Row","sets":[{},{}]}]}]"#,
             blames: "sections: more than \(PlanLimits.sets) sets in all rounds", isTold: false),

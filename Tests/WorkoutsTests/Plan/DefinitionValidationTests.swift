@@ -37,7 +37,7 @@ import Testing
             ("sections: 1 to 20", { $0.sections = Array(repeating: $0.sections[0], count: 21) }),
             ("sections[0].name: \(Self.tooLong)", { $0.sections[0].name = Self.long }),
             ("sections[1].items: 1 to 60", { $0.sections[1].items = [] }),
-            ("sections[1].items: at most 1, for they take turns by round", { $0.sections[1].timer?.rounds = 1 }),
+            ("sections[1].items: at most 1, one a round", { $0.sections[1].timer?.rounds = 1 }),
             ("sections[1].timer.rounds: 1 to 200", { $0.sections[1].timer?.rounds = 201 }),
             ("sections[1].timer.rounds: missing for emom", { $0.sections[1].timer?.rounds = nil }),
             ("sections[0].items[0].name: \(Self.tooLong)", { $0.sections[0].items[0].name = Self.long }),
@@ -46,14 +46,14 @@ import Testing
                 "sections[0].items[0].id: 1 to 64 bytes",
                 { $0.sections[0].items[0].id = String(repeating: "x", count: 65) }
             ),
-            ("sections[1].items[0].id: another item is called 1-1", { $0.sections[1].items[0].id = "1-1" }),
+            ("sections[1].items[0].id: another item has the id 1-1", { $0.sections[1].items[0].id = "1-1" }),
             ("sections[0].items[0].sets: 1 to 30", { $0.sections[0].items[0].sets = [] }),
             (
                 "sections[0].items[0].sets: 1 to 30",
                 { $0.sections[0].items[0].sets = Array(repeating: .init(), count: 31) }
             ),
             (
-                "sections[1].items[1].sets: one a round, for the clock of its section paces them",
+                "sections[1].items[1].sets: at most one, because the section's clock paces them",
                 { $0.sections[1].items[1].sets = [.init(), .init()] }
             ),
             (
@@ -68,7 +68,7 @@ import Testing
                 { $0.sections[0].items[0].alternatives = (0..<9).map { PlannedExercise(name: "\($0)") } }
             ),
             (
-                "sections[0].items[0].alternatives[0].name: given before",
+                "sections[0].items[0].alternatives[0].name: duplicate",
                 { $0.sections[0].items[0].alternatives = [PlannedExercise(name: "Squat")] }
             ),
             (

@@ -75,11 +75,11 @@ import Testing
             (SetCompletion(SetReference(item: "x")), "item: the plan has no item x"),
             (SetCompletion(SetReference(item: "squat", set: 2)), "set: Squat has 2 sets"),
             (SetCompletion(SetReference(item: "squat", set: -1)), "set: Squat has 2 sets"),
-            (SetCompletion(SetReference(item: "squat", round: 2)), "round: squat has no turn in round 2, but in 1"),
-            (SetCompletion(SetReference(item: "row", round: 1)), "round: row has no turn in round 1, but in 2, 4"),
+            (SetCompletion(SetReference(item: "squat", round: 2)), "round: squat has no turn in round 2; its turns: 1"),
+            (SetCompletion(SetReference(item: "row", round: 1)), "round: row has no turn in round 1; its turns: 2, 4"),
             (
                 SetCompletion(SetReference(item: "row", round: .max)),
-                "round: row has no turn in round \(Int.max), but in 2, 4"
+                "round: row has no turn in round \(Int.max); its turns: 2, 4"
             ),
             (SetCompletion(repetitions: 0), "repetitions: 1 to 1000"),
             (SetCompletion(weight: -1), "weight: 0 to 1000 kg"),
@@ -93,7 +93,7 @@ import Testing
             .swapExercise(item: "x", alternative: nil), .adjustDifficulty(item: "x", .easier),
         ]
         for action in unknown { #expect(refusal(action) == .noSuchItem("x")) }
-        #expect(refusal(.uncompleteSet(SetReference())) == .invalidState("no such set is completed"))
+        #expect(refusal(.uncompleteSet(SetReference())) == .invalidState("this set is not completed"))
         #expect(refusal(.swapExercise(item: "row", alternative: nil)) == .invalidState("Row has no alternatives"))
         #expect(
             refusal(.swapExercise(item: nil, alternative: "x"))
@@ -105,13 +105,13 @@ import Testing
         try run.apply(.goTo(item: "row"), at: 0)
         #expect(
             refusal(.goTo(item: "row"))
-                == .invalidState("the clock of its block says which exercise is on"))
+                == .invalidState("the block's clock chooses its exercise"))
     }
 
     @Test mutating func `an exercise whose sets are done is not skipped`() throws {
         try run.complete(at: 10)
         try run.complete(at: 20)
-        #expect(refusal(.skipExercise(item: "squat")) == .invalidState("every set of Squat is done"))
+        #expect(refusal(.skipExercise(item: "squat")) == .invalidState("every set of Squat is completed"))
     }
 
     @Test mutating func `the last set is taken back, or the one that is named`() throws {
@@ -210,7 +210,7 @@ import Testing
         let refusal = #expect(throws: Refusal.self) {
             try run.take(CoachAdvice(["squat": PlannedExercise(name: "x")]))
         }
-        #expect(refusal == .invalidState("squat was replaced too often"))
+        #expect(refusal == .invalidState("squat has too many alternatives"))
         try run.take(CoachAdvice(["squat": PlannedExercise(name: "3")]))
     }
 }

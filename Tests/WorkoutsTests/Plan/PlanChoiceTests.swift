@@ -50,7 +50,7 @@ import Testing
     @Test func `a round that has not begun cannot be completed`() throws {
         var run = Self.run(3)
         let refusal = #expect(throws: Refusal.self) { try run.complete("a", round: 2, at: 25) }
-        #expect(refusal == .invalidState("round 1 is on, round 2 has not begun"))
+        #expect(refusal == .invalidState("round 2 has not begun; the current round is 1"))
         try run.complete("a", round: 2, at: 35)
     }
 

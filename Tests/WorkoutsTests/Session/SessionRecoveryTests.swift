@@ -15,7 +15,7 @@ import Workouts
         #expect(session.statusName == .canceled)
         #expect(session.state(revision: 1).endReason == "expired")
         #expect(session.segments == [segment(0, nil)])
-        session.hearAgain(hasOther: false, newest: year2026 + 50)
+        session.restore(hasOther: false, newest: year2026 + 50)
         #expect(session == before)
     }
 
@@ -23,7 +23,7 @@ import Workouts
     func `heard of again beside another one it is saved as it ended with its last item`(newest: Double?, end: Double) {
         var session = begin()
         session.expire()
-        session.hearAgain(hasOther: true, newest: newest.map { year2026 + $0 })
+        session.restore(hasOther: true, newest: newest.map { year2026 + $0 })
         #expect(session.statusName == .saving)
         #expect(session.segments == [segment(0, end)])
         #expect(session.endedAt == year2026 + end)
@@ -33,7 +33,7 @@ import Workouts
         var session = begin()
         try session.apply(.discard, at: year2026 + 10)
         let discarded = session
-        session.hearAgain(hasOther: false, newest: year2026 + 50)
+        session.restore(hasOther: false, newest: year2026 + 50)
         #expect(session == discarded)
     }
 

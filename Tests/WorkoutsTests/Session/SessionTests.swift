@@ -137,7 +137,7 @@ import Workouts
                 try? session.apply(action, at: times[0], newest: times[1])
                 guard Int.random(in: 0..<30, using: &random) == 0 else { continue }
                 session.expire()
-                session.hearAgain(hasOther: Int.random(in: 0..<8, using: &random) == 0, newest: times[1])
+                session.restore(hasOther: Int.random(in: 0..<8, using: &random) == 0, newest: times[1])
             }
             let edges = session.segments.flatMap { [$0.start, $0.end ?? year2026 + 1_000] }
             #expect(edges == edges.sorted())
