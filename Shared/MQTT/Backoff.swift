@@ -1,10 +1,10 @@
-/// How long to wait before connecting again: doubling between two bounds, each wait shortened by a random part of up to a
-/// half so that clients cut off together do not come back together.
+/// The delay before the next connection attempt. It doubles between two bounds; a random part of up to half is
+/// subtracted, so that clients that lost their connection together do not reconnect together.
 struct Backoff {
     private let minimum: Duration
     private let maximum: Duration
     private var ceiling: Duration
-    /// The latest wait, zero before the first.
+    /// The latest delay; zero before the first.
     private(set) var latest = Duration.zero
 
     init(minimum: Duration, maximum: Duration) {
@@ -19,8 +19,8 @@ struct Backoff {
         return latest
     }
 
-    /// A connection that lasted no longer than the wait before it does not count as a success: two clients that throw each
-    /// other out would go on at the shortest wait forever.
+    /// Resets the delay if the connection lasted longer than it. Otherwise two clients that end each other's connection
+    /// would retry at the shortest delay forever.
     mutating func connectionLasted(_ duration: Duration) {
         guard duration > latest else { return }
         ceiling = minimum

@@ -1,6 +1,6 @@
 import CMosquitto
 
-/// Received messages on their way into a batch: all payloads in one array, each topic one string.
+/// Collects received messages into a batch: all payloads share one array, and equal topics share one string.
 struct BatchCollector {
     private struct Entry {
         var topic: String
@@ -13,14 +13,14 @@ struct BatchCollector {
     private var topics = TopicTable()
     private var bytes: [UInt8] = []
     private var entries: [Entry] = []
-    /// Bytes of topics that are too long to be shared.
+    /// Bytes of topics that are too long to share.
     private var topicBytes = 0
-    /// Whether there is a subscriber to collect for.
+    /// Whether a subscriber exists.
     var isOpen = false
     private(set) var needsAcknowledgement = false
     private var dropped = Dropped()
 
-    /// Messages that no consumer will see, counted since the last ``takeDropped()``.
+    /// Messages dropped before delivery since the last ``takeDropped()``.
     struct Dropped: Equatable {
         var tooLarge = 0
         var unsubscribed = 0
@@ -56,7 +56,7 @@ struct BatchCollector {
                 qos: message.qos == 0 ? .atMostOnce : .atLeastOnce, retain: message.retain))
     }
 
-    /// Takes what was collected.
+    /// Removes and returns the collected messages.
     mutating func take() -> [MQTTMessage] {
         let messages = entries.map {
             MQTTMessage(topic: $0.topic, payload: bytes[$0.payload], qos: $0.qos, retain: $0.retain)

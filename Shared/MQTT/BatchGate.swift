@@ -1,16 +1,16 @@
-/// Decides when the network loop may read, when it may write, and when what it read is delivered.
+/// Decides when the network loop may read and write, and when it delivers the messages read.
 ///
-/// libmosquitto queues a PUBACK before it hands a message over, so holding back everything that is written until the
-/// consumer has acknowledged its batch holds back the PUBACKs. Only ``isFull`` is a limit; the rest is what to do as long
-/// as nobody waits to publish.
+/// libmosquitto queues a PUBACK before it delivers a message. The gate holds back all writes, and so the PUBACKs, until
+/// the consumer acknowledges its batch. Only ``isFull`` is a strict limit; writing is allowed while a caller waits to
+/// publish.
 struct BatchGate {
     typealias Instant = ContinuousClock.Instant
 
-    /// What was read and is not delivered yet.
+    /// Messages read and not delivered yet.
     struct Collected: Equatable {
         var messages = 0
         var bytes = 0
-        /// A QoS 1 message is among them, so PUBACKs are queued.
+        /// Whether one of them has QoS 1, so that PUBACKs are queued.
         var needsAcknowledgement = false
     }
 
@@ -22,8 +22,8 @@ struct BatchGate {
     private let messageLimit: Int
     private let byteLimit: Int
     private let interval: Duration
-    /// How long messages wait for the grant of the subscriptions that brought them.
-    private static let grantPatience = Duration.seconds(1)
+    /// The maximum delay of messages that arrive before the SUBACK of their subscription.
+    private static let grantTimeout = Duration.seconds(1)
 
     private var collected = Collected()
     private var collectedSince: Instant?
@@ -39,10 +39,10 @@ struct BatchGate {
 
     var isEmpty: Bool { collected.messages == 0 }
     var isFull: Bool { collected.messages >= messageLimit || collected.bytes >= byteLimit }
-    /// A delivered batch is not acknowledged yet.
+    /// Whether a delivered batch is not acknowledged yet.
     var isOutstanding: Bool { delivered != nil }
-    /// While a batch with QoS 1 messages is outstanding nothing more is read, so that acknowledging it writes its PUBACKs
-    /// and no others.
+    /// While a batch with QoS 1 messages is outstanding, nothing is read. Acknowledging then writes the PUBACKs of this
+    /// batch and no others.
     var mayRead: Bool { !isFull && delivered?.needsAcknowledgement != true }
     var mayWrite: Bool { !collected.needsAcknowledgement && delivered?.needsAcknowledgement != true }
 
@@ -51,22 +51,22 @@ struct BatchGate {
         collected = total
     }
 
-    /// When the collected messages are to be delivered; `nil` while there are none or a batch is outstanding.
+    /// The time to deliver the collected messages; `nil` if there are none or a batch is outstanding.
     func due(isGranted: Bool, isDraining: Bool = false) -> Instant? {
         guard let collectedSince, delivered == nil else { return nil }
         guard !isFull, !isDraining else { return collectedSince }
-        guard isGranted else { return collectedSince + Self.grantPatience }
+        guard isGranted else { return collectedSince + Self.grantTimeout }
         guard let latestDelivery else { return collectedSince }
         return max(collectedSince, latestDelivery + interval)
     }
 
-    /// The collected messages become the outstanding batch, whose id is returned.
+    /// Makes the collected messages the outstanding batch and returns its id.
     mutating func deliver(now: Instant) -> UInt64 {
         defer { dropCollected() }
         return deliver(needsAcknowledgement: collected.needsAcknowledgement, now: now)
     }
 
-    /// Messages of a lost connection become the outstanding batch: their PUBACKs are gone.
+    /// Makes the messages of a lost connection the outstanding batch. Their PUBACKs are lost with it.
     mutating func deliverLeftover(now: Instant) -> UInt64 {
         deliver(needsAcknowledgement: false, now: now)
     }
@@ -79,13 +79,13 @@ struct BatchGate {
         return latestID
     }
 
-    /// A repeated acknowledgement, or one of a subscriber that has left, is ignored.
+    /// Ignores a repeated acknowledgement, and one of a former subscriber.
     mutating func acknowledged(_ id: UInt64) {
         guard delivered?.id == id else { return }
         delivered = nil
     }
 
-    /// The PUBACKs are gone with the connection. An outstanding batch still bars the next one.
+    /// Forgets the PUBACKs of the lost connection. An outstanding batch still blocks the next one.
     mutating func connectionLost() {
         dropCollected()
         delivered?.needsAcknowledgement = false
@@ -93,7 +93,7 @@ struct BatchGate {
 
     enum DepartureAction: Equatable {
         case none
-        /// QoS 1 messages were read and not acknowledged: the connection must end without their PUBACKs.
+        /// QoS 1 messages are unacknowledged: the connection must close without sending their PUBACKs.
         case closeConnection
     }
 

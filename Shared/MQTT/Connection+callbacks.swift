@@ -1,7 +1,7 @@
 import CMosquitto
 
 extension Connection {
-    /// The callbacks capture nothing, recover their connection and only translate.
+    /// Installs callbacks that capture nothing, recover their connection and only translate.
     func setCallbacks(_ handle: OpaquePointer) {
         mosquitto_connect_v5_callback_set(handle) { _, context, reason, _, properties in
             let connection = Connection.from(context)
@@ -13,7 +13,7 @@ extension Connection {
             connection.note(.accepted(receiveMaximum: Int(receiveMaximum)))
         }
         mosquitto_disconnect_v5_callback_set(handle) { _, context, reason, _ in
-            // Below 0x80 it is the library's own code, which the failing call returns as well.
+            // Codes below 0x80 are the library's own; the failing call returns them too.
             guard let code = UInt8(exactly: reason), code >= 0x80 else { return }
             Connection.from(context).note(
                 .disconnected(.connectionLost(String(cString: mosquitto_reason_string(reason)))))

@@ -1,15 +1,15 @@
 import CMosquitto
 import Glibc
 
-/// One connection to the broker from its first SYN on, and the owner of its libmosquitto client, which is destroyed with
-/// it. Each connection has a client of its own, so nothing of an earlier one is ever sent again.
+/// One connection to the broker. It owns a libmosquitto client and destroys it at the end. Each connection has a new
+/// client, so no packet of an earlier connection is sent again.
 ///
-/// It is confined to the network loop's thread. `threaded` is set all the same: without it libmosquitto writes a PUBACK
-/// before it hands the message over; with it nothing is written before ``write()``.
+/// The connection is confined to the network loop's thread. `threaded` is set nevertheless: without it libmosquitto
+/// writes a PUBACK before it delivers the message; with it libmosquitto writes nothing before ``write()``.
 final class Connection {
-    /// What the broker said, noted by the callbacks and taken by the loop after each call into the library.
+    /// Messages from the broker. The callbacks record them, and the loop takes them after each call into the library.
     enum Event {
-        /// CONNACK with success, and how many QoS 1 messages the broker takes unacknowledged.
+        /// CONNACK with success, and the broker's limit of unacknowledged QoS 1 messages.
         case accepted(receiveMaximum: Int)
         case connectionRefused(MQTTError)
         /// SUBACK, or UNSUBACK without codes.
@@ -28,12 +28,12 @@ final class Connection {
     private var packetsRead = 0
     private var latestLog = ""
     private var isAccepted = false
-    /// TCP is open.
+    /// Whether TCP is open.
     private(set) var hasWritten = false
 
     private static let library = mosquitto_lib_init()
 
-    /// Prepares the client; nothing is sent yet.
+    /// Creates the client without sending anything.
     init(_ configuration: MQTTConfiguration) throws(MQTTError) {
         _ = Self.library
         guard let handle = mosquitto_new(configuration.clientID, true, nil) else {
@@ -72,11 +72,11 @@ final class Connection {
             try check(result, "will")
         }
         if let tls = configuration.tls {
-            // libmosquitto 2.0.11 takes certificate files only along with an authority, hence the folder.
+            // libmosquitto 2.0.11 accepts certificate files only with an authority, hence the folder.
             let systemAuthorities: Int32 = tls.caFile == nil ? 1 : 0
             let folder = tls.caFile == nil ? "/etc/ssl/certs" : nil
             try check(mosquitto_int_option(handle, MOSQ_OPT_TLS_USE_OS_CERTS, systemAuthorities), "authorities")
-            // An encrypted key is not supported; without the callback OpenSSL would ask for its password on the terminal.
+            // Encrypted keys are not supported. Without the callback OpenSSL asks for the password on the terminal.
             try check(
                 mosquitto_tls_set(handle, tls.caFile, folder, tls.certificateFile, tls.keyFile) { _, _, _, _ in 0 },
                 "certificate files")
@@ -92,13 +92,14 @@ final class Connection {
 
     // MARK: The network
 
-    /// -1 when closed.
+    /// −1 if closed.
     var socket: Int32 { mosquitto_socket(handle) }
     var wantsToWrite: Bool { mosquitto_want_write(handle) }
-    /// TCP is open and TLS speaks: libmosquitto asks to write although it waits for the peer, so polling for that spins.
+    /// Whether the TLS handshake is in progress. libmosquitto then asks to write while it waits for the peer; polling
+    /// for that would spin.
     var isShakingHands: Bool { isTLS && hasWritten && !isAccepted }
 
-    /// Begins to connect. Looks the host up, which may block.
+    /// Starts to connect. Resolves the host name, which may block.
     func open(host: String, port: UInt16, keepAlive: Duration) throws(MQTTError) {
         let seconds = Int32(clamping: keepAlive.components.seconds)
         let code = mosquitto_connect_bind_async(handle, host, Int32(port), seconds, nil)
@@ -112,23 +113,23 @@ final class Connection {
         case drained
     }
 
-    /// Reads at least one packet if there is one. Throws when the connection is lost.
+    /// Reads at least one packet if one is available. Throws if the connection is lost.
     func read() throws(MQTTError) -> ReadResult {
         let before = packetsRead
         let code = mosquitto_loop_read(handle, 1)
         guard code == MOSQ_ERR_SUCCESS.rawValue, socket >= 0 else { throw lossError(code) }
-        // errno alone does not tell: queueing a PUBACK also writes to a pipe that nobody reads, which fills up.
+        // errno alone is not reliable: queueing a PUBACK also writes to an unread pipe, which fills up.
         return packetsRead == before ? .drained : .more
     }
 
-    /// Writes all that is queued, as far as the socket takes it. Throws when the connection is lost.
+    /// Writes queued packets until the socket blocks. Throws if the connection is lost.
     func write() throws(MQTTError) {
         hasWritten = true
         let code = mosquitto_loop_write(handle, 1)
         guard code == MOSQ_ERR_SUCCESS.rawValue, socket >= 0 else { throw lossError(code) }
     }
 
-    /// Queues a PINGREQ when it is time. Throws when the broker has not answered the last.
+    /// Queues a PINGREQ when it is due. Throws if the broker has not answered the last one.
     func keepAlive() throws(MQTTError) {
         let code = mosquitto_loop_misc(handle)
         guard code == MOSQ_ERR_SUCCESS.rawValue, socket >= 0 else { throw lossError(code) }
@@ -136,7 +137,7 @@ final class Connection {
 
     // MARK: Packets, queued until `write()`
 
-    /// The packet's id.
+    /// Returns the packet's id.
     func subscribe(_ filters: [String], qos: QoS) throws(MQTTError) -> Int32 {
         var packet: Int32 = 0
         let code = withCStrings(filters) {
@@ -156,7 +157,7 @@ final class Connection {
         return packet
     }
 
-    /// The packet's id, for QoS 0 too.
+    /// Returns the packet's id, also for QoS 0.
     func publish(_ message: MQTTMessage) throws(MQTTError) -> Int32 {
         var packet: Int32 = 0
         let code = message.payload.withUnsafeBytes {
@@ -203,8 +204,8 @@ final class Connection {
         latestLog = line
     }
 
-    /// The log tells more about a failing TLS handshake than any code. Later it would only cost time for each message.
-    /// Must not be called inside a callback: the library would deadlock.
+    /// Stops recording libmosquitto's log. The log explains a failing TLS handshake better than any code; later it only
+    /// costs time per message. Do not call this in a callback: the library deadlocks.
     func stopListeningToLog() {
         mosquitto_log_callback_set(handle, nil)
     }

@@ -6,9 +6,9 @@ struct ConnectionMachine {
     private typealias Packets = [Int32: [MQTTSubscription]]
 
     private enum State {
-        /// Exits: connecting when the time has come.
+        /// Exits: connecting when the time comes.
         case waiting(until: Instant)
-        /// TCP, TLS and CONNACK are awaited. Exits: subscribing, established, waiting.
+        /// TCP, TLS and CONNACK are pending. Exits: subscribing, established, waiting.
         case connecting(deadline: Instant)
         /// Awaits the SUBACKs of a connection or of a new subscriber. Exits: established, waiting.
         case subscribing(awaiting: Packets, accepted: Instant, deadline: Instant)
@@ -41,7 +41,7 @@ struct ConnectionMachine {
         if case .changing = state { true } else { false }
     }
 
-    /// CONNACK has come, so messages may be published.
+    /// Whether CONNACK arrived, so that messages may be published.
     var isAccepted: Bool {
         switch state {
         case .waiting, .connecting: false
@@ -49,7 +49,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// When ``tick(now:)`` has to be called next; `nil` while only the broker can change something.
+    /// The time of the next ``tick(now:)``; `nil` while only the broker can change the state.
     var deadline: Instant? {
         switch state {
         case .waiting(let until): until
@@ -73,9 +73,9 @@ struct ConnectionMachine {
             state = .connecting(deadline: now + timeout)
             return .connect
         case .connecting:
-            return .giveUp(.unreachable("no CONNACK in time"))
+            return .giveUp(.unreachable("timeout waiting for CONNACK"))
         case .subscribing, .changing:
-            return .giveUp(.connectionLost("no SUBACK in time"))
+            return .giveUp(.connectionLost("timeout waiting for SUBACK"))
         case .established:
             return .none
         }
@@ -97,7 +97,8 @@ struct ConnectionMachine {
         return subscriberEntered(subscriptions, now: now)
     }
 
-    /// A subscriber came. Before CONNACK nothing is done: ``accepted(subscriptions:now:)`` will be given its subscriptions.
+    /// A subscriber entered. Before CONNACK this does nothing: ``accepted(subscriptions:now:)`` receives its
+    /// subscriptions.
     mutating func subscriberEntered(_ subscriptions: [MQTTSubscription], now: Instant) -> SubscribeAction {
         switch state {
         case .waiting, .connecting:
@@ -169,13 +170,13 @@ struct ConnectionMachine {
 
     /// Why the codes do not grant the subscriptions.
     private static func validationError(_ subscriptions: [MQTTSubscription], _ codes: [UInt8]) -> MQTTError? {
-        guard codes.count == subscriptions.count else { return .connectionLost("SUBACK of the wrong length") }
+        guard codes.count == subscriptions.count else { return .connectionLost("SUBACK has the wrong number of codes") }
         return zip(subscriptions, codes).first { $0.1 >= 0x80 }.map { subscription, code in
             .subscriptionRefused(filter: subscription.filter, reason: code)
         }
     }
 
-    /// The connection is gone, or could not be made. Returns when to try again.
+    /// The connection was lost or failed. Returns the delay before the next attempt.
     mutating func lost(now: Instant, using random: inout some RandomNumberGenerator) -> Duration {
         switch state {
         case .waiting: return .zero

@@ -1,5 +1,5 @@
-/// Events that could not be delivered yet, in order and never more than three: leftover messages of a lost connection, its
-/// loss, and the next connection. A connection that came and went unseen leaves no trace.
+/// Undelivered events in order, at most three: remaining messages of a lost connection, its loss, and the next
+/// connection. A connection that was established and lost before delivery is omitted.
 struct EventOutbox {
     enum Event {
         case leftover([MQTTMessage])
@@ -9,7 +9,7 @@ struct EventOutbox {
 
     private(set) var events: [Event] = []
 
-    /// Leftover messages are waiting, so no more may be read.
+    /// Whether remaining messages are pending, so that reading must stop.
     var holdsMessages: Bool {
         if case .leftover = events.first { true } else { false }
     }

@@ -1,11 +1,11 @@
-/// Messages in the order in which they were read.
+/// Messages in the order of reading.
 ///
-/// The consumer commits what the messages ask for, calls ``acknowledge()`` and only then publishes: until the batch is
-/// acknowledged no further batch is delivered, and its PUBACKs are held back with everything that is sent after them. Who
-/// waits goes first: a send that exceeds the window and an awaited publish take the PUBACKs along, which with clean starts
-/// only slow the broker down. A publish should still not be awaited before acknowledging: when as much as a batch holds has
-/// been read meanwhile, nothing more is, not even its confirmation. A consumer that cannot commit leaves its event loop
-/// without acknowledging; the client then closes the connection, PUBACKs unwritten, and connects again.
+/// The consumer commits the effects of the messages, calls ``acknowledge()`` and only then publishes. Until then the
+/// client delivers no further batch and holds back the PUBACKs with all later packets. Waiting callers take precedence:
+/// a send beyond the window and an awaited publish also send the PUBACKs, which with clean starts only slow the broker
+/// down. Do not await a publish before acknowledging: once a full batch is collected, the client reads nothing more,
+/// not even the confirmation. A consumer that cannot commit leaves its event loop without acknowledging. The client
+/// then closes the connection without the PUBACKs and reconnects.
 package struct MQTTBatch: Sendable {
     package let messages: [MQTTMessage]
     private let onAcknowledge: @Sendable () -> Void
@@ -15,8 +15,8 @@ package struct MQTTBatch: Sendable {
         self.onAcknowledge = onAcknowledge
     }
 
-    /// Says that all messages are dealt with. Repeated calls do nothing, nor does a call after the connection they were read
-    /// from was lost, except that the next batch may come.
+    /// Marks all messages as processed. Repeated calls do nothing. After the connection of the batch is lost, the call
+    /// only allows the next batch.
     package func acknowledge() {
         onAcknowledge()
     }

@@ -3,10 +3,10 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// A client of an MQTT broker, on libmosquitto.
+/// An MQTT client based on libmosquitto.
 ///
-/// While ``run()`` runs, a thread of its own holds the connection: it connects, subscribes, reads into batches, writes, and
-/// connects again with growing waits whatever ends the connection or keeps it from coming about.
+/// ``run()`` holds the connection on a thread of its own: the thread connects, subscribes, reads into batches, writes,
+/// and reconnects with growing delays after every failure.
 package final class MQTTClient: MessageBus, Service {
     private let configuration: MQTTConfiguration
     private let logger: Logger
@@ -17,20 +17,20 @@ package final class MQTTClient: MessageBus, Service {
         self.logger = logger
     }
 
-    /// Connected, and all subscriptions are granted.
+    /// Whether the client is connected and all subscriptions are granted.
     package var isReady: Bool { mailbox.withLock { $0.isReady } }
 
-    /// Connects and keeps connected until graceful shutdown, which takes no more messages, waits a moment for the
-    /// subscriber to acknowledge and for what is queued to be confirmed, and disconnects. Cancellation does not wait.
+    /// Stays connected until graceful shutdown. The shutdown stops reading, waits briefly for the subscriber's
+    /// acknowledgement and for the confirmation of queued messages, then disconnects. Cancellation does not wait.
     ///
-    /// When QoS 1 messages were read and not acknowledged, the connection is closed without writing their PUBACKs; the
-    /// broker then publishes the will.
+    /// If QoS 1 messages are unacknowledged, the connection closes without their PUBACKs. The broker then publishes the
+    /// will.
     package func run() async throws {
         let isFirst = mailbox.withLock { mailbox in
             defer { mailbox.hasStarted = true }
             return !mailbox.hasStarted
         }
-        precondition(isFirst, "a client runs once")
+        precondition(isFirst, "call run() once per client")
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await withCheckedContinuation { runner in
@@ -48,7 +48,7 @@ package final class MQTTClient: MessageBus, Service {
     private func stop(_ stop: Mailbox.Stop) {
         let runner = mailbox.change { mailbox in
             mailbox.stop = max(mailbox.stop ?? stop, stop)
-            // The thread is lost to the resolver for a while and ends by itself; nobody needs to wait for it.
+            // The thread is blocked in the resolver and ends by itself; waiting for it is unnecessary.
             guard mailbox.isResolving else { return CheckedContinuation<Void, Never>?.none }
             return mailbox.runner.take()
         }
@@ -96,7 +96,7 @@ package final class MQTTClient: MessageBus, Service {
                 case .wake: break
                 case .refuse(let error): waiter.resume(returning: .failure(error))
                 }
-                // The handler below found no waiter when the task was cancelled before.
+                // If the task was canceled before, the handler below found no waiter.
                 if Task.isCancelled { mailbox.cancel(id) }
             }
         } onCancel: {
@@ -106,7 +106,7 @@ package final class MQTTClient: MessageBus, Service {
     }
 }
 
-/// What one client counts.
+/// The metrics of one client.
 struct ClientMetrics {
     let reconnects = Counter(label: "pacebus_mqtt_reconnects_total")
     let received = Counter(label: "pacebus_mqtt_messages_received_total")

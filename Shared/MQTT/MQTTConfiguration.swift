@@ -1,12 +1,12 @@
-/// Everything a client needs to know about its broker and about itself.
+/// The settings of a client: its broker, its identity and its limits.
 package struct MQTTConfiguration: Sendable {
     package enum Version: String, Sendable {
         case v311 = "3.1.1"
         case v5 = "5"
     }
 
-    /// TLS 1.2 or later with a verified certificate and host name. Without `caFile` the system's authorities count;
-    /// `certificateFile` and `keyFile` (PEM, key not encrypted) identify the client and come together.
+    /// TLS 1.2 or later with a verified certificate and host name. Without `caFile` the system's authorities are
+    /// trusted. `certificateFile` and `keyFile` (PEM, key not encrypted) identify the client and must be set together.
     package struct TLS: Sendable, Hashable {
         package var caFile: String?
         package var certificateFile: String?
@@ -21,30 +21,31 @@ package struct MQTTConfiguration: Sendable {
 
     package var host = "127.0.0.1"
     package var port: UInt16 = 1883
-    /// `nil` is an unencrypted connection.
+    /// `nil` for an unencrypted connection.
     package var tls: TLS?
     package var version = Version.v5
-    /// Unique for each process: two with the same id throw each other out forever.
+    /// Unique per process. Two clients with the same id disconnect each other forever.
     package var clientID: String
     package var username: String?
     package var password: Secret?
-    /// Published by the broker when the connection ends without a DISCONNECT.
+    /// The broker publishes it if the connection ends without a DISCONNECT.
     package var will: MQTTMessage?
-    /// 5 s to 65,535 s, whole seconds.
+    /// Whole seconds from 5 to 65,535.
     package var keepAlive = Duration.seconds(30)
-    /// For TCP, TLS, CONNACK and SUBACK together.
+    /// The timeout for TCP, TLS, CONNACK and SUBACK together.
     package var connectTimeout = Duration.seconds(10)
-    /// Published messages that may wait for their confirmation, 1…1,000. A lower Receive Maximum of the broker's counts.
+    /// The maximum number of unconfirmed messages, 1…1,000. The broker's Receive Maximum may lower it.
     package var publishWindow = 1_000
-    /// Messages in one received batch, 1…65,535, also the Receive Maximum announced with MQTT 5.
+    /// The maximum number of messages in a received batch, 1…65,535; with MQTT 5 also the Receive Maximum of this
+    /// client.
     package var batchLimit = 16_384
-    /// Payload bytes in one received batch.
+    /// The maximum payload bytes of a received batch.
     package var batchByteLimit = 16 * 1_024 * 1_024
-    /// The least time between the deliveries of two batches that are not full.
+    /// The minimum time between two deliveries of batches that are not full.
     package var batchInterval = Duration.milliseconds(25)
-    /// Bytes. A larger payload is not published, and when received it is dropped and counted.
+    /// The maximum payload in bytes. Larger payloads are not published; received ones are dropped and counted.
     package var payloadLimit = 256 * 1_024
-    /// The first wait before connecting again; it doubles up to ``backoffMaximum``, less a random part.
+    /// The first delay before reconnecting. It doubles up to ``backoffMaximum``, less a random part.
     package var backoffMinimum = Duration.milliseconds(100)
     package var backoffMaximum = Duration.seconds(30)
 
@@ -53,7 +54,7 @@ package struct MQTTConfiguration: Sendable {
     }
 }
 
-/// A password. It prints as dots in descriptions, dumps and logs; only ``value`` tells it.
+/// A password. Descriptions, dumps and logs show dots; only ``value`` contains the text.
 package struct Secret: Sendable, Hashable {
     package let value: String
 

@@ -1,18 +1,18 @@
-/// What went wrong, by what the caller can do about it.
+/// The errors of a client, one for each way in which a caller can react.
 package enum MQTTError: Error, Sendable, Hashable {
-    /// There is no connection and nothing was sent: wait for `connected`.
+    /// There is no connection, and nothing was sent. Wait for `connected`.
     case notConnected
-    /// The connection ended before the broker answered. Whether the message arrived is unknown: send it again.
+    /// The connection ended before the broker answered. The message may have arrived: send it again.
     case connectionLost(String)
-    /// The caller's task was cancelled while waiting; the message may still arrive.
-    case cancelled
-    /// The broker refused, with its reason code and text. Trying again is useless until its rules or load change.
+    /// The caller's task was canceled while waiting. The message may still arrive.
+    case canceled
+    /// The broker refused with this reason code and text. A retry fails until its rules or load change.
     case refused(reason: UInt8, String)
-    /// The broker refuses a topic filter, so the client stays unready and keeps trying.
+    /// The broker refused a topic filter. The client stays unready and retries.
     case subscriptionRefused(filter: String, reason: UInt8)
-    /// The broker cannot be reached: name, network, certificate. The client keeps trying.
+    /// The broker is unreachable: host name, network or certificate. The client retries.
     case unreachable(String)
-    /// The message or setting can never be sent like this: a wildcard in a topic, a payload too large, a file unreadable.
+    /// The message or setting is invalid: a wildcard in a topic, a payload above the limit, an unreadable file.
     case invalid(String)
 }
 
@@ -21,12 +21,12 @@ extension MQTTError: CustomStringConvertible {
         switch self {
         case .notConnected: "not connected to the broker"
         case .connectionLost(let text): "connection lost: \(text)"
-        case .cancelled: "cancelled while waiting for the broker"
+        case .canceled: "canceled while waiting for the broker"
         case .refused(let reason, let text): "refused by the broker: \(text) (\(hexadecimal(reason)))"
         case .subscriptionRefused(let filter, let reason):
             "subscription to \(filter) refused by the broker (\(hexadecimal(reason)))"
         case .unreachable(let text): "broker unreachable: \(text)"
-        case .invalid(let text): "cannot be sent: \(text)"
+        case .invalid(let text): "invalid: \(text)"
         }
     }
 

@@ -1,13 +1,13 @@
-/// A message as it is published or was received.
+/// A published or received message.
 ///
-/// The payloads of one received batch share a single array, so a slice's indices rarely begin at 0, and keeping one slice
-/// keeps the whole batch's bytes.
+/// The payloads of one received batch share an array. A slice's indices rarely start at 0, and keeping one slice keeps
+/// the bytes of the whole batch.
 package struct MQTTMessage: Sendable, Hashable {
     package var topic: String
     package var payload: ArraySlice<UInt8>
     package var qos: QoS
-    /// When publishing: replace the topic's retained message (an empty payload clears it). When received: this is the
-    /// retained message that a new subscription begins with, not a live one.
+    /// When publishing: replaces the topic's retained message; an empty payload clears it. When received: the message
+    /// is the retained one at the start of a subscription, not a live one.
     package var retain: Bool
 
     package init(topic: String, payload: ArraySlice<UInt8>, qos: QoS, retain: Bool = false) {
@@ -22,14 +22,14 @@ package struct MQTTMessage: Sendable, Hashable {
     }
 }
 
-/// How hard a message is delivered. QoS 2 is left out on purpose: after PUBREC its payload lives in the client's memory
-/// alone, so a consumer that is killed loses it.
+/// The quality of service. QoS 2 is omitted on purpose: after PUBREC its payload exists only in the client's memory, so
+/// a killed consumer loses it.
 package enum QoS: UInt8, Sendable, Hashable {
     case atMostOnce = 0
     case atLeastOnce = 1
 }
 
-/// A topic filter, `+` and `#` allowed, and the highest QoS in which its messages are delivered.
+/// A topic filter with optional `+` and `#`, and the highest QoS of delivered messages.
 package struct MQTTSubscription: Sendable, Hashable {
     package var filter: String
     package var qos: QoS

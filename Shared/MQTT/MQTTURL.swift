@@ -1,8 +1,8 @@
 import Foundation
 
-/// A broker's address: `mqtt://user:password@host:1883`, or `mqtts://` for TLS on port 8883.
+/// A broker address: `mqtt://user:password@host:1883`, or `mqtts://` for TLS on port 8883.
 ///
-/// User, password and port may be left out; reserved characters in user and password are percent-encoded.
+/// User, password and port are optional. Reserved characters in user and password must be percent-encoded.
 package struct MQTTURL: Sendable, Hashable {
     package var host: String
     package var port: UInt16
@@ -10,7 +10,7 @@ package struct MQTTURL: Sendable, Hashable {
     package var user: String?
     package var password: Secret?
 
-    /// Its description never quotes the URL, which may hold a password.
+    /// Descriptions never quote the URL, because it may contain a password.
     package enum Problem: Error, Hashable, CustomStringConvertible {
         case scheme
         case host
@@ -21,10 +21,10 @@ package struct MQTTURL: Sendable, Hashable {
         package var description: String {
             switch self {
             case .scheme: "must begin with mqtt:// or mqtts://"
-            case .host: "names no host"
-            case .port: "needs a port between 1 and 65535"
+            case .host: "has no host"
+            case .port: "must have a port from 1 to 65535"
             case .extra: "must end after host and port"
-            case .syntax: "is not a URL; encode reserved characters in user and password with %"
+            case .syntax: "is not a valid URL; percent-encode reserved characters in user and password"
             }
         }
     }

@@ -1,9 +1,9 @@
-/// What the callers on any thread and the network loop's thread share, behind one lock.
+/// The state shared by callers on any thread and the network loop's thread, behind one lock.
 struct Mailbox {
     typealias Waiter = CheckedContinuation<Result<Void, MQTTError>, Never>
 
     enum Stop: Int, Comparable {
-        /// Flush what is queued first.
+        /// Sends queued messages first.
         case graceful
         case immediate
 
@@ -44,7 +44,7 @@ struct Mailbox {
     var runner: CheckedContinuation<Void, Never>?
     var hasStarted = false
     var hasStopped = false
-    /// The loop's thread sits in the resolver and cannot be woken.
+    /// Whether the loop's thread is blocked in the resolver, where it cannot be woken.
     var isResolving = false
 
     mutating func nextID() -> UInt64 {

@@ -1,6 +1,6 @@
 /// A client's side of a message broker: ``MQTTClient``, or a client of an in-memory broker in tests.
 package protocol MessageBus: Sendable {
-    /// Subscribes, runs `body` with the events and unsubscribes when it returns or throws.
+    /// Subscribes, runs `body` with the events, and unsubscribes when `body` returns or throws.
     ///
     /// It needs no connection to start, and subscribes again on each connect. One call at a time for each client: a second is a
     /// programmer's error. The stream ends after ``stopReading()``, when the client stops, and when the task is canceled.
@@ -16,23 +16,23 @@ package protocol MessageBus: Sendable {
 
     /// Publishes and returns when the broker has acknowledged (QoS 1) or when the message is written (QoS 0).
     ///
-    /// Cancelling abandons the wait, not the message: it may still arrive.
-    /// - Throws: ``MQTTError/notConnected`` at once without a connection: nothing was sent.
-    ///   ``MQTTError/connectionLost(_:)`` and ``MQTTError/cancelled`` leave the outcome unknown.
-    ///   ``MQTTError/refused(reason:_:)`` when the broker answers with a reason from 0x80; only MQTT 5 has such answers.
+    /// Cancellation abandons the wait, not the message: it may still arrive.
+    /// - Throws: ``MQTTError/notConnected`` without a connection; nothing was sent. ``MQTTError/connectionLost(_:)``
+    ///   and ``MQTTError/canceled`` leave the outcome unknown. ``MQTTError/refused(reason:_:)`` if the broker answers
+    ///   with a reason of 0x80 or above, which only MQTT 5 has.
     func publish(_ message: MQTTMessage) async throws(MQTTError)
 
-    /// Hands all messages to the connection in order, waiting only for room in the window of unconfirmed messages.
+    /// Queues all messages in order. Waits only for space in the window of unconfirmed messages.
     ///
-    /// It never waits for the subscriber to take or acknowledge a batch: when the client can read nothing more until then,
-    /// the messages stay with it, and this returns. When more than 64 MiB wait like that, the connection is given up.
+    /// The call never waits for the subscriber to take or acknowledge a batch: if the client cannot read until then, it
+    /// keeps the messages and returns. Above 64 MiB of such messages the client closes the connection.
     ///
-    /// A message that can never be sent is left out, counted and logged, and the others go on. What fails later is counted
-    /// and logged too. When it throws, some of the messages may have been sent.
+    /// An invalid message is dropped, counted and logged; the others are sent. Later failures are counted and logged
+    /// too. If the call throws, some of the messages may have been sent.
     func send(_ messages: [MQTTMessage]) async throws(MQTTError)
 
-    /// Begins the drain: takes no more messages, delivers those that were read, then ends the event stream.
+    /// Starts the drain: delivers the messages already read, accepts no more, then ends the event stream.
     ///
-    /// Publishing goes on. Messages that the broker sends before it has seen the unsubscription are dropped and counted.
+    /// Publishing continues. Messages that the broker sends before it receives the UNSUBSCRIBE are dropped and counted.
     func stopReading()
 }

@@ -62,7 +62,7 @@ extension NetworkLoop {
         metrics.publishFailures.increment()
         let isNews = reportedFailures.insert(error).inserted
         logger.log(
-            level: isNews ? .error : .debug, "Message left out",
+            level: isNews ? .error : .debug, "invalid message dropped",
             metadata: metadata([
                 .topic: message.topic, .size: "\(message.payload.count)", .error: "\(error)",
             ]))
@@ -73,6 +73,6 @@ extension NetworkLoop {
         metrics.publishFailures.increment()
         let isNews = reportedFailures.insert(error).inserted
         logger.log(
-            level: isNews ? .warning : .debug, "Message not published", metadata: metadata([.error: "\(error)"]))
+            level: isNews ? .warning : .debug, "publish refused", metadata: metadata([.error: "\(error)"]))
     }
 }

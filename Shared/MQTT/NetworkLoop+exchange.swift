@@ -1,7 +1,7 @@
 import CoreMetrics
 import Glibc
 
-/// Reading, writing and what the broker says.
+/// Reading and writing.
 extension NetworkLoop {
     struct Readiness {
         var read = false
@@ -10,23 +10,23 @@ extension NetworkLoop {
 
     var mayRead: Bool {
         guard connection != nil, !outbox.holdsMessages else { return false }
-        // In the drain nothing is collected, and nothing but confirmations is of interest.
+        // The drain collects nothing; only confirmations still matter.
         if isDraining, machine.isAccepted { return mailbox.withLock { $0.window.awaitsConfirmation } }
-        return isPressed ? !gate.isFull : gate.mayRead
+        return isUnderBackpressure ? !gate.isFull : gate.mayRead
     }
 
-    /// A batch holds PUBACKs back only as long as nobody waits: it may be the consumer who waits for room in the window or
-    /// for a confirmation, and then the batch waits for the consumer.
-    private var mayWrite: Bool { gate.mayWrite || isPressed }
+    /// A batch holds PUBACKs back only while no caller waits. A waiting caller may be the consumer, and the batch then
+    /// depends on it.
+    private var mayWrite: Bool { gate.mayWrite || isUnderBackpressure }
 
-    /// Waits for the socket, as far as reading and writing are allowed, and for the mailbox.
+    /// Waits for the mailbox, and for the socket if reading or writing is allowed.
     func poll(timeout: Duration) -> Readiness {
         var events: Int16 = 0
         if let connection {
             if mayRead { events |= Int16(POLLIN) }
             if mayWrite, connection.wantsToWrite, !connection.isShakingHands { events |= Int16(POLLOUT) }
         }
-        // A socket that nobody waits for is left out: its hang-up would be reported again and again.
+        // A socket without requested events is left out: its hang-up would be reported repeatedly.
         var descriptors = [
             pollfd(fd: mailbox.wakeup.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: events == 0 ? -1 : connection?.socket ?? -1, events: events, revents: 0),
@@ -48,7 +48,7 @@ extension NetworkLoop {
         if ready.write { write(now: now) }
     }
 
-    /// At most 64 packets, so that a flood does not keep the rest waiting.
+    /// Reads at most 64 packets, so that a flood does not block the loop.
     private func read(now: Instant) {
         hasUnread = false
         for _ in 0..<64 {
@@ -80,7 +80,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Writes until the DISCONNECT is out and the socket closed, for at most half a second.
+    /// Writes until the DISCONNECT is sent and the socket closed, for at most half a second.
     func writeAll(of connection: Connection) {
         let deadline = ContinuousClock.now + .milliseconds(500)
         while connection.socket >= 0, ContinuousClock.now < deadline {
@@ -90,12 +90,12 @@ extension NetworkLoop {
         }
     }
 
-    /// Moves waiting messages into the connection as far as the window has room. A packet id is known to the window before
-    /// anything is read or written again.
+    /// Moves pending messages into the connection while the window has space. The window knows each packet id before
+    /// the loop reads or writes again.
     func publishWaiting() {
-        isPressed = false
+        isUnderBackpressure = false
         guard machine.isAccepted, let connection else { return }
-        let (completions, unsendable, isPressed) = mailbox.withLock { mailbox in
+        let (completions, unsendable, isUnderBackpressure) = mailbox.withLock { mailbox in
             var completions: [PublishWindow.Completion] = []
             var unsendable: [(MQTTMessage, MQTTError)] = []
             while let next = mailbox.window.next() {
@@ -107,27 +107,27 @@ extension NetworkLoop {
                     if let completion = mailbox.window.failed(next, error) { completions.append(completion) }
                 }
             }
-            return (completions, unsendable, mailbox.window.isPressed)
+            return (completions, unsendable, mailbox.window.isUnderBackpressure)
         }
-        self.isPressed = isPressed
+        self.isUnderBackpressure = isUnderBackpressure
         for (message, error) in unsendable { reportUnsendable(message, error) }
         mailbox.complete(completions)
     }
 
     private func publish(_ message: MQTTMessage, on connection: Connection) throws(MQTTError) -> Int32 {
         guard message.payload.count <= configuration.payloadLimit else {
-            throw .invalid("a payload above the limit of \(configuration.payloadLimit) bytes")
+            throw .invalid("payload above \(configuration.payloadLimit) bytes")
         }
         return try connection.publish(message)
     }
 
-    /// Nothing more can be read until the subscriber takes a batch, so that no confirmation makes room either: senders do
-    /// not wait for it.
+    /// Releases senders that wait for space. Until the subscriber takes a batch nothing can be read, so no confirmation
+    /// frees space.
     func releaseSenders(now: Instant) {
-        guard isPressed, machine.isAccepted, !mayRead else { return }
+        guard isUnderBackpressure, machine.isAccepted, !mayRead else { return }
         switch mailbox.withLock({ $0.window.release() }) {
         case .complete(let completions): mailbox.complete(completions)
-        case .overflow: lose(.connectionLost("too much waits to be sent"), now: now)
+        case .overflow: lose(.connectionLost("too many unsent messages"), now: now)
         }
     }
 

@@ -24,20 +24,20 @@ final class NetworkLoop {
     var pendingChanges = 0
     var isDraining = false
     var hasEndedStream = false
-    /// Reading ended before the socket was drained.
+    /// Whether reading stopped before the socket was drained.
     var hasUnread = false
-    /// See ``PublishWindow/isPressed``.
-    var isPressed = false
+    /// See ``PublishWindow/isUnderBackpressure``.
+    var isUnderBackpressure = false
 
     private var random = SystemRandomNumberGenerator()
-    /// Reported once until the next success.
+    /// Logged once until the next success.
     private var reportedLosses: Set<MQTTError> = []
     var reportedFailures: Set<MQTTError> = []
     private var hasConnectedBefore = false
     private var wasReady = false
     private var stopDeadline: Instant?
     private var nextKeepAlive: Instant
-    /// How long a graceful stop waits for the subscriber and for confirmations.
+    /// The timeout of a graceful stop for the subscriber and for confirmations.
     private static let flushTime = Duration.seconds(2)
 
     private init(configuration: MQTTConfiguration, logger: Logger, mailbox: SharedMailbox) {
@@ -53,7 +53,7 @@ final class NetworkLoop {
         nextKeepAlive = now
     }
 
-    /// Starts the thread, which ends after a stop is asked for in the mailbox.
+    /// Starts the thread. It ends after the mailbox requests a stop.
     static func start(configuration: MQTTConfiguration, logger: Logger, mailbox: SharedMailbox) {
         let thread = Thread { NetworkLoop(configuration: configuration, logger: logger, mailbox: mailbox).run() }
         thread.name = "mqtt"
@@ -113,7 +113,7 @@ final class NetworkLoop {
     }
 
     private func connect(now: Instant) {
-        // A stop that comes while the resolver blocks this thread does not wait for it.
+        // A stop during name resolution does not wait for this thread.
         let isStopping = mailbox.withLock { mailbox in
             mailbox.isResolving = mailbox.stop == nil
             return !mailbox.isResolving
@@ -131,10 +131,10 @@ final class NetworkLoop {
         }
     }
 
-    /// The connection is gone or useless. Messages that were read reach the subscriber before the news.
+    /// Handles the loss of a connection. The subscriber receives the messages already read before the loss.
     func lose(_ error: MQTTError, now: Instant) {
         let wasEstablished = machine.isEstablished
-        // A connection that is lost in the same breath is announced first.
+        // A connection established in the same step is reported before its loss.
         if wasEstablished { deliver(now: now) }
         let leftover = connection?.collector.take() ?? []
         connection = nil
@@ -148,9 +148,9 @@ final class NetworkLoop {
         let isNews = reportedLosses.insert(error).inserted
         switch error {
         case .subscriptionRefused where isNews, .invalid where isNews:
-            logger.error("Connection unusable", metadata: details)
-        case _ where isNews: logger.warning("Connection lost or refused", metadata: details)
-        default: logger.debug("Connection lost or refused again", metadata: details)
+            logger.error("connection failed, settings or permissions are wrong", metadata: details)
+        case _ where isNews: logger.warning("connection failed, retrying", metadata: details)
+        default: logger.debug("connection failed again, retrying", metadata: details)
         }
         reportReadiness()
         mailbox.complete(mailbox.withLock { $0.window.disconnected(.connectionLost("\(error)")) })
@@ -195,7 +195,8 @@ final class NetworkLoop {
         return max(next - now, .zero)
     }
 
-    /// Disconnect, loop ends, destroy. Without the DISCONNECT when that would write PUBACKs of messages nobody committed.
+    /// Disconnects, ends the loop and destroys the client. Omits the DISCONNECT if it would send PUBACKs of uncommitted
+    /// messages.
     private func finish() {
         if let connection, machine.isAccepted, gate.mayWrite {
             connection.disconnect()
@@ -206,7 +207,7 @@ final class NetworkLoop {
             mailbox.hasStopped = true
             mailbox.isReady = false
             return (
-                mailbox.window.disconnected(.connectionLost("the client has stopped")), mailbox.subscriber?.events,
+                mailbox.window.disconnected(.connectionLost("the client stopped")), mailbox.subscriber?.events,
                 mailbox.runner.take()
             )
         }

@@ -1,14 +1,14 @@
 import DequeModule
 
-/// Messages on their way out: those waiting for room, and those handed to the connection and not confirmed yet.
+/// Outgoing messages: those waiting for space, and those sent and not confirmed yet.
 struct PublishWindow {
     typealias ID = UInt64
 
-    /// What ends a submission successfully.
+    /// The condition under which a submission succeeds.
     enum Goal {
-        /// The broker's confirmation of its one message.
+        /// The broker confirms its only message.
         case confirmation
-        /// All of its messages being handed to the connection.
+        /// All of its messages are in the connection.
         case handover
     }
 
@@ -17,7 +17,7 @@ struct PublishWindow {
         var result: Result<Void, MQTTError>
     }
 
-    /// A message to be published now, and whom to tell its packet id.
+    /// The next message to publish, and the submission that receives its packet id.
     struct Next {
         var message: MQTTMessage
         var id: ID
@@ -30,18 +30,18 @@ struct PublishWindow {
         var id: ID
         var messages: ArraySlice<MQTTMessage>
         var goal: Goal
-        /// Its caller was told of success before all was handed over.
+        /// Whether its caller returned before all messages were in the connection.
         var isReleased = false
     }
 
-    /// How many messages may be unconfirmed; `nil` without a connection.
+    /// The maximum number of unconfirmed messages; `nil` without a connection.
     private var capacity: Int?
     private var waiting: Deque<Submission> = []
-    /// By packet id; `nil` when nobody waits for the confirmation.
+    /// By packet id; `nil` if no caller waits for the confirmation.
     private var unconfirmed: [Int32: ID?] = [:]
-    /// How many of them somebody waits for, or did.
+    /// The number of unconfirmed messages with a caller that waits or did.
     private var awaited = 0
-    /// Bytes of the messages that wait although their callers do not.
+    /// Bytes of pending messages whose callers have returned.
     private var backlog = 0
     private let backlogLimit: Int
 
@@ -50,8 +50,8 @@ struct PublishWindow {
     }
 
     var isConnected: Bool { capacity != nil }
-    /// After the last ``next()``: messages wait for room, or somebody for a confirmation.
-    var isPressed: Bool { !waiting.isEmpty || awaited > 0 }
+    /// Whether, after the last ``next()``, messages wait for space or a caller waits for a confirmation.
+    var isUnderBackpressure: Bool { !waiting.isEmpty || awaited > 0 }
     var isIdle: Bool { waiting.isEmpty && unconfirmed.isEmpty }
     var awaitsConfirmation: Bool { !unconfirmed.isEmpty }
 
@@ -70,7 +70,7 @@ struct PublishWindow {
         return .wake
     }
 
-    /// Takes the next message when there is room. It must be followed by ``handedOver(_:as:)`` or ``failed(_:_:)``.
+    /// Returns the next message if there is space. Call ``handedOver(_:as:)`` or ``failed(_:_:)`` for it.
     mutating func next() -> Next? {
         guard let capacity, unconfirmed.count < capacity, var first = waiting.popFirst() else { return nil }
         let message = first.messages.removeFirst()
@@ -94,7 +94,7 @@ struct PublishWindow {
         }
     }
 
-    /// The connection did not take the message. The rest of its submission goes on without it.
+    /// The connection did not accept the message. The rest of its submission continues.
     func failed(_ next: Next, _ error: MQTTError) -> Completion? {
         switch next.goal {
         case .confirmation: Completion(id: next.id, result: .failure(error))
@@ -108,14 +108,14 @@ struct PublishWindow {
 
     enum ReleaseAction {
         case complete([Completion])
-        /// More waits than memory allows: end the connection.
+        /// The pending messages exceed the memory limit: close the connection.
         case overflow
     }
 
-    /// Confirmations are not read until the consumer acts, and the consumer may be the one who waits to hand over: nobody
-    /// waits for that any more.
+    /// Lets callers that wait for space return. Confirmations are not read until the consumer acts, and the consumer
+    /// may be one of these callers.
     ///
-    /// A submission counts against the limit for those after it, so that one of any size has its turn.
+    /// A submission counts against the limit for later ones only, so a submission of any size can start.
     mutating func release() -> ReleaseAction {
         var completions: [Completion] = []
         for index in waiting.indices where waiting[index].goal == .handover && !waiting[index].isReleased {
@@ -127,20 +127,20 @@ struct PublishWindow {
         return .complete(completions)
     }
 
-    /// About what a waiting message takes in memory.
+    /// The approximate memory of a pending message.
     private static func size(of message: MQTTMessage) -> Int {
         message.payload.count + message.topic.utf8.count + 128
     }
 
     enum ConfirmAction {
-        /// Not one of ours.
+        /// The packet id is unknown.
         case none
-        /// Nobody waits: count it.
+        /// No caller waits: count the result.
         case unobserved
         case complete(ID)
     }
 
-    /// PUBACK, or a QoS 0 message was written.
+    /// A PUBACK arrived, or a QoS 0 message was written.
     mutating func confirmed(_ packet: Int32) -> ConfirmAction {
         guard let id = unconfirmed.removeValue(forKey: packet) else { return .none }
         guard let id else { return .unobserved }
@@ -148,13 +148,14 @@ struct PublishWindow {
         return .complete(id)
     }
 
-    /// Its wait is over. What was not handed over yet is dropped; what was, keeps its place until it is confirmed.
-    mutating func cancelled(_ id: ID) {
-        // The caller of a released submission was told of success already.
+    /// Ends a canceled wait. Messages not yet in the connection are dropped; the others keep their place until
+    /// confirmed.
+    mutating func canceled(_ id: ID) {
+        // The caller of a released submission has already succeeded.
         waiting.removeAll { $0.id == id && !$0.isReleased }
     }
 
-    /// All that is on its way fails: with an unknown outcome when it was handed over.
+    /// Fails all messages. For those in the connection the outcome is unknown.
     mutating func disconnected(_ error: MQTTError) -> [Completion] {
         var completions = unconfirmed.values.compactMap { $0 }.map { Completion(id: $0, result: .failure(error)) }
         completions += waiting.map {

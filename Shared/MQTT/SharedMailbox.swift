@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The ``Mailbox`` with its lock, and the signal that tells the network loop of a change.
+/// The ``Mailbox`` with its lock, and the signal that wakes the network loop.
 final class SharedMailbox: Sendable {
     private let mailbox = Mutex(Mailbox())
     let wakeup = Wakeup()
@@ -9,7 +9,7 @@ final class SharedMailbox: Sendable {
         mailbox.withLock { body(&$0) }
     }
 
-    /// A change that the network loop has to hear of.
+    /// Changes the mailbox and wakes the network loop.
     func change<R: Sendable>(_ body: (inout Mailbox) -> R) -> R {
         defer { wakeup.signal() }
         return withLock(body)
@@ -27,10 +27,10 @@ final class SharedMailbox: Sendable {
 
     func cancel(_ id: PublishWindow.ID) {
         let waiter = withLock { mailbox in
-            mailbox.window.cancelled(id)
+            mailbox.window.canceled(id)
             return mailbox.takeWaiter(id)
         }
-        waiter?.resume(returning: .failure(.cancelled))
+        waiter?.resume(returning: .failure(.canceled))
     }
 
     func complete(_ completions: [PublishWindow.Completion]) {

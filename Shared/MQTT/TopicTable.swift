@@ -1,8 +1,8 @@
 import Glibc
 
-/// Turns the topics of received messages into strings, one string for each topic however often it comes.
+/// Converts topics of received messages to strings. Equal topics share one string.
 struct TopicTable {
-    /// Longer topics, which may have 64 KiB, are not kept: none of them is one of ours.
+    /// Longer topics, up to 64 KiB, are not kept; none of them belongs to Pacebus.
     static let lengthLimit = 256
 
     private var topics: [UInt64: String] = [:]
@@ -24,7 +24,7 @@ struct TopicTable {
     private mutating func lookUp(_ bytes: UnsafeRawBufferPointer) -> String {
         let key = hash(bytes)
         if let known = topics[key], matches(known, bytes) { return known }
-        // Topics come from outside, so their number is bounded; a collision only costs the earlier one its place.
+        // Topics are foreign input, so their number is bounded. A collision only replaces the earlier topic.
         if topics.count >= limit { topics.removeAll(keepingCapacity: true) }
         let string = String(decoding: bytes, as: UTF8.self)
         topics[key] = string
@@ -39,7 +39,7 @@ struct TopicTable {
         } ?? false
     }
 
-    /// Eight bytes at a time; the keys are hashed again by the dictionary.
+    /// Hashes eight bytes at a time; the dictionary hashes the result again.
     private func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         let prime: UInt64 = 0x9E37_79B9_7F4A_7C15
         var hash = UInt64(bytes.count) &* prime

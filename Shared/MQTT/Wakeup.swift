@@ -8,7 +8,7 @@ final class Wakeup: Sendable {
 
     init() {
         descriptor = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
-        precondition(descriptor >= 0, "no file descriptor left")
+        precondition(descriptor >= 0, "out of file descriptors")
     }
 
     func signal() {

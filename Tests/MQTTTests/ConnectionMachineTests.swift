@@ -100,12 +100,12 @@ import Testing
     @Test func `a CONNACK that does not come in time is given up`() {
         var machine = connecting()
         #expect(machine.tick(now: start + .seconds(9)) == .none)
-        #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.unreachable("no CONNACK in time")))
+        #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.unreachable("timeout waiting for CONNACK")))
     }
 
     @Test func `a SUBACK that does not come in time is given up`() {
         var machine = subscribing()
-        #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.connectionLost("no SUBACK in time")))
+        #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.connectionLost("timeout waiting for SUBACK")))
     }
 
     @Test func `a change is over when all of its packets are confirmed, and the connection stays established`() {

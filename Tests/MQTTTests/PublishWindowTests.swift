@@ -76,7 +76,7 @@ import Testing
         var window = window(1)
         _ = window.submit(messages(1), id: 1, goal: .confirmation)
         _ = window.handedOver(try take(&window), as: 1)
-        window.cancelled(1)
+        window.canceled(1)
         _ = window.submit(messages(1), id: 2, goal: .confirmation)
         #expect(isExhausted(&window))
         _ = window.confirmed(1)
@@ -86,7 +86,7 @@ import Testing
     @Test func `a cancelled message that still waits is never sent`() throws {
         var window = window(1)
         _ = window.submit(messages(1), id: 1, goal: .confirmation)
-        window.cancelled(1)
+        window.canceled(1)
         #expect(isExhausted(&window))
         #expect(window.isIdle)
     }
@@ -142,7 +142,7 @@ import Testing
         #expect(released(&window) == [1])
         #expect(released(&window) == [])
         // Its task was cancelled after it was told of success.
-        window.cancelled(1)
+        window.canceled(1)
         for packet in 1...2 as ClosedRange<Int32> {
             _ = window.confirmed(packet)
             let next = try take(&window)
@@ -180,19 +180,19 @@ import Testing
         var window = window(1)
         _ = window.submit(messages(2), id: 1, goal: .handover)
         _ = window.handedOver(try take(&window), as: 1)
-        #expect(window.isPressed)
+        #expect(window.isUnderBackpressure)
         _ = window.confirmed(1)
         _ = window.handedOver(try take(&window), as: 2)
-        #expect(!window.isPressed)
+        #expect(!window.isUnderBackpressure)
         _ = window.confirmed(2)
         _ = window.submit(messages(1), id: 2, goal: .confirmation)
         _ = window.handedOver(try take(&window), as: 3)
-        #expect(window.isPressed)
+        #expect(window.isUnderBackpressure)
         _ = window.confirmed(3)
-        #expect(!window.isPressed)
+        #expect(!window.isUnderBackpressure)
         _ = window.submit(messages(1), id: 3, goal: .confirmation)
         _ = window.handedOver(try take(&window), as: 4)
         _ = window.disconnected(.notConnected)
-        #expect(!window.isPressed)
+        #expect(!window.isUnderBackpressure)
     }
 }

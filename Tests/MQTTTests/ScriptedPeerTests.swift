@@ -246,7 +246,7 @@ import Testing
             let publishing = Task { try await client.publish(MQTTMessage("a", "1")) }
             try await expectEventually { peer.packets(.publish).count == 1 }
             publishing.cancel()
-            await #expect(throws: MQTTError.cancelled) { try await publishing.value }
+            await #expect(throws: MQTTError.canceled) { try await publishing.value }
             do {
                 try await client.publish(MQTTMessage("a", "2"))
                 Issue.record("published")
@@ -272,7 +272,7 @@ import Testing
                 try await client.publish(MQTTMessage("a", "1"))
             }
             publishing.cancel()
-            await #expect(throws: MQTTError.cancelled) { try await publishing.value }
+            await #expect(throws: MQTTError.canceled) { try await publishing.value }
         }
     }
 
