@@ -1,17 +1,17 @@
 extension FITActivity {
-    /// What the device says about a whole session. Absent is what it does not say. Seconds, metres, m/s, kcal, bpm, W.
+    /// The totals of a session in a FIT file. Absent values are not recorded. Seconds, metres, m/s, kcal, bpm, W.
     package struct Session: Equatable, Sendable {
         package let start: Double
-        /// Pauses included. When the device did not say it: up to when the message was written.
+        /// Includes pauses. Defaults to the time from the start to the message.
         package let elapsedTime: Double
-        /// Pauses excluded.
+        /// Excludes pauses.
         package let timerTime: Double?
         package let distance: Double?
         package let calories: Double?
         package let averageHeartRate: Double?
         package let maximumHeartRate: Double?
         package let minimumHeartRate: Double?
-        /// As in `Record`, without the fraction.
+        /// In the unit of `Record.cadence`, without the fraction.
         package let averageCadence: Double?
         package let maximumCadence: Double?
         package let averagePower: Double?
@@ -26,7 +26,7 @@ extension FITActivity {
         package let startLatitude: Double?
         package let startLongitude: Double?
 
-        /// When the session was over: `start` and the time that elapsed.
+        /// `start` plus the elapsed time.
         package var end: Double { start + elapsedTime }
 
         init?(_ message: FITMessage) {
@@ -55,19 +55,19 @@ extension FITActivity {
         }
     }
 
-    /// What the device says about a lap, in the units of `Session`.
+    /// A lap, in the units of `Session`.
     package struct Lap: Equatable, Sendable {
         package let start: Double
-        /// Pauses included. When the device did not say it: up to when the message was written.
+        /// Includes pauses. Defaults to the time from the start to the message.
         package let elapsedTime: Double
-        /// Pauses excluded.
+        /// Excludes pauses.
         package let timerTime: Double?
         package let distance: Double?
         package let calories: Double?
         package let averageHeartRate: Double?
         package let maximumHeartRate: Double?
 
-        /// When the lap was over: `start` and the time that elapsed.
+        /// `start` plus the elapsed time.
         package var end: Double { start + elapsedTime }
 
         init?(_ message: FITMessage) {
@@ -85,7 +85,7 @@ extension FITActivity {
 }
 
 extension FITMessage {
-    /// Seconds, never negative, since a file may declare the field with any type.
+    /// Seconds, never negative: a file can declare the field with a signed type.
     fileprivate func elapsedTime(_ field: FITField, since start: Double) -> Double {
         max(0, number(field) ?? (timestamp ?? start) - start)
     }

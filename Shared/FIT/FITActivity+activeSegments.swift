@@ -2,13 +2,13 @@ extension FITActivity {
     /// The active time of the first session.
     package var activeSegments: [ClosedRange<Double>] { activeSegments(of: session) }
 
-    /// When the timer ran during the session, in order and apart from one another, in Unix seconds.
+    /// The periods of the session in which the timer ran, in Unix seconds, sorted and disjoint.
     ///
-    /// The timer events are taken in the order of time and cut to [start, end] of the session, since an editor may
-    /// have cut the session and not the events. A start while the timer runs and a stop while it stands change
-    /// nothing; a stop with nothing before it ends a segment that began with the session; a start with nothing after
-    /// it lasts to the session's end. A pause of no length is none. Events that leave no active time at all tell
-    /// nothing, and the whole session counts, as it does without events.
+    /// Timer events are sorted by time and limited to the session, because an editor may cut the session without its
+    /// events. A start while the timer runs and a stop while it is stopped have no effect. A stop without an earlier
+    /// event ends a segment that began with the session. A start without a later event lasts to the session's end.
+    /// Pauses of zero length are ignored. Without events, or if the events leave no active time, the whole session is
+    /// active.
     package func activeSegments(of session: Session) -> [ClosedRange<Double>] {
         var segments: [ClosedRange<Double>] = []
         func close(_ from: Double, _ to: Double) {
@@ -21,7 +21,7 @@ extension FITActivity {
             }
         }
 
-        // Sorting is stable: events of one second stay in the order of the file.
+        // The sort is stable: events of one second keep their order in the file.
         let events = timerEvents.sorted { $0.time < $1.time }
         var running: Double? = events.first?.kind == .start ? nil : session.start
         for event in events {

@@ -1,7 +1,7 @@
-/// A recorded activity, as its FIT file tells it. Sessions, laps, records and timer events stand in the order of the
-/// file; devices write them in the order of time, editors need not. Times are Unix seconds.
+/// A recorded activity from a FIT file. Sessions, laps, records and timer events are in file order. Devices write them
+/// sorted by time; editors may not. Times are Unix seconds.
 package struct FITActivity: Sendable {
-    /// The file's sessions, at least one. A triathlon has one for each sport.
+    /// The sessions of the file, at least one. A triathlon has one per sport.
     package let sessions: [Session]
     package let laps: [Lap]
     package let records: [Record]
@@ -10,8 +10,7 @@ package struct FITActivity: Sendable {
     /// The first session.
     package var session: Session { sessions[0] }
 
-    /// Messages that lack the time that places them are left out. Throws `noSession` when no session says when it
-    /// started.
+    /// Skips messages without a time. Throws `noSession` if no session has a start time.
     package init(_ file: FITFile) throws(FITError) {
         func all<Part>(_ global: UInt16, _ part: (FITMessage) -> Part?) -> [Part] {
             file.messages.lazy.filter { $0.global == global }.compactMap(part)
@@ -25,7 +24,7 @@ package struct FITActivity: Sendable {
 }
 
 extension FITActivity {
-    /// One moment's measurements. Absent is what the device did not measure.
+    /// The measurements of one moment. Absent values are not measured.
     package struct Record: Equatable, Sendable {
         package let time: Double
         /// Degrees, WGS 84.
@@ -35,9 +34,9 @@ extension FITActivity {
         package let altitude: Double?
         /// Beats a minute.
         package let heartRate: Double?
-        /// Revolutions a minute, for running and walking strides a minute (half the steps), its fraction included.
+        /// Revolutions a minute; for running and walking, strides a minute (half the steps). Includes the fraction.
         package let cadence: Double?
-        /// Metres since the recording began.
+        /// Metres since the start of the recording.
         package let distance: Double?
         /// Metres a second.
         package let speed: Double?
@@ -45,11 +44,11 @@ extension FITActivity {
         package let power: Double?
         /// °C.
         package let temperature: Double?
-        /// Metres within which the position is right.
+        /// The horizontal accuracy in metres.
         package let gpsAccuracy: Double?
-        /// Revolutions since the recording began, for running and walking strides.
+        /// Revolutions since the start of the recording; strides for running and walking.
         package let cycles: Double?
-        /// Kilocalories since the recording began.
+        /// Kilocalories since the start of the recording.
         package let calories: Double?
 
         init?(_ message: FITMessage) {
@@ -71,7 +70,7 @@ extension FITActivity {
         }
     }
 
-    /// The device's timer was started or stopped.
+    /// A start or stop of the device's timer.
     package struct TimerEvent: Equatable, Sendable {
         /// Raw values are those of FIT's event types.
         package enum Kind: Int, Sendable {

@@ -1,13 +1,12 @@
-/// How a field's bytes are to be read. The raw value is the type's number: the low five bits of the byte in a
-/// definition.
+/// The encoding of a field. The raw value is the type's number: the low five bits of the byte in a definition.
 package enum FITBaseType: UInt8, CaseIterable, Sendable {
     case enumeration, sint8, uint8, sint16, uint16, sint32, uint32, string, float32, float64
     case uint8z, uint16z, uint32z, byte, sint64, uint64, uint64z
 
-    /// The type that a definition's byte names. The top bit, which marks types of more than a byte, is not looked at.
+    /// The type of a definition's byte. Ignores the top bit, which marks types longer than a byte.
     init?(code: UInt8) { self.init(rawValue: code & 0x1F) }
 
-    /// The byte that a definition names the type by.
+    /// The byte for the type in a definition.
     package var code: UInt8 { size > 1 ? rawValue | 0x80 : rawValue }
 
     /// Bytes of one element.
@@ -20,8 +19,8 @@ package enum FITBaseType: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The value in a field's bytes, nil when the device marked all of it as invalid. Bytes that do not divide into
-    /// elements of the type are given as they are.
+    /// The value in a field's bytes; `nil` if the device marked all of it as invalid. Bytes that do not divide into
+    /// elements of the type are returned unchanged.
     func value(_ bytes: ArraySlice<UInt8>, bigEndian: Bool) -> FITValue? {
         switch self {
         case .string:
@@ -39,7 +38,7 @@ package enum FITBaseType: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The number that an element's bits stand for, nil for the type's invalid value.
+    /// The number in an element's bits; `nil` for the type's invalid value.
     private func number(_ bits: UInt64) -> Double? {
         switch self {
         case .enumeration, .uint8, .uint16, .uint32, .uint64:
@@ -59,6 +58,6 @@ package enum FITBaseType: UInt8, CaseIterable, Sendable {
         return Int64(bitPattern: bits << unused) >> unused
     }
 
-    /// The invalid value of floats is one of the many that are not numbers; none of them is of use to anybody.
+    /// `nil` for NaN and infinity. The invalid value of floats is one of many NaNs, and none of them is usable.
     private func finite(_ number: Double) -> Double? { number.isFinite ? number : nil }
 }

@@ -1,10 +1,10 @@
-/// Reads forward through a part of a file and throws where the part ends.
+/// Reads forward through a part of a file. Throws at its end.
 struct FITCursor {
     private let bytes: [UInt8]
     private let end: Int
     private(set) var offset: Int
 
-    /// - Precondition: `range` lies within `bytes`.
+    /// - Precondition: `range` is within `bytes`.
     init(_ bytes: [UInt8], _ range: Range<Int>) {
         self.bytes = bytes
         offset = range.lowerBound
@@ -32,7 +32,7 @@ struct FITCursor {
 }
 
 extension UInt64 {
-    /// The number that up to 8 bytes stand for; of more than 8 the most significant are lost.
+    /// The number in up to 8 bytes. Of more than 8 bytes the most significant are lost.
     init(_ bytes: ArraySlice<UInt8>, bigEndian: Bool) {
         self =
             bigEndian

@@ -1,12 +1,12 @@
-/// A field of a message in the profile: its number, its type, and how a stored number becomes one with a unit.
+/// A field of a message in the FIT profile: number, type, and conversion between stored number and unit.
 package struct FITField: Sendable {
     package let number: UInt8
-    /// The type it is written with. A reader goes by what the file itself declares.
+    /// The type for writing. A reader uses the type that the file declares.
     let type: FITBaseType
     let scale: Double
     let offset: Double
-    /// Whether a value beyond the range is written as the nearest that the type can hold. A time or a place is not: it
-    /// would be another one.
+    /// Whether a value out of range is written as the nearest possible one. Times and positions are not: the nearest
+    /// would be another time or position.
     let isClamped: Bool
 
     /// stored = (value + offset) × scale
@@ -18,12 +18,12 @@ package struct FITField: Sendable {
         self.isClamped = isClamped
     }
 
-    /// A time, in Unix seconds.
+    /// A time in Unix seconds.
     static func time(_ number: UInt8) -> FITField {
         FITField(number, .uint32, offset: -FITProfile.unixEpoch, isClamped: false)
     }
 
-    /// A latitude or longitude, in degrees.
+    /// A latitude or longitude in degrees.
     static func degrees(_ number: UInt8) -> FITField {
         FITField(number, .sint32, scale: 2_147_483_648 / 180, isClamped: false)
     }
@@ -32,10 +32,10 @@ package struct FITField: Sendable {
 }
 
 extension FITField {
-    /// The bits to store for a value: the nearest that the type can hold, or the type's invalid value when there is
-    /// none. What is not a number is no value.
+    /// The bits of a value: the nearest that the type can hold, or the type's invalid value for `nil`, NaN and
+    /// infinity.
     ///
-    /// - Precondition: the type is one of whole numbers of at most four bytes.
+    /// - Precondition: the type is an integer of at most four bytes.
     func stored(_ value: Double?) -> UInt32 {
         guard let value, value.isFinite else { return type.invalid }
         let scaled = ((value + offset) * scale).rounded()
@@ -46,19 +46,19 @@ extension FITField {
 }
 
 extension FITBaseType {
-    /// Whether the numbers of the type are signed.
+    /// Whether the type is signed.
     private var isSigned: Bool { self == .sint8 || self == .sint16 || self == .sint32 }
 
-    /// Whether 0 is what stands for no value.
+    /// Whether 0 is the invalid value.
     private var isZeroInvalid: Bool { self == .uint8z || self == .uint16z || self == .uint32z }
 
-    /// The bits that stand for no value, in the low bytes.
+    /// The type's invalid value, in the low bytes.
     fileprivate var invalid: UInt32 {
         if isZeroInvalid { return 0 }
         return UInt32.max >> (32 - 8 * size + (isSigned ? 1 : 0))
     }
 
-    /// The numbers that the type can tell, its invalid value left out.
+    /// The numbers that the type can hold, without its invalid value.
     fileprivate var range: ClosedRange<Double> {
         let bits = 8 * size - (isSigned ? 1 : 0)
         let values = Double(sign: .plus, exponent: bits, significand: 1)
@@ -67,16 +67,16 @@ extension FITBaseType {
     }
 }
 
-/// What a field holds. A value that the device marked as invalid is not a value: the field is absent, or the element
-/// nil.
+/// The content of a field. A value that the device marked as invalid is absent: the field is missing, or the element is
+/// `nil`.
 package enum FITValue: Equatable, Sendable {
-    /// One number as it is stored, without scale and offset. Whole numbers beyond 2⁵³ are rounded.
+    /// One number as stored, without scale and offset. Integers beyond 2⁵³ are rounded.
     case number(Double)
     /// An array of more than one number, at least one of them present.
     case numbers([Double?])
-    /// Text up to its first zero byte, never empty.
+    /// Text before the first zero byte, never empty.
     case text(String)
-    /// Bytes that stand for themselves, or of a type nobody knows; not all of them 0xFF.
+    /// Raw bytes, or bytes of an unknown type; not all of them 0xFF.
     case bytes([UInt8])
 
     init?(raw bytes: ArraySlice<UInt8>) {

@@ -1,7 +1,7 @@
-/// A decoded FIT file: its messages in the order of the file, those of chained files one after the other.
+/// A decoded FIT file: its messages in file order, those of chained files one after the other.
 ///
-/// Any bytes may be given; what is not a sound FIT file throws and never traps. Checksums are verified, but for a
-/// header's that is 0 or missing, which the format allows. Messages and fields nobody knows are kept as they are.
+/// Any bytes are accepted as input: invalid files throw and never trap. Checksums are verified; a header checksum may
+/// be 0 or missing, as the format allows. Unknown messages and fields are kept.
 package struct FITFile: Sendable {
     package let messages: [FITMessage]
 
@@ -11,7 +11,7 @@ package struct FITFile: Sendable {
         var offset = 0
         repeat {
             let header = try FITHeader(bytes, at: offset)
-            // Definitions and the time that compressed headers count from end with each file of a chain.
+            // Each file of a chain starts with new definitions and a new base time for compressed headers.
             var decoder = FITMessageDecoder(FITCursor(bytes, header.data))
             while let message = try decoder.next() { messages.append(message) }
             offset = header.end
@@ -20,11 +20,11 @@ package struct FITFile: Sendable {
     }
 }
 
-/// The header of one file, verified together with both checksums.
+/// The header of one file. Reading it verifies both checksums.
 struct FITHeader {
-    /// Where the messages are.
+    /// The range of the messages.
     let data: Range<Int>
-    /// Where the file ends and the next of a chain begins.
+    /// The end of the file and the start of the next of a chain.
     var end: Int { data.upperBound + Self.checksumSize }
 
     private static let signature = Array(".FIT".utf8)
@@ -44,21 +44,21 @@ struct FITHeader {
             let stored = try cursor.unsigned(Self.checksumSize, bigEndian: false)
             guard stored == 0 || stored == UInt64(FITChecksum(fixed).value) else {
                 throw .corrupt(
-                    offset: cursor.offset - Self.checksumSize, reason: "the header's checksum does not match")
+                    offset: cursor.offset - Self.checksumSize, reason: "wrong header checksum")
             }
-        default: throw .corrupt(offset: offset, reason: "a header of \(size) bytes")
+        default: throw .corrupt(offset: offset, reason: "unknown header size \(size)")
         }
         let dataSize = fixed.dropFirst(4).prefix(4).reversed().reduce(0) { $0 << 8 | Int($1) }
         let content = try cursor.take(dataSize)
         data = content.indices
         let stored = try cursor.unsigned(Self.checksumSize, bigEndian: false)
         guard stored == UInt64(FITChecksum(bytes[offset..<data.upperBound]).value) else {
-            throw .corrupt(offset: data.upperBound, reason: "the file's checksum does not match")
+            throw .corrupt(offset: data.upperBound, reason: "wrong file checksum")
         }
     }
 }
 
-/// The checksum of FIT headers and files (CRC-16/ARC), computed half a byte at a time as the format's documents do.
+/// The checksum of FIT headers and files (CRC-16/ARC), computed by half bytes as in the format's documentation.
 package struct FITChecksum {
     package private(set) var value: UInt16 = 0
 
@@ -79,25 +79,24 @@ package struct FITChecksum {
     }
 }
 
-/// Why a file cannot be read as FIT. Nothing can be done with the file but to get it again; the description tells a
-/// person what is wrong, and at which byte, counted from the first byte of the file.
+/// The reason why a file is not readable as FIT. Descriptions name the byte, counted from the start of the file.
 package enum FITError: Error, Equatable, CustomStringConvertible {
-    /// No FIT file begins here: it is some other kind of file, or something follows a FIT file that is not one.
+    /// No FIT file starts here. The file has another format, or other data follows a FIT file.
     case notFIT(offset: Int)
-    /// The file ends, or says that it ends, before what began at `offset` is complete.
+    /// The file ends before the structure at `offset` is complete.
     case truncated(offset: Int, missing: Int)
-    /// The file contradicts itself.
+    /// The file is inconsistent.
     case corrupt(offset: Int, reason: String)
-    /// The file is sound, but no session in it says when it started: it is not a recorded activity.
+    /// The file is valid, but no session has a start time: it is not a recorded activity.
     case noSession
 
     package var description: String {
         switch self {
         case .notFIT(let offset): "not a FIT file: no .FIT signature in the header at byte \(offset)"
         case .truncated(let offset, let missing):
-            "the FIT file is cut off: what begins at byte \(offset) lacks \(missing) bytes"
-        case .corrupt(let offset, let reason): "the FIT file is damaged at byte \(offset): \(reason)"
-        case .noSession: "the FIT file is not a recorded activity: no session in it has a start time"
+            "truncated FIT file: the structure at byte \(offset) lacks \(missing) bytes"
+        case .corrupt(let offset, let reason): "corrupt FIT file at byte \(offset): \(reason)"
+        case .noSession: "not a recorded activity: no session in the FIT file has a start time"
         }
     }
 }

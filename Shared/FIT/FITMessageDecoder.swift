@@ -1,10 +1,10 @@
-/// Turns the records of one file into messages, one at a time.
+/// Decodes the messages of one file, one at a time.
 struct FITMessageDecoder {
     private struct Definition {
         struct Field {
             let number: UInt8
             let size: Int
-            /// nil for a type nobody knows.
+            /// `nil` for an unknown type.
             let type: FITBaseType?
         }
 
@@ -22,14 +22,14 @@ struct FITMessageDecoder {
 
     private var cursor: FITCursor
     private var definitions: [UInt8: Definition] = [:]
-    /// The latest timestamp, as stored: compressed headers count from it.
+    /// The latest timestamp as stored, the base of compressed headers.
     private var latest: UInt32?
 
     init(_ cursor: FITCursor) {
         self.cursor = cursor
     }
 
-    /// The next data message, nil at the end.
+    /// Returns the next data message; `nil` at the end.
     mutating func next() throws(FITError) -> FITMessage? {
         while !cursor.isAtEnd {
             let header = try cursor.byte()
@@ -52,7 +52,7 @@ struct FITMessageDecoder {
         _ = try cursor.byte()  // reserved
         let architecture = try cursor.byte()
         guard architecture <= 1 else {
-            throw .corrupt(offset: cursor.offset - 1, reason: "a byte order of \(architecture)")
+            throw .corrupt(offset: cursor.offset - 1, reason: "unknown byte order \(architecture)")
         }
         let bigEndian = architecture == 1
         let global = try cursor.unsigned(2, bigEndian: bigEndian)
@@ -72,7 +72,7 @@ struct FITMessageDecoder {
     private mutating func data(local: UInt8) throws(FITError) -> FITMessage {
         guard let definition = definitions[local] else {
             throw .corrupt(
-                offset: cursor.offset - 1, reason: "a message of the local type \(local), which is not defined")
+                offset: cursor.offset - 1, reason: "undefined local message type \(local)")
         }
         var fields: [UInt8: FITValue] = [:]
         for field in definition.fields {
@@ -92,8 +92,8 @@ struct FITMessageDecoder {
         return FITMessage(global: definition.global, local: local, fields: fields, developerFields: developerFields)
     }
 
-    /// Adds the time that a compressed header tells: the first at or after the latest one whose low five bits are
-    /// `offset`. Without an earlier timestamp in the file the message stays without one.
+    /// Adds the time of a compressed header: the first time at or after the latest one whose low five bits equal
+    /// `offset`. Without an earlier timestamp in the file the message has no time.
     private mutating func resolveTime(of message: inout FITMessage, offset: UInt32) {
         if let stored = storedTimestamp(of: message) {
             latest = stored

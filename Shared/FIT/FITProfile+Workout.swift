@@ -11,7 +11,7 @@ extension FITProfile {
         package static let elapsedTime = FITField(7, .uint32, scale: 1000)
         package static let timerTime = FITField(8, .uint32, scale: 1000)
         package static let distance = FITField(9, .uint32, scale: 100)
-        /// Strides where steps are made, turns of a crank elsewhere.
+        /// Strides for activities with steps, crank revolutions for others.
         package static let cycles = FITField(10, .uint32)
         package static let calories = FITField(11, .uint16)
         package static let averageSpeed = FITField(14, .uint16, scale: 1000)
@@ -66,7 +66,7 @@ extension FITProfile {
         package static let duration = FITField(0, .uint32, scale: 1000)
         package static let repetitions = FITField(3, .uint16)
         package static let weight = FITField(4, .uint16, scale: 16)
-        /// 0 is rest, 1 active.
+        /// 0 is rest, 1 is active.
         package static let type = FITField(5, .uint8)
         package static let start = FITField.time(6)
         package static let category = FITField(7, .uint16)
@@ -84,7 +84,7 @@ extension FITProfile {
 
     package enum WeatherConditions {
         package static let global: UInt16 = 128
-        /// 0 is the weather of the moment, others are forecasts.
+        /// 0 is current weather; other values are forecasts.
         package static let report = FITField(0, .enumeration)
         package static let temperature = FITField(1, .sint8)
         package static let condition = FITField(2, .enumeration)

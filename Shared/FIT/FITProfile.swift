@@ -1,11 +1,10 @@
-/// The messages and fields this system uses, of the many that exist. Units: Unix seconds, seconds, metres, m/s,
-/// degrees, bpm, W, kcal, °C, kg. Cadence is in revolutions a minute, for running and walking in strides a minute:
-/// half the steps.
+/// The messages and fields that Pacebus uses. Units: Unix seconds, seconds, metres, m/s, degrees, bpm, W, kcal, °C, kg.
+/// Cadence is in revolutions a minute; for running and walking in strides a minute (half the steps).
 package enum FITProfile {
-    /// Unix seconds of FIT's own zero, 31 December 1989.
+    /// Unix seconds of FIT's epoch, 31 December 1989.
     package static let unixEpoch = 631_065_600.0
 
-    /// The time of every timed message but `set`.
+    /// The time of every timed message except `set`.
     package static let timestamp = FITField.time(253)
     /// The position of a lap, session or title among its kind.
     package static let messageIndex = FITField(254, .uint16)
@@ -45,10 +44,10 @@ package enum FITProfile {
         package static let speed = FITField(6, .uint16, scale: 1000)
         package static let power = FITField(7, .uint16)
         package static let temperature = FITField(13, .sint8)
-        /// Strides since the recording began where steps are made, turns of a crank elsewhere.
+        /// Since the start of the recording: strides for activities with steps, crank revolutions for others.
         package static let cycles = FITField(19, .uint32)
         package static let gpsAccuracy = FITField(31, .uint8)
-        /// Kilocalories since the recording began.
+        /// Kilocalories since the start of the recording.
         package static let calories = FITField(33, .uint16)
         package static let fractionalCadence = FITField(53, .uint8, scale: 128)
         package static let enhancedSpeed = FITField(73, .uint32, scale: 1000)
@@ -71,7 +70,7 @@ package enum FITProfile {
         package static let type = FITField(2, .enumeration)
         package static let event = FITField(3, .enumeration)
         package static let eventType = FITField(4, .enumeration)
-        /// The clock on the wall, as if it stood in UTC.
+        /// Local time, encoded as if it were UTC.
         package static let localTimestamp = FITField.time(5)
     }
 }

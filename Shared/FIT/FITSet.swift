@@ -1,4 +1,4 @@
-/// A set of a strength workout, or the rest after one, as the message of it is written.
+/// A set of a strength workout or the rest after it, as the fields of a `set` message.
 package struct FITSet {
     /// Raw values are those of FIT.
     package enum Kind: Int, Sendable {
@@ -6,7 +6,7 @@ package struct FITSet {
         case active = 1
     }
 
-    /// The position among the workout's sets, rests among them.
+    /// The position among the workout's sets and rests.
     package var index: Int
     package var kind: Kind
     /// Unix seconds.
@@ -35,7 +35,7 @@ package struct FITSet {
     }
 }
 
-/// An exercise by FIT's numbers: its category and its number within it.
+/// An exercise in FIT's numbering: its category and its number in the category.
 package struct FITExercise: Hashable, Sendable {
     package let category: Int
     package let number: Int
@@ -45,15 +45,15 @@ package struct FITExercise: Hashable, Sendable {
         self.number = number
     }
 
-    /// The category of exercises that FIT has no category for.
+    /// The category of exercises without a FIT category.
     package static let unknownCategory = 65_534
-    /// From here on FIT has no exercises of its own: what is numbered so is told by its title, and by its category to a
-    /// reader that looks for no titles.
+    /// The first number that FIT leaves free. An exercise from here on is identified by its title; readers without
+    /// support for titles use its category.
     package static let firstFreeNumber = 500
 }
 
 extension FITWriter {
-    /// Appends the `set` message, which is written when the set is over.
+    /// Appends a `set` message, timed at the end of the set.
     package mutating func add(_ set: FITSet) {
         typealias Field = FITProfile.Set
         add(
@@ -67,7 +67,7 @@ extension FITWriter {
             ])
     }
 
-    /// Appends an `exercise_title` message: what people call an exercise of the workout's sets.
+    /// Appends an `exercise_title` message: the display name of an exercise.
     package mutating func add(title: String, of exercise: FITExercise, index: Int) {
         typealias Field = FITProfile.ExerciseTitle
         add(

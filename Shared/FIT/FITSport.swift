@@ -1,4 +1,4 @@
-/// What was done, as FIT numbers it. Numbers without a name here are kept.
+/// A sport in FIT's numbering. Unnamed numbers are preserved.
 package struct FITSport: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int
 
@@ -16,7 +16,7 @@ package struct FITSport: RawRepresentable, Hashable, Sendable {
     package static let hiit = FITSport(rawValue: 62)
 }
 
-/// How or where it was done, as FIT numbers it. Numbers without a name here are kept.
+/// A sub-sport in FIT's numbering. Unnamed numbers are preserved.
 package struct FITSubSport: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int
 

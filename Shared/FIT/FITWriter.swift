@@ -1,32 +1,31 @@
 /// Writes a FIT file message by message, in little endian.
 ///
-/// A definition is written when none that is in force says the same; of the sixteen that can be, the oldest makes way.
-/// Any values may be given: one that a field cannot hold becomes the nearest that it can, or invalid where the nearest
-/// would be another (see `FITField`).
+/// The writer reuses active definitions. A new one replaces the oldest of the sixteen. All values are accepted: a value
+/// out of range becomes the nearest possible one, or invalid for times and positions (see `FITField`).
 package struct FITWriter {
-    /// A field with what it is to hold.
+    /// A field and its value.
     package struct Value {
         fileprivate enum Content {
             case number(UInt32)
-            /// With the zero byte at its end.
+            /// Ends with a zero byte.
             case text([UInt8])
         }
 
         fileprivate let field: FITField
         fileprivate let content: Content
 
-        /// - Parameter number: in the field's unit (see `FITProfile`); invalid when absent.
+        /// - Parameter number: in the field's unit (see `FITProfile`); `nil` writes the invalid value.
         package init(_ field: FITField, _ number: Double?) {
             self.field = field
             content = .number(field.stored(number))
         }
 
-        /// A code or a count.
+        /// Writes a code or a count.
         package init(_ field: FITField, _ integer: Int) {
             self.init(field, Double(integer))
         }
 
-        /// - Parameter text: cut to what a field can hold, between characters.
+        /// - Parameter text: truncated to the size of a field, between characters.
         package init(_ field: FITField, _ text: String) {
             self.field = field
             content = .text(Array(text.prefix(bytes: FITWriter.textLimit).utf8) + [0])
@@ -40,21 +39,20 @@ package struct FITWriter {
         }
     }
 
-    /// Bytes of a text without its end: what the programs that read such files are known to take.
+    /// The maximum bytes of a text without its end, as readers of such files support it.
     private static let textLimit = 127
     private static let protocolVersion: UInt8 = 0x20
-    /// 21.218
     private static let profileVersion: UInt16 = 21_218
     private static let headerSize = 14
     private static let localTypes = 16
 
-    /// The header's place, and the messages after it.
+    /// Space for the header, then the messages.
     private var file = [UInt8](repeating: 0, count: headerSize)
-    /// The definitions in force: without their first byte, which tells the place here.
+    /// The active definitions, without their first byte: the index here is the local type.
     private var definitions: [[UInt8]] = []
-    /// Where the next definition goes when all places are taken.
+    /// The index of the next definition to replace.
     private var oldest = 0
-    /// The definition of the message at work, kept so that it is not allocated for each.
+    /// The definition of the current message, kept to avoid an allocation per message.
     private var definition: [UInt8] = []
 
     package init() {}
@@ -77,7 +75,7 @@ package struct FITWriter {
         }
     }
 
-    /// The local type of the definition at work, which is written when it is not in force.
+    /// The local type of the current definition. Writes the definition if it is not active.
     private mutating func local() -> UInt8 {
         if let known = definitions.firstIndex(of: definition) { return UInt8(known) }
         let place: Int
@@ -94,7 +92,7 @@ package struct FITWriter {
         return UInt8(place)
     }
 
-    /// The whole file, with its header and checksums.
+    /// Returns the file with header and checksums.
     package consuming func finish() -> [UInt8] {
         var header: [UInt8] = [UInt8(Self.headerSize), Self.protocolVersion]
         header.append(littleEndian: UInt32(Self.profileVersion), size: 2)
@@ -114,7 +112,7 @@ extension [UInt8] {
 }
 
 extension String {
-    /// As many characters from the start as fit.
+    /// The longest prefix of whole characters that fits.
     fileprivate func prefix(bytes limit: Int) -> Substring {
         var size = 0
         return prefix { character in

@@ -37,14 +37,14 @@ struct FITFileTests {
         undefined += second + [UInt8(whole & 0xFF), UInt8(whole >> 8)]
         #expect(
             throws: FITError.corrupt(
-                offset: bytes.count + size, reason: "a message of the local type 1, which is not defined")
+                offset: bytes.count + size, reason: "undefined local message type 1")
         ) { try FITFile(undefined) }
     }
 
     @Test func `a wrong header checksum is refused where it stands`() {
         var bytes = Self.fixture().bytes
         bytes[12] ^= 1
-        #expect(throws: FITError.corrupt(offset: 12, reason: "the header's checksum does not match")) {
+        #expect(throws: FITError.corrupt(offset: 12, reason: "wrong header checksum")) {
             try FITFile(bytes)
         }
     }
@@ -52,7 +52,7 @@ struct FITFileTests {
     @Test func `a wrong file checksum is refused where it stands`() {
         var bytes = Self.fixture().bytes
         bytes[bytes.count - 3] ^= 1
-        #expect(throws: FITError.corrupt(offset: bytes.count - 2, reason: "the file's checksum does not match")) {
+        #expect(throws: FITError.corrupt(offset: bytes.count - 2, reason: "wrong file checksum")) {
             try FITFile(bytes)
         }
     }
@@ -73,7 +73,7 @@ struct FITFileTests {
     @Test func `a header of a size that does not exist is refused`() {
         var bytes = Self.fixture().bytes
         bytes[0] = 13
-        #expect(throws: FITError.corrupt(offset: 0, reason: "a header of 13 bytes")) { try FITFile(bytes) }
+        #expect(throws: FITError.corrupt(offset: 0, reason: "unknown header size 13")) { try FITFile(bytes) }
     }
 
     @Test func `descriptions say what is wrong and where`() {
