@@ -102,7 +102,7 @@ struct AsyncAPITests {
     }
 
     @Test func `what is refused of a command or request is not what the document says`() async throws {
-        let refused = RefusedPayload.all.filter(\.isTold)
+        let refused = RefusedPayload.all.filter(\.isReported)
         let payloads = refused.map { AsyncAPIDocument.Payload(channel: $0.channel, bytes: Array($0.text.utf8)) }
         let problems = try await AsyncAPIDocument.read(checking: payloads).payloads
         #expect(problems.count == payloads.count)

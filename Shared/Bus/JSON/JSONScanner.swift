@@ -1,11 +1,11 @@
 import Foundation
 
-/// Walks over a JSON text without building anything: what the high-rate messages are read with.
+/// Scans JSON text without building values, for high-rate messages.
 ///
-/// It checks the shape of the whole text as it goes and never traps; every error is a `PayloadError`. What stands inside
-/// a string is not looked at: a key with an escape is an unknown one.
+/// The scanner validates the shape of the whole text and never traps; every error is a `PayloadError`. It does not
+/// resolve escapes in strings, so a key with an escape is an unknown key.
 struct JSONScanner {
-    /// Deeper nesting is refused.
+    /// Deeper nesting is rejected.
     static let depthLimit = 32
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -15,12 +15,12 @@ struct JSONScanner {
         self.bytes = bytes
     }
 
-    /// A decimal number as it was written: `mantissa × 10^exponent`.
+    /// A decimal number as written: `mantissa × 10^exponent`.
     struct Number {
         var isNegative = false
         var mantissa: UInt64 = 0
         var exponent = 0
-        /// Digits beyond what the mantissa holds were left out.
+        /// Whether digits beyond the mantissa were dropped.
         var isTruncated = false
         let text: Slice<UnsafeBufferPointer<UInt8>>
     }
@@ -34,7 +34,7 @@ struct JSONScanner {
         }
     }
 
-    /// The next byte that is not white space, without taking it; 0 at the end.
+    /// Returns the next byte that is not white space without consuming it; 0 at the end.
     mutating func peek() -> UInt8 {
         skipSpace()
         return index < bytes.count ? bytes[index] : 0
@@ -52,14 +52,14 @@ struct JSONScanner {
 
     mutating func expectEnd() throws(PayloadError) {
         skipSpace()
-        guard index == bytes.count else { throw unexpected("nothing more expected") }
+        guard index == bytes.count else { throw unexpected("end expected") }
     }
 
     func unexpected(_ what: String) -> PayloadError {
         .malformed("\(what) at byte \(index)")
     }
 
-    /// A string's bytes as they stand between the quotes, escapes not resolved.
+    /// The bytes of a string between its quotes, with escapes unresolved.
     mutating func string() throws(PayloadError) -> Slice<UnsafeBufferPointer<UInt8>> {
         try expect(UInt8(ascii: "\""))
         let start = index
@@ -73,10 +73,10 @@ struct JSONScanner {
             default: index += 1
             }
         }
-        throw unexpected("string without an end")
+        throw unexpected("unterminated string")
     }
 
-    /// A number; `nil` when what stands there is another value, which is skipped.
+    /// A number; `nil` for any other value, which is skipped.
     mutating func number() throws(PayloadError) -> Number? {
         let first = peek()
         guard first == UInt8(ascii: "-") || isDigit(first) else {
@@ -141,7 +141,7 @@ struct JSONScanner {
         return isNegative ? -value : value
     }
 
-    /// Passes over one value of any kind.
+    /// Skips one value of any kind.
     mutating func skipValue(depth: Int = 0) throws(PayloadError) {
         guard depth < Self.depthLimit else { throw .tooLarge("nested deeper than \(Self.depthLimit)") }
         switch peek() {
@@ -181,22 +181,22 @@ struct JSONScanner {
 extension JSONScanner.Number {
     private static let powers: [Double] = (0...22).map { pow(10, Double($0)) }
 
-    /// The nearest double; infinite when it is out of range.
+    /// The nearest double; infinite if out of range.
     ///
-    /// Zero has no sign: a negative one would not survive being stored as text, and results would differ after a restart.
+    /// Zero has no sign. Text storage would lose a negative zero, and results would differ after a restart.
     var double: Double {
         guard !isTruncated, mantissa < 1 << 53, (-22...22).contains(exponent) else {
             let value = Double(String(decoding: text, as: UTF8.self)) ?? .infinity
             return value == 0 ? 0 : value
         }
         guard mantissa > 0 else { return 0 }
-        // Both factors are exact, so one rounding gives the nearest double.
+        // Both factors are exact, so a single rounding gives the nearest double.
         let magnitude =
             exponent < 0 ? Double(mantissa) / Self.powers[-exponent] : Double(mantissa) * Self.powers[exponent]
         return isNegative ? -magnitude : magnitude
     }
 
-    /// The number multiplied by a million, as an integer, halves rounded away from zero; `nil` when it does not fit.
+    /// The number times one million as an integer, rounded half away from zero; `nil` if out of range.
     var millionths: Int64? {
         guard mantissa > 0 else { return 0 }
         var value = mantissa
@@ -215,6 +215,6 @@ extension JSONScanner.Number {
         return isNegative ? -result : result
     }
 
-    /// The number when it is a whole one that fits.
+    /// The number as an integer; `nil` if it is fractional or out of range.
     var integer: Int? { Int(exactly: double) }
 }

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// Writes JSON in one pass: what the high-rate messages are made with. Fields stand in the order they are written.
+/// Writes JSON in one pass, for high-rate messages. Fields keep the order of the calls.
 package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -25,7 +25,7 @@ package struct JSONWriter {
         needsComma = true
     }
 
-    /// Leaves the field out when there is no value.
+    /// Omits the field if the value is `nil`.
     package mutating func field(_ key: StaticString, _ value: Double?) {
         if let value { field(key, value) }
     }
@@ -40,13 +40,13 @@ package struct JSONWriter {
         append(value ? "true" : "false")
     }
 
-    /// Unix seconds with as many decimals as are needed.
+    /// Unix seconds with as many decimals as necessary.
     package mutating func field(_ key: StaticString, _ value: Timestamp) {
         name(key)
         write(value)
     }
 
-    /// A text that needs no escape.
+    /// A string without characters that need an escape.
     package mutating func field(_ key: StaticString, plain value: String) {
         name(key)
         append("\"\(value)\"")
@@ -91,7 +91,7 @@ package struct JSONWriter {
         append(String(digits))
     }
 
-    /// A printable ASCII text.
+    /// A string of printable ASCII.
     package mutating func write(ascii text: String) {
         append("\"")
         for byte in text.utf8 {

@@ -1,8 +1,8 @@
-/// What a service has on disk of a stream, on `samples/{device}/ack` and `locations/{device}/ack`.
+/// The stored part of a stream, on `samples/{device}/ack` and `locations/{device}/ack`.
 package enum Ack: Equatable, Sendable {
-    /// Everything below this number is on disk; it is the one expected next.
+    /// All items below this number are on disk. The service expects this number next.
     case next(Int)
-    /// The stream begins with another item than the one that is stored: the device has lost its queue.
+    /// The stream starts with a different item than the stored one: the device lost its queue.
     case streamReused
 
     package var payload: [UInt8] {

@@ -1,12 +1,12 @@
 package import Workouts
 
-/// What a device says of Live Activities, on `activity/register`. Answered on `replies`.
+/// A device's registration for Live Activities, on `activity/register`. The answer goes to `replies`.
 package struct ActivityRegistration: Equatable, Sendable {
-    /// What a token of APNs is good for.
+    /// The purpose of an APNs token.
     package enum TokenKind: String, Codable, CaseIterable, Sendable {
-        /// Updates and ends the activity that the app has begun, or that was begun by a push.
+        /// Updates and ends an activity that the app or a push started.
         case activity
-        /// Begins an activity (push to start, iOS 17.2).
+        /// Starts an activity (push to start, iOS 17.2).
         case start
     }
 
@@ -15,14 +15,14 @@ package struct ActivityRegistration: Equatable, Sendable {
     }
 
     package enum Action: Equatable, Sendable {
-        /// A token, instead of the one of the same kind that the device registered before.
+        /// Registers a token and replaces the device's previous one of the same kind.
         case register(token: String, kind: TokenKind, environment: Environment)
-        /// Live Activities are not allowed on the device, or not wanted any more: what is shown is
-        /// ended, and its tokens are forgotten.
+        /// Live Activities are not allowed or no longer wanted. The service ends the displayed activity and removes the
+        /// device's tokens.
         case withdraw
     }
 
-    /// Hex digits of a token: far more than tokens have, and no more than a line.
+    /// The accepted number of hex digits. Tokens are much shorter than the maximum.
     package static let tokenDigits = 32...512
 
     package var id: CommandID
@@ -57,7 +57,7 @@ extension ActivityRegistration: Codable {
             token.allSatisfy(\.isHexDigit), token.utf8.count == token.count
         else {
             throw DecodingError.dataCorruptedError(
-                forKey: .token, in: container, debugDescription: "not the hex digits of a token")
+                forKey: .token, in: container, debugDescription: "expected the hex digits of a token")
         }
         action = .register(
             token: token, kind: try container.decode(TokenKind.self, forKey: .kind),

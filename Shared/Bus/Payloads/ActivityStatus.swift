@@ -1,14 +1,14 @@
 package import Workouts
 
-/// How the Live Activities of a session stand, on `activity`.
+/// The status of a session's Live Activities, on `activity`.
 package struct ActivityStatus: Codable, Equatable, Sendable {
     package enum Status: String, Codable, CaseIterable, Sendable {
-        /// There is none yet: no device has registered a token, none may show it, or APNs cannot be asked.
+        /// No activity yet: no device registered a token, none allows it, or APNs is not configured.
         case pending
         case active
-        /// Its stale date has passed without an update that APNs took.
+        /// The stale date passed without an update that APNs accepted.
         case stale
-        /// It shows the end, until it is dismissed.
+        /// The activity shows the end until it is dismissed.
         case ended
         case dismissed
     }
@@ -26,11 +26,11 @@ package struct ActivityStatus: Codable, Equatable, Sendable {
     package var session: SessionID
     package var user: User
     package var revision: Int64
-    /// The best of the devices' own, in the order active, stale, pending, ended, dismissed.
+    /// The best status of all devices, in the order active, stale, pending, ended, dismissed.
     package var status: Status
-    /// Each device that has registered, in the order of their names.
+    /// All registered devices, sorted by name.
     package var devices: [DeviceStatus]
-    /// Why a push was not taken the last time: a reason of APNs, or what was wrong with the connection.
+    /// The reason why the last push failed: a reason of APNs, or a connection error.
     package var reason: String?
 
     package init(key: SessionKey, revision: Int64, status: Status, devices: [DeviceStatus], reason: String? = nil) {

@@ -1,15 +1,15 @@
 package import Workouts
 
-/// Something worth saying aloud, on `announcements`.
+/// A message to speak aloud, on `announcements`.
 package struct Announcement: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Sendable {
-        /// A lap was taken; `number` is the lap that ended.
+        /// A lap ended; `number` is its number.
         case lap
-        /// A kilometre or mile is done; `number` says which.
+        /// A kilometre or mile is completed; `number` is its number.
         case split
-        /// Another phase of the plan's clock is on; `number` is its round.
+        /// A phase of the plan's clock began; `number` is its round.
         case interval
-        /// Something went wrong that the user should know of.
+        /// A failure that the user should know about.
         case warning
     }
 

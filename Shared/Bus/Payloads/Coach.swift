@@ -1,22 +1,22 @@
 package import Workouts
 
-/// What the engine asks of an outside coach, on `coach/request`.
+/// The engine's question to an external coach, on `coach/request`.
 package struct CoachRequest: Codable, Equatable, Sendable {
     package enum Kind: String, Codable, CaseIterable, Sendable {
         case swapExercise, adjustDifficulty
     }
 
-    /// That of the command that asks; the answer carries it too.
+    /// The id of the command behind the question; the answer repeats it.
     package var id: CommandID
     package var session: SessionID
     package var type: Kind
     package var activity: Activity
-    /// The item that is meant; absent when all are.
+    /// The item in question; absent for all items.
     package var item: String?
     package var difficulty: Difficulty?
     package var plan: SessionPlan
     package var progress: ProgressReport
-    /// After that nobody waits for an answer any more.
+    /// The deadline of the answer.
     package var answerBy: Timestamp
 
     package init(
@@ -35,12 +35,12 @@ package struct CoachRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// A coach's answer, on `coach/reply`: exercises that take their items' places, or why there are none.
+/// A coach's answer, on `coach/reply`: exercises that replace those of their items, or an error.
 package struct CoachReply: Codable, Equatable, Sendable {
     package var id: CommandID
-    /// By item; an exercise without sets keeps those of the item.
+    /// By item. An exercise without sets keeps the sets of the item.
     package var exercises: [String: PlannedExercise]?
-    /// Why the coach gives none, for the user to read.
+    /// The reason for giving no exercises, to show to the user.
     package var error: String?
 
     package init(id: CommandID, exercises: [String: PlannedExercise]? = nil, error: String? = nil) {
@@ -49,7 +49,7 @@ package struct CoachReply: Codable, Equatable, Sendable {
         self.error = error
     }
 
-    /// What of it cannot be taken; `nil` when all of it can.
+    /// The first invalid field and what it allows; `nil` if the answer is valid.
     package var validationError: String? {
         if let exercises {
             guard (1...PlanLimits.items).contains(exercises.count) else { return "exercises: 1 to \(PlanLimits.items)" }

@@ -1,13 +1,13 @@
 import Foundation
 package import Workouts
 
-/// A command on `command`: what a client asks of a session.
+/// A client's command for a session, on `command`.
 package struct Command: Equatable, Sendable {
-    /// Names the command: a repetition with the same id gets the stored reply.
+    /// Identifies the command. A repetition with the same id receives the stored reply.
     package var id: CommandID
-    /// Where the reply goes.
+    /// The reader of the reply.
     package var client: Client
-    /// When it happened; without it the engine's clock counts.
+    /// The time of the event; defaults to the engine's clock.
     package var at: Timestamp?
     package var action: SessionAction
 
@@ -18,7 +18,7 @@ package struct Command: Equatable, Sendable {
         self.action = action
     }
 
-    /// The part of a command that a reply needs, read even when the rest is unreadable.
+    /// The part of a command that a reply requires. It is decoded even if the rest is invalid.
     package struct Envelope: Codable, Hashable, Sendable {
         package var id: CommandID
         package var client: Client
@@ -85,13 +85,13 @@ extension Command: Codable {
         return start
     }
 
-    /// The activity as it is named, else as the planned workout suggests it.
+    /// The named activity, else the one that the planned workout implies.
     private static func activity(_ container: KeyedDecodingContainer<Key>) throws -> Activity {
         if let activity = try container.decodeIfPresent(Activity.self, forKey: .activity) { return activity }
         return try WorkoutDefinition.checked(container, .definition)?.activity ?? .other
     }
 
-    /// `nil` when it is no command about a plan.
+    /// `nil` if the command is not about a plan.
     private static func plan(_ type: String, _ container: KeyedDecodingContainer<Key>) throws -> PlanAction? {
         func item() throws -> String? { try container.decodeIfPresent(String.self, forKey: .item) }
         func reference() throws -> SetReference {
@@ -152,7 +152,7 @@ extension Command: Codable {
         guard let zone = try container.decodeIfPresent(String.self, forKey: .timeZone) else { return nil }
         guard TimeZone.isIANA(zone) else {
             throw DecodingError.dataCorruptedError(
-                forKey: .timeZone, in: container, debugDescription: "not an IANA time zone")
+                forKey: .timeZone, in: container, debugDescription: "expected an IANA time zone")
         }
         return zone
     }

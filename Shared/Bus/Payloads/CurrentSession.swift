@@ -8,9 +8,9 @@ package struct CurrentSession: Codable, Equatable, Sendable {
         package var name: String
         package var symbol: String
         package var startedAt: Timestamp?
-        /// Whether to offer its user to resume it.
+        /// Whether to offer to resume the session.
         package var offersResume: Bool
-        /// How many exercises are done, and of how many, when there is a plan.
+        /// The completed exercises and all exercises of the plan; absent without a plan.
         package var progress: Progress?
     }
 
@@ -20,7 +20,7 @@ package struct CurrentSession: Codable, Equatable, Sendable {
     }
 
     package var revision: Int64
-    /// `nil`, and written as `null`, when there is none.
+    /// `nil`, encoded as `null`, if there is none.
     package var session: SessionID?
     package var details: Details?
 

@@ -1,14 +1,14 @@
 package import Workouts
 
-/// How far the export of a workout to one target has come, on `export/{target}`.
+/// The status of a workout's export to one target, on `export/{target}`.
 package struct ExportStatus: Codable, Equatable, Sendable {
     package enum Status: String, Codable, CaseIterable, Sendable {
-        /// It is to be done, or to be tried again.
+        /// Waits for its first or next attempt.
         case pending
-        /// It is being written or sent, or a device was asked.
+        /// The files are being written or sent, or a device was asked.
         case exporting
         case done
-        /// It will not be tried again by itself.
+        /// Failed without further attempts.
         case failed
     }
 
@@ -17,19 +17,19 @@ package struct ExportStatus: Codable, Equatable, Sendable {
     package var target: Target
     package var revision: Int64
     package var status: Status
-    /// The revision of the `workout` that it is about.
+    /// The revision of the exported `workout`.
     package var workout: Int64
-    /// How often it was tried in vain.
+    /// The number of failed attempts.
     package var attempts: Int
-    /// When it is tried again.
+    /// The time of the next attempt.
     package var nextAttemptAt: Timestamp?
-    /// Why it failed the last time, for people.
+    /// The reason of the last failure, for people.
     package var reason: String?
-    /// What was written, below the folder of exports.
+    /// The written files, relative to the export folder.
     package var files: [String]?
-    /// Who is to write it to HealthKit: a watch saves its own workout, of which `healthKit` tells nothing.
+    /// The device that writes to HealthKit. A watch saves its own workout, and `healthKit` is absent.
     package var mode: Mode?
-    /// What a device is asked to write.
+    /// The workout for a device to write.
     package var healthKit: HealthKitWorkout?
 
     package init(
@@ -45,14 +45,14 @@ package struct ExportStatus: Codable, Equatable, Sendable {
     }
 }
 
-/// What a device that performs an export says of it, on `export/{target}/result`. Answered on `replies`.
+/// The outcome of an export by a device, on `export/{target}/result`. The answer goes to `replies`.
 package struct ExportResult: Codable, Equatable, Sendable {
     package var id: CommandID
     package var client: Client
-    /// The revision of the `workout` that was written, as it stands in the status.
+    /// The revision of the written `workout`, from the status.
     package var workout: Int64
     package var ok: Bool
-    /// Why it was not written. With the code `denied` the person does not allow it, and it is not tried again.
+    /// The reason of a failure. The code `denied` means that the user does not allow it; there is no further attempt.
     package var error: Refusal?
 
     package init(id: CommandID, client: Client, workout: Int64, error: Refusal? = nil) {

@@ -1,13 +1,13 @@
 package import Workouts
 
-/// How far a session's items have come, read from a payload of `metrics` or `route` without reading the rest of it.
+/// The progress of a session's items, decoded from `metrics` or `route` without the other fields.
 package struct MetricsProgress: Equatable, Sendable {
-    /// Items stored.
+    /// The number of stored items.
     package var count: Int
     /// The time of the newest item.
     package var newest: Timestamp?
 
-    /// Microseconds that a time may have, so that none is too far from another to be counted.
+    /// The accepted microseconds of a time, so that the difference of any two fits `Int64`.
     private static let times: ClosedRange<Int64> = -4_000_000_000_000_000_000...4_000_000_000_000_000_000
 
     package init(count: Int, newest: Timestamp?) {

@@ -1,7 +1,7 @@
 package import Workouts
 
 extension RouteSnapshot {
-    /// The snapshot as it stands on `route`, with the short keys of high-rate messages in sorted order.
+    /// The payload of `route`, with the short keys of high-rate messages in sorted order.
     package var payload: [UInt8] {
         var json = JSONWriter()
         json.object {

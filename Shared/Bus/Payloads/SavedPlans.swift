@@ -14,12 +14,12 @@ package struct SavedPlans: Codable, Equatable, Sendable {
         }
     }
 
-    /// Bytes that all of them may take, so that they fit a payload.
+    /// The maximum bytes of all plans, so that they fit a payload.
     package static let bytes = 224 * 1_024
     package static let limit = 100
 
     package var revision: Int64
-    /// The one that was saved last comes last.
+    /// In the order of saving.
     package var plans: [Plan]
 
     package init(revision: Int64, plans: [Plan]) {
@@ -29,7 +29,7 @@ package struct SavedPlans: Codable, Equatable, Sendable {
 }
 
 extension WorkoutDefinition {
-    /// Decodes a definition and holds it against what can be carried out; an error names the field.
+    /// Decodes and validates a definition. The error names the field.
     static func checked<Key: CodingKey>(
         _ container: KeyedDecodingContainer<Key>, _ key: Key
     ) throws -> WorkoutDefinition? {
@@ -41,7 +41,7 @@ extension WorkoutDefinition {
         return definition
     }
 
-    /// Reads a definition that stands by itself, in a file.
+    /// Decodes a definition from a file.
     package init(file: some Sequence<UInt8>) throws(PayloadError) {
         self = try JSONCoding.decode(WorkoutDefinition.self, from: file)
         if let validationError { throw .malformed(validationError) }

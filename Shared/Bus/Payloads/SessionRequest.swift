@@ -3,9 +3,10 @@ package import Workouts
 /// A request on a session's `request`.
 package struct SessionRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
-        /// The finished record, the series and the track are published again.
+        /// Publishes the finished record, the series and the track again.
         case chunks
-        /// Exports the workout again, to one target or to all, also where it has been before. Answered on `replies`.
+        /// Repeats the export of a workout to one target or to all, including completed ones. The answer goes to
+        /// `replies`.
         case export(Target?)
     }
 

@@ -1,7 +1,7 @@
 package import Workouts
 
 extension SessionState {
-    /// Reads a payload of `state`; one that no session can have is refused like one that is not JSON.
+    /// Decodes a payload of `state`. A state that no session can have is rejected like invalid JSON.
     package init(_ payload: some Sequence<UInt8>) throws(PayloadError) {
         self = try JSONCoding.decode(SessionState.self, from: payload)
         guard SeenRevision.range.contains(revision) else { throw .malformed("revision: out of range") }
@@ -9,7 +9,7 @@ extension SessionState {
     }
 }
 
-/// What the engine publishes on `state`: the session, and beside its fields those of its plan.
+/// The payload of `state`: the session's fields and those of its plan.
 package struct PublishedState: Encodable, Sendable {
     private let state: SessionState
     private let plan: PlanState?
@@ -32,9 +32,9 @@ extension PlanState {
         let timer: TimerReport?
     }
 
-    /// Reads the part of a payload of `state` that tells of a plan; `nil` of a session without one.
+    /// Decodes the plan of a payload of `state`; `nil` for a session without one.
     ///
-    /// Apart from ``SessionState``, for most services have no use for it.
+    /// It is separate from ``SessionState`` because most services do not use it.
     package init?(_ payload: some Sequence<UInt8>) throws(PayloadError) {
         let payload = try JSONCoding.decode(Payload.self, from: payload)
         guard let plan = payload.plan, let progress = payload.progress, let timer = payload.timer else { return nil }

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// A user's profile on `profile`, with its revision beside its fields.
+/// A user's profile with its revision, on `profile`.
 package struct UserProfile: Codable, Equatable, Sendable {
     package var revision: Int64
     package var profile: Profile

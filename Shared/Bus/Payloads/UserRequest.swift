@@ -6,16 +6,16 @@ package struct UserRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// Replaces the profile.
         case setProfile(Profile)
-        /// A page of finished workouts that stand before one in the history, newest first.
+        /// A page of the history before a position, newest first.
         case workouts(before: HistoryPlace?, limit: Int)
-        /// Keeps a planned workout; one of the same id is replaced.
+        /// Saves a planned workout and replaces the one with the same id.
         case savePlan(PlanID, WorkoutDefinition)
         case deletePlan(PlanID)
         case deleteWorkout(SessionID)
         case deleteEverything
     }
 
-    /// Which part of the history is asked for, and by whom.
+    /// The requested part of the history, and the client that requested it.
     package struct Page: Hashable, Sendable {
         package let envelope: Command.Envelope
         package let before: HistoryPlace?
@@ -60,7 +60,8 @@ extension UserRequest: Codable {
             }
             if let zone = profile.timeZone, !TimeZone.isIANA(zone) {
                 throw DecodingError.dataCorruptedError(
-                    forKey: .profile, in: container, debugDescription: "timeZone: not an IANA time zone")
+                    forKey: .profile, in: container,
+                    debugDescription: "timeZone: expected an IANA time zone")
             }
             action = .setProfile(profile)
         case "workouts":

@@ -1,7 +1,7 @@
 package import MQTT
 package import Workouts
 
-/// What follows the session in a session's topics.
+/// The part of a session's topic after the session.
 package enum SessionTopic: Hashable, Sendable {
     case command
     case state

@@ -2,7 +2,7 @@ package import Workouts
 
 /// The topics of a kind of stream.
 extension StreamName.Kind {
-    /// What a device publishes its items on.
+    /// The topic of a device's items.
     package func items(_ device: Device) -> SessionTopic {
         switch self {
         case .samples: .samples(device)
@@ -10,7 +10,7 @@ extension StreamName.Kind {
         }
     }
 
-    /// Where the number expected next is told.
+    /// The topic of acknowledgements.
     package func ack(_ device: Device) -> SessionTopic {
         switch self {
         case .samples: .samplesAck(device)
@@ -18,7 +18,7 @@ extension StreamName.Kind {
         }
     }
 
-    /// What the owner makes of the items while they come.
+    /// The owner's live topic.
     package var live: SessionTopic {
         switch self {
         case .samples: .metrics
@@ -26,7 +26,7 @@ extension StreamName.Kind {
         }
     }
 
-    /// What the owner makes of the items in the end.
+    /// The owner's summary topic.
     package var summary: SessionTopic {
         switch self {
         case .samples: .summaryMetrics
@@ -34,7 +34,7 @@ extension StreamName.Kind {
         }
     }
 
-    /// One piece of the final rows.
+    /// The topic of one chunk of the final rows.
     package func chunk(_ number: Int) -> SessionTopic {
         switch self {
         case .samples: .series(number)
@@ -42,7 +42,7 @@ extension StreamName.Kind {
         }
     }
 
-    /// The device whose items of this kind stand on a topic; `nil` for every other topic.
+    /// The device of an item topic of this kind; `nil` for every other topic.
     package func device(of topic: SessionTopic) -> Device? {
         switch (self, topic) {
         case (.samples, .samples(let device)), (.locations, .locations(let device)): device

@@ -1,18 +1,18 @@
 package import MQTT
 package import Workouts
 
-/// A topic of the bus. Everything below `pacebus/v1`.
+/// A topic of the bus, below `pacebus/v1`.
 package enum Topic: Hashable, Sendable {
     case session(SessionKey, SessionTopic)
     case user(User, UserTopic)
-    /// Presence of one process of a service.
+    /// The presence of one process of a service.
     case presence(service: String, ProcessName)
-    /// Payloads that a service refused; operators alone may read it.
+    /// Payloads that a service rejected. Only operators may read it.
     case rejected(service: String)
 
     package static let root = "pacebus/v1"
 
-    /// The topic's name, as it stands on the wire.
+    /// The topic's name on the wire.
     package var name: String {
         switch self {
         case .session(let key, let topic):
@@ -23,7 +23,7 @@ package enum Topic: Hashable, Sendable {
         }
     }
 
-    /// The topic that a name stands for; `nil` when it is none of ours, or a level does not match its pattern.
+    /// Parses a name. `nil` if it is not a topic of the bus or a level does not match its pattern.
     package init?(_ name: String) {
         let levels = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard levels.count >= 4, levels[0] == "pacebus", levels[1] == "v1" else { return nil }
@@ -68,7 +68,7 @@ package enum Topic: Hashable, Sendable {
         }
     }
 
-    /// A message on this topic with the topic's own quality of service and retention.
+    /// A message with the topic's quality of service and retention.
     package func message(_ payload: [UInt8]) -> MQTTMessage {
         MQTTMessage(topic: name, payload: payload[...], qos: qos, retain: isRetained)
     }

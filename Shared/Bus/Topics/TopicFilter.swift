@@ -1,9 +1,9 @@
 package import MQTT
 package import Workouts
 
-/// The subscriptions of services: a kind of topic, for every user, in some shards or in all.
+/// The subscriptions of services: a kind of topic for every user, in some shards or in all.
 package enum TopicFilter {
-    /// A session topic of every session; of a device's topics, every device's.
+    /// A topic of every session; for a device's topics, of every device.
     package enum Sessions: CaseIterable, Sendable {
         case command, state, samples, locations, metrics, route, weather, activityRegister, activity, summaryMetrics,
             summaryRoute, series, track, request, workout, export, exportResult
@@ -40,7 +40,7 @@ package enum TopicFilter {
         }
     }
 
-    /// One subscription for all shards together, otherwise one for each.
+    /// One subscription for all shards, or one per shard.
     package static func sessions(_ topic: Sessions, shards: Set<Shard>) -> [MQTTSubscription] {
         let all = shards.count == 256
         return (all ? ["+"] : shards.sorted().map(\.description)).map { shard in
@@ -76,7 +76,7 @@ package enum TopicFilter {
 }
 
 extension TopicFilter {
-    /// The presence of every process of a service, by the executable's name.
+    /// The presence of every process of a service. `service` is the executable's name.
     package static func presence(of service: String) -> MQTTSubscription {
         MQTTSubscription(filter: "\(Topic.root)/services/_\(service)/+", qos: .atLeastOnce)
     }

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// What follows the user in a user's topics.
+/// The part of a user's topic after the user.
 package enum UserTopic: Hashable, Sendable {
     case current
     case profile

@@ -2,8 +2,8 @@ import Workouts
 
 /// Planned workouts that nobody can carry out, and what is asked of them that has no meaning.
 extension RefusedPayload {
-    private static func definition(_ fields: String, blames: String, isTold: Bool = true) -> RefusedPayload {
-        start("\"definition\":{\(fields)}", blames: "definition.\(blames)", isTold: isTold)
+    private static func definition(_ fields: String, blames: String, isReported: Bool = true) -> RefusedPayload {
+        start("\"definition\":{\(fields)}", blames: "definition.\(blames)", isReported: isReported)
     }
 
     private static func timer(_ fields: String, blames: String) -> RefusedPayload {
@@ -12,11 +12,11 @@ extension RefusedPayload {
             blames: "sections[1].timer.\(blames)")
     }
 
-    private static func item(_ fields: String, blames: String, isTold: Bool = true) -> RefusedPayload {
+    private static func item(_ fields: String, blames: String, isReported: Bool = true) -> RefusedPayload {
         definition(
             #""sections":[{"items":[{"name":"Row","sets":[{}]},{\#(fields)}]}]"#,
             blames: "sections[0].items[1].\(blames)",
-            isTold: isTold)
+            isReported: isReported)
     }
 
     private static func set(_ fields: String, blames: String) -> RefusedPayload {
@@ -40,13 +40,13 @@ extension RefusedPayload {
         definition(#""name":"","sections":[{"items":[{"name":"a"}]}]"#, blames: "name: 1 to 100 bytes"),
         definition(
             #""name":"a\u0000b","sections":[{"items":[{"name":"a"}]}]"#, blames: "name: control characters",
-            isTold: false),
+            isReported: false),
         definition(
             "\"sections\":[\(repeated("{\"items\":[{\"name\":\"a\"}]}", PlanLimits.sections + 1))]",
             blames: "sections: 1 to"),
         definition(
             "\"sections\":[\(repeated("{\"items\":[\(repeated("{\"name\":\"a\"}", PlanLimits.items))]}", 2))]",
-            blames: "sections: more than \(PlanLimits.items) items", isTold: false),
+            blames: "sections: more than \(PlanLimits.items) items", isReported: false),
         timer(#""type":"tabata""#, blames: "type: "),
         timer(#""work":60"#, blames: "type: missing"),
         timer(#""type":"countdown""#, blames: "work: missing for countdown"),
@@ -66,14 +66,14 @@ extension RefusedPayload {
         item(#""sets":[{}]"#, blames: "name: missing"),
         item("\"name\":\"\(String(repeating: "x", count: 101))\"", blames: "name: 1 to 100 bytes"),
         item(#""name":"Row","id":"""#, blames: "id: 1 to 64 bytes"),
-        item(#""name":"Row","id":"1-1""#, blames: "id: another item has the id 1-1", isTold: false),
+        item(#""name":"Row","id":"1-1""#, blames: "id: another item has the id 1-1", isReported: false),
         item(#""name":"Row","exercise":"yoga""#, blames: "exercise: "),
         item(#""name":"Row","sets":[]"#, blames: "sets: 1 to \(PlanLimits.setsOfExercise)"),
         item(
             "\"name\":\"Row\",\"sets\":[\(repeated("{}", PlanLimits.setsOfExercise + 1))]", blames: "sets: 1 to "),
         item(
             #""name":"Row","alternatives":[{"name":"Bike"},{"name":"Row"}]"#,
-            blames: "alternatives[1].name: duplicate", isTold: false),
+            blames: "alternatives[1].name: duplicate", isReported: false),
         item(
             #""name":"Row","alternatives":[{"name":"Bike","sets":[{"rest":-1}]}]"#,
             blames: "alternatives[0].sets[0].rest: 0 to 3600 s"),
@@ -91,13 +91,13 @@ extension RefusedPayload {
         set(#""rest":[]"#, blames: "rest: "),
         definition(
             #""timer":{"type":"emom","rounds":5},"sections":[{"items":[{"name":"Row","sets":[{},{}]}]}]"#,
-            blames: "sections[0].items[0].sets: one a round", isTold: false),
+            blames: "sections[0].items[0].sets: one a round", isReported: false),
         definition(
             #""timer":{"type":"emom","rounds":1},"sections":[{"items":[{"name":"Row"},{"name":"Bike"}]}]"#,
-            blames: "sections[0].items: at most 1, one a round", isTold: false),
+            blames: "sections[0].items: at most 1, one a round", isReported: false),
         definition(
             #""timer":{"type":"forTime","rounds":200},"sections":[{"items":[{"name":"Row","sets":[{},{}]}]}]"#,
-            blames: "sections: more than \(PlanLimits.sets) sets in all rounds", isTold: false),
+            blames: "sections: more than \(PlanLimits.sets) sets in all rounds", isReported: false),
     ]
 
     private static func command(_ fields: String, blames: String) -> RefusedPayload {

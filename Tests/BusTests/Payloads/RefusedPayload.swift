@@ -5,23 +5,23 @@ struct RefusedPayload: Sendable {
     /// How the refusal begins.
     let blames: String
     /// Whether the document, too, can tell that it is wrong.
-    let isTold: Bool
+    let isReported: Bool
 
-    init(_ channel: String, _ fields: String, blames: String, isTold: Bool = true) {
+    init(_ channel: String, _ fields: String, blames: String, isReported: Bool = true) {
         let envelope = #""client":"a","id":"6f9619ff-8b86-d011-b42d-00c04fc964ff""#
         text = "{\(envelope),\(fields)}"
         self.channel = channel
         self.blames = blames
-        self.isTold = isTold
+        self.isReported = isReported
     }
 
-    static func start(_ fields: String, blames: String, isTold: Bool = true) -> RefusedPayload {
-        RefusedPayload("command", "\"type\":\"start\",\(fields)", blames: blames, isTold: isTold)
+    static func start(_ fields: String, blames: String, isReported: Bool = true) -> RefusedPayload {
+        RefusedPayload("command", "\"type\":\"start\",\(fields)", blames: blames, isReported: isReported)
     }
 
-    private static func profile(_ fields: String, blames: String, isTold: Bool = true) -> RefusedPayload {
+    private static func profile(_ fields: String, blames: String, isReported: Bool = true) -> RefusedPayload {
         RefusedPayload(
-            "userRequest", "\"type\":\"setProfile\",\"profile\":{\(fields)}", blames: blames, isTold: isTold)
+            "userRequest", "\"type\":\"setProfile\",\"profile\":{\(fields)}", blames: blames, isReported: isReported)
     }
 
     private static let commands = [
@@ -45,9 +45,9 @@ struct RefusedPayload: Sendable {
         start(#""name":"""#, blames: "name: 1 to 200 bytes"),
         start("\"name\":\"\(String(repeating: "x", count: 201))\"", blames: "name: 1 to 200 bytes"),
         // A schema counts characters, not bytes.
-        start("\"name\":\"\(String(repeating: "é", count: 101))\"", blames: "name: 1 to 200 bytes", isTold: false),
-        start(#""timeZone":"Mars/Base""#, blames: "timeZone: not an IANA time zone", isTold: false),
-        start(#""timeZone":"UTC+05:00""#, blames: "timeZone: not an IANA time zone", isTold: false),
+        start("\"name\":\"\(String(repeating: "é", count: 101))\"", blames: "name: 1 to 200 bytes", isReported: false),
+        start(#""timeZone":"Mars/Base""#, blames: "timeZone: expected an IANA time zone", isReported: false),
+        start(#""timeZone":"UTC+05:00""#, blames: "timeZone: expected an IANA time zone", isReported: false),
         start(#""run":"run""#, blames: "run: "),
         start(#""notSynced":7"#, blames: "notSynced: "),
         start(#""permissions":{"heartRate":true}"#, blames: "permissions.workouts: missing"),
@@ -84,14 +84,14 @@ struct RefusedPayload: Sendable {
         profile(#""units":"nautical""#, blames: "profile.units: "),
         profile(#""birthYear":"1980""#, blames: "profile.birthYear: "),
         profile(#""birthYear":1980.5"#, blames: "profile.birthYear: not a whole year"),
-        profile(#""birthYear":1e300"#, blames: "profile.birthYear: ", isTold: false),
-        profile(#""birthYear":1e999"#, blames: "profile: out of range", isTold: false),
-        profile(#""timeZone":"GMT+3""#, blames: "profile: timeZone: not an IANA time zone", isTold: false),
-        profile(#""timeZone":"PST""#, blames: "profile: timeZone: not an IANA time zone", isTold: false),
+        profile(#""birthYear":1e300"#, blames: "profile.birthYear: ", isReported: false),
+        profile(#""birthYear":1e999"#, blames: "profile: out of range", isReported: false),
+        profile(#""timeZone":"GMT+3""#, blames: "profile: timeZone: expected an IANA time zone", isReported: false),
+        profile(#""timeZone":"PST""#, blames: "profile: timeZone: expected an IANA time zone", isReported: false),
         profile(#""sex":"m""#, blames: "profile.sex: "),
         profile(#""weight":"80 kg""#, blames: "profile.weight: "),
         profile(#""zones":[100,120,140,"160"]"#, blames: "profile.zones[3]: "),
-        profile(#""timeZone":"Mars/Base""#, blames: "profile: timeZone: not an IANA time zone", isTold: false),
+        profile(#""timeZone":"Mars/Base""#, blames: "profile: timeZone: expected an IANA time zone", isReported: false),
     ]
 
     static let all = commands + requests + definitions + planActions

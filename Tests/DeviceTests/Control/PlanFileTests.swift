@@ -56,7 +56,8 @@ import Workouts
             try problem("{\"sections\":[{\"timer\":{\"type\":\"tabata\"},\"items\":[{\"name\":1}]}]}")
                 == "FILE: sections[0].timer.type: unknown word \"tabata\"")
         #expect(
-            try problem("{\"sections\":[{\"items\":[{\"name\":1}]}]}") == "FILE: sections[0].items[0].name: not a text")
+            try problem("{\"sections\":[{\"items\":[{\"name\":1}]}]}")
+                == "FILE: sections[0].items[0].name: not a string")
     }
 
     @Test func `a file that is not there is told`() {
