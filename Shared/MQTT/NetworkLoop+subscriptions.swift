@@ -17,7 +17,7 @@ extension NetworkLoop {
         connection?.collector.isOpen = false
         _ = connection?.collector.take()
         if gate.subscriberLeft() == .closeConnection {
-            lose(.connectionLost("the subscriber left messages unacknowledged"), now: now)
+            lose(.connectionLost("the subscriber left without acknowledging its messages"), now: now)
         }
     }
 

@@ -1,5 +1,5 @@
 extension APNsServer {
-    /// What a push holds, as ActivityKit reads it.
+    /// The payload of a push, as ActivityKit decodes it.
     package struct Payload: Decodable, Sendable {
         package let aps: APS
 

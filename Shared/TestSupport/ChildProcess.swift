@@ -1,7 +1,7 @@
 package import Foundation
 import Synchronization
 
-/// A process that a test started; it is ended by its own id.
+/// A process that a test started. It is ended by its own id.
 package final class ChildProcess: Sendable {
     package let id: Int32
     private let exitStatus = Mutex<Int32?>(nil)
@@ -10,7 +10,7 @@ package final class ChildProcess: Sendable {
         package var text: String
     }
 
-    /// Starts a program found on the path; what it prints goes to the file `log`.
+    /// Starts a program from the path. Its output goes to the file `log`.
     package init(_ arguments: [String], log: String) throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -18,9 +18,9 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // Sockets of a client under test must not live on in the child: their peers would never see them close.
+        // The child must not inherit sockets of a client under test: their peers would never see them close.
         for descriptor in 3..<Int32(1_024) { posix_spawn_file_actions_addclose(&actions, descriptor) }
-        // A thread of the pool may have blocked signals, and what it starts would never see SIGTERM.
+        // A pool thread may block signals. A child that inherits the mask would never receive SIGTERM.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -42,26 +42,26 @@ package final class ChildProcess: Sendable {
         end(SIGKILL)
     }
 
-    /// Sends the signal, unless the process has ended, and waits for its end. Blocks the thread: not for a process that may
-    /// take its time.
+    /// Sends a signal unless the process has ended, and waits for its end. Blocks the thread: unsuitable for a process
+    /// that takes long to end.
     package func end(_ signal: Int32) {
         send(signal)
         _ = wait()
     }
 
-    /// Sends a signal that the process goes on after, such as SIGSTOP.
+    /// Sends a signal that the process survives, such as SIGSTOP.
     package func send(_ signal: Int32) {
         exitStatus.withLock { status in
-            // Until its status is taken, its id is nobody else's.
+            // The id stays reserved until the status is collected.
             if status == nil { kill(id, signal) }
         }
     }
 
-    /// Waits for the process to end by itself; its exit status. Cancelled, it ends the process.
+    /// Waits for the process to end by itself and returns its exit status. Cancellation ends the process.
     package func finish() async -> Int32 {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // Concurrency's own threads are few, and a child that they are to serve may need them.
+                // The concurrency pool has few threads, and the child may depend on them.
                 Thread { continuation.resume(returning: self.wait()) }.start()
             }
         } onCancel: {
@@ -70,7 +70,7 @@ package final class ChildProcess: Sendable {
     }
 
     private func wait() -> Int32 {
-        // Any number of threads may wait here; one of them takes the status.
+        // Any number of threads may wait here; one of them collects the status.
         var ended = siginfo_t()
         while waitid(P_PID, id_t(id), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
         return exitStatus.withLock { taken in
@@ -83,7 +83,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Runs a program to its end and returns what it prints, its errors aside. Holds no thread meanwhile.
+    /// Runs a program to its end without blocking a thread, and returns its standard output.
     package static func output(of arguments: [String]) async throws -> Data {
         let folder = try TemporaryFolder()
         try await run(["/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"] + arguments, log: folder.file("output"))

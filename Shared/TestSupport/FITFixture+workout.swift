@@ -1,16 +1,16 @@
 import FIT
 
 extension FITFixture {
-    /// A small recording like a watch's: a record every `interval` seconds of active time with heart rate, speed,
-    /// distance, cadence and position, timer events, one lap, one session. The same arguments give the same bytes.
+    /// A small recording in the form of a watch's: a record every `interval` seconds of active time with heart rate,
+    /// speed, distance, cadence and position; timer events; one lap; one session. Equal arguments give equal bytes.
     ///
-    /// Records stand at both ends of each active segment. The recorded distance is what the speeds add up to, and the
-    /// session's totals are exactly what the records tell.
+    /// Each active segment has a record at both ends. The recorded distance is the sum of the speeds, and the session's
+    /// totals equal those of the records.
     ///
     /// - Parameters:
     ///   - start: Unix seconds.
     ///   - duration: seconds from the start to the end, pauses included.
-    ///   - pauses: in seconds since the start, in order, apart from one another and inside the duration.
+    ///   - pauses: in seconds since the start; sorted, disjoint and within the duration.
     ///   - sport: FIT's number, 1 for running.
     package static func workout(
         start: Int, duration: Int, pauses: [ClosedRange<Int>] = [], interval: Int = 1, sport: Int = 1,
@@ -43,7 +43,7 @@ extension FITFixture {
     }
 }
 
-/// What the sensors of the invented watch show, and what it has summed up. Whole numbers in FIT's own units.
+/// The simulated sensor values and their sums, in integers of FIT's units.
 private struct Moment {
     /// Seconds since the start.
     var time = 0
@@ -53,14 +53,14 @@ private struct Moment {
     var heartRateSum = 0
     var heartRateMaximum = 0
 
-    /// A wave from 0 up to 30 and back, a minute long.
+    /// A wave from 0 to 30 and back, one minute long.
     var wave: Int { 30 - abs(activeSeconds % 60 - 30) }
     var heartRate: Int { 120 + wave }
     /// Millimetres a second, a multiple of ten.
     var speed: Int { 2500 + 10 * wave }
 
     mutating func advance(by seconds: Int) {
-        // A measured value holds until the next.
+        // A measured value lasts until the next.
         heartRateSum += heartRate * seconds
         distance += speed / 10 * seconds
         time += seconds
@@ -69,7 +69,7 @@ private struct Moment {
 
     mutating func record(to fixture: inout FITFixture, start: Int) {
         heartRateMaximum = max(heartRateMaximum, heartRate)
-        // Due north from 52°N 13°E: a metre is about 107 of the units of which a half turn has 2³¹.
+        // Due north from 52°N 13°E: one metre is about 107 units; a half turn has 2³¹ units.
         fixture.add(
             20, local: 2,
             [

@@ -1,8 +1,8 @@
 import FIT
 
-/// Writes FIT files for tests: any messages, with the variations a reader must cope with.
+/// Writes FIT files for tests, with the variations that a reader must support.
 ///
-/// A definition is written whenever a message needs another one than its local type has.
+/// A definition is written whenever a message needs a different one for its local type.
 package struct FITFixture {
     private let headerSize: Int
     private let headerChecksum: Bool
@@ -12,8 +12,8 @@ package struct FITFixture {
 
     /// - Parameters:
     ///   - headerSize: 14, or 12 for a header without a checksum of its own.
-    ///   - headerChecksum: false leaves the header's checksum 0, which means that there is none.
-    ///   - bigEndian: the byte order of the messages; that of the header is always the same.
+    ///   - headerChecksum: `false` leaves the header's checksum 0, which means none.
+    ///   - bigEndian: the byte order of the messages; the header's is fixed.
     package init(headerSize: Int = 14, headerChecksum: Bool = true, bigEndian: Bool = false) {
         self.headerSize = headerSize
         self.headerChecksum = headerChecksum
@@ -22,8 +22,8 @@ package struct FITFixture {
 
     /// Appends a message.
     /// - Parameters:
-    ///   - compressedTime: the five low bits of its time, for a compressed timestamp header; `local` is then at most 3.
-    ///   - developer: developer fields, all of the developer 0.
+    ///   - compressedTime: the low five bits of its time for a compressed timestamp header; `local` is then at most 3.
+    ///   - developer: developer fields, all with developer index 0.
     package mutating func add(
         _ global: UInt16, local: UInt8 = 0, compressedTime: UInt8? = nil, _ fields: [Field], developer: [Field] = []
     ) {
@@ -46,7 +46,7 @@ package struct FITFixture {
         data += definition
     }
 
-    /// The whole file, with its header and checksums.
+    /// The file with header and checksums.
     package var bytes: [UInt8] {
         var file: [UInt8] = [UInt8(headerSize), 0x20] + UInt16(21218).littleEndianBytes
         file += UInt32(data.count).littleEndianBytes + Array(".FIT".utf8)

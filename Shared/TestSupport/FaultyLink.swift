@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// A stretch of network between clients and a broker that loses, repeats and reorders what MQTT lets it: PUBLISH packets
-/// of QoS 0, both ways. Everything else passes untouched.
+/// A network link between clients and a broker that loses, repeats and reorders QoS 0 PUBLISH packets in both
+/// directions, as MQTT allows. All other packets pass unchanged.
 ///
-/// A connection that breaks on one side is broken on the other.
+/// A connection that breaks on one side breaks on the other.
 package final class FaultyLink: Sendable {
-    /// How often each fault strikes, of one packet.
+    /// The probability of each fault per packet.
     package struct Faults: Sendable {
         package var drop = 0.1
         package var duplicate = 0.1
@@ -15,7 +15,7 @@ package final class FaultyLink: Sendable {
         package init() {}
     }
 
-    /// Where clients connect.
+    /// The port for clients.
     package let port: UInt16
     private let listener: Int32
     private let broker: UInt16
@@ -38,10 +38,10 @@ package final class FaultyLink: Sendable {
         thread.start()
     }
 
-    /// QoS 0 PUBLISH packets that came so far.
+    /// The number of QoS 0 PUBLISH packets so far.
     package var packets: Int { state.withLock(\.packets) }
 
-    /// Ends all connections and takes no more.
+    /// Closes all connections and accepts no more.
     package func close() {
         let descriptors = state.withLock { state in
             state.isOpen = false
@@ -107,7 +107,7 @@ package final class FaultyLink: Sendable {
         }
     }
 
-    /// What becomes of a packet now.
+    /// Returns the packets to send now in place of this one.
     private func copies(_ packet: [UInt8], _ delayed: inout [(packet: [UInt8], after: Int)]) -> [[UInt8]] {
         guard packet[0] & 0xF6 == 0x30 else { return [packet] }
         let (roll, distance) = state.withLock { state in
@@ -123,7 +123,7 @@ package final class FaultyLink: Sendable {
         return [packet]
     }
 
-    /// The bytes of the first packet with its header, when all of them are there.
+    /// The length of the first packet with its header; `nil` if it is incomplete.
     private static func packetLength(_ bytes: [UInt8]) -> Int? {
         var remaining = 0
         for index in 1...4 {

@@ -1,10 +1,11 @@
 package import MQTT
 import Synchronization
 
-/// A message broker in this process, with retained messages and wildcards: what ``MQTTClient`` and mosquitto show to a
-/// service, without their time.
+/// A message broker in this process, with retained messages and wildcards. Services see the behaviour of ``MQTTClient``
+/// and mosquitto without their delays.
 ///
-/// Its batches have no limit, so that it never stops reading. Nothing is delivered late or twice by itself; a test cuts connections and lets the broker forget.
+/// Batches have no limit, so reading never stops. Nothing is delayed or repeated by itself; a test cuts connections and
+/// clears the broker.
 package final class InMemoryBroker: Sendable {
     private let state = Mutex(InMemoryBrokerState())
 
@@ -15,7 +16,7 @@ package final class InMemoryBroker: Sendable {
         InMemoryBus(broker: self, id: change { $0.addClient() })
     }
 
-    /// Cuts all connections and lets nobody in until ``start()``. Retained messages stay.
+    /// Cuts all connections and accepts none until ``start()``. Retained messages stay.
     package func stop() {
         change { $0.stop() }
     }
@@ -24,7 +25,7 @@ package final class InMemoryBroker: Sendable {
         change { $0.start() }
     }
 
-    /// `kill -9`: like ``stop()``, and everything retained is forgotten.
+    /// Simulates `kill -9`: ``stop()``, and all retained messages are lost.
     package func kill() {
         change { state in
             state.stop()
@@ -37,12 +38,12 @@ package final class InMemoryBroker: Sendable {
         state.withLock { $0.retained[topic] }
     }
 
-    /// Every message that was published so far, in order.
+    /// All published messages so far, in order.
     package var published: [MQTTMessage] {
         state.withLock { $0.published }
     }
 
-    /// Waits for a published message that satisfies the condition, also one published before.
+    /// Waits for a published message that satisfies the condition, earlier messages included.
     package func firstPublished(
         within limit: Duration = .seconds(60), _ condition: (MQTTMessage) -> Bool
     ) async -> MQTTMessage? {

@@ -1,6 +1,6 @@
 import MQTT
 
-/// What an ``InMemoryBroker`` knows, behind its lock. Changes collect effects, performed when the lock is open again.
+/// The state of an ``InMemoryBroker`` behind its lock. Changes collect effects, which run after the lock is released.
 struct InMemoryBrokerState {
     typealias Stream = AsyncStream<MQTTEvent>.Continuation
 
@@ -22,8 +22,8 @@ struct InMemoryBrokerState {
         var stream: Stream?
         var queue: [Queued] = []
         var outstanding: (batch: Int, needsAcknowledgement: Bool)?
-        /// Held back like by the real client while QoS 1 messages are unacknowledged, until more wait than its window holds
-        /// or somebody waits for a confirmation.
+        /// Messages held back while QoS 1 messages are unacknowledged, as in the real client, until the window is full
+        /// or a caller waits for a confirmation.
         var held: [MQTTMessage] = []
         var isDraining = false
     }
@@ -223,7 +223,7 @@ struct InMemoryBrokerState {
     }
 }
 
-/// `+` stands for one level, `#` at the end for any number.
+/// `+` matches one level, `#` at the end any number of levels.
 private func topicFilter(_ filter: String, matches topic: String) -> Bool {
     var topicLevels = topic.split(separator: "/", omittingEmptySubsequences: false)[...]
     for level in filter.split(separator: "/", omittingEmptySubsequences: false) {

@@ -1,6 +1,6 @@
 package import MQTT
 
-/// One client of an ``InMemoryBroker``.
+/// A client of an ``InMemoryBroker``.
 package final class InMemoryBus: MessageBus {
     private let broker: InMemoryBroker
     private let id: Int

@@ -1,6 +1,7 @@
 package import Foundation
 
-/// What PyPI's fitdecode, fitparse and garmin-fit-sdk read in a FIT file, by way of `fit_summary.py` and the interpreter that `PYTHON` names.
+/// Reads FIT files with fitdecode, fitparse and garmin-fit-sdk from PyPI, through `fit_summary.py` and the interpreter
+/// in `PYTHON`.
 package struct IndependentReader {
     package struct Summary: Decodable, Sendable {
         package typealias Fields = [String: Double]
@@ -16,7 +17,7 @@ package struct IndependentReader {
             }
         }
 
-        /// A set or a rest, its codes by the reader's names for them.
+        /// A set or a rest; codes have the reader's names.
         package struct ExerciseSet: Decodable, Equatable, Sendable {
             package let index: Int
             package let kind: String
@@ -29,7 +30,7 @@ package struct IndependentReader {
             package let number: Int?
         }
 
-        /// What people call an exercise.
+        /// The display name of an exercise.
         package struct Title: Decodable, Equatable, Sendable {
             package let index: Int
             package let category: String
@@ -45,7 +46,7 @@ package struct IndependentReader {
         package let sets: [ExerciseSet]
         package let titles: [Title]
 
-        /// The title that a set's exercise has.
+        /// The title of a set's exercise.
         package func title(of set: ExerciseSet) -> String? {
             titles.first { $0.category == set.category && $0.number == set.number }?.text
         }
@@ -54,16 +55,16 @@ package struct IndependentReader {
     /// Whether the interpreter lacks fitdecode.
     package static let isMissing = Python.lacks("fitdecode")
 
-    /// Whether the interpreter lacks any of the three.
+    /// Whether the interpreter lacks any of the three modules.
     package static let isAnyMissing = Python.lacks("fitdecode, fitparse, garmin_fit_sdk")
 
-    /// What fitdecode reads.
+    /// Reads the file with fitdecode.
     package static func summary(of file: URL) async throws -> Summary {
         let output = try await ChildProcess.output(of: [Python.interpreter, script, file.path(percentEncoded: false)])
         return try JSONDecoder().decode([Summary].self, from: output)[0]
     }
 
-    /// What each of the three reads, by its name; throws when one of them finds a wrong checksum or an error.
+    /// Reads the file with all three readers. Throws if one of them reports a wrong checksum or an error.
     package static func summaries(of file: URL) async throws -> [String: Summary] {
         let output = try await ChildProcess.output(of: [
             Python.interpreter, script, "--all", file.path(percentEncoded: false),

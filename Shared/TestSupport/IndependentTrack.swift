@@ -1,11 +1,11 @@
 import Foundation
 
-/// What Python's ElementTree reads in a GPX or TCX file, by way of `track_summary.py`.
+/// Reads GPX and TCX files with Python's ElementTree, through `track_summary.py`.
 package enum IndependentTrack {
     package struct Point: Decodable, Equatable, Sendable {
         /// Unix seconds.
         package let time: Double
-        /// Metres since the recording began.
+        /// Metres since the start of the recording.
         package let distance: Double?
         package let heartRate: Double?
         /// Degrees.
@@ -27,7 +27,7 @@ package enum IndependentTrack {
         }
     }
 
-    /// The points of each part: of each `trkseg` or `Track`.
+    /// The points of each part: each `trkseg` or `Track`.
     package static func parts(of path: String) async throws -> [[Point]] {
         let output = try await ChildProcess.output(
             of: [Python.interpreter, Python.program("track_summary.py"), path])

@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Keeps log lines: level, message, metadata.
+/// Records log lines: level, message, metadata.
 package final class LogRecorder: Sendable {
     private let recorded = Mutex<[String]>([])
 
@@ -31,6 +31,6 @@ package final class LogRecorder: Sendable {
 }
 
 extension Logger {
-    /// Says nothing.
+    /// Discards all log lines.
     package static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 }

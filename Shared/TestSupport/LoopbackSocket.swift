@@ -28,7 +28,7 @@ enum LoopbackSocket {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// A port that nobody listens on now.
+    /// A free port.
     static func freePort() throws -> UInt16 {
         let (descriptor, port) = try listen()
         close(descriptor)
@@ -41,7 +41,7 @@ enum LoopbackSocket {
         return connect(descriptor, port: port)
     }
 
-    /// A connection; `nil` when nobody listens.
+    /// A connection; `nil` if the port is closed.
     static func connected(port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard connect(descriptor, port: port) else {
@@ -78,7 +78,7 @@ enum LoopbackSocket {
     }
 }
 
-/// A port that answers no SYN, like a dead host: a listener that never accepts and whose queue is full.
+/// A port that answers no SYN, like a dead host: its listener never accepts, and its queue is full.
 package final class SwallowingPort: Sendable {
     package let port: UInt16
     private let descriptors: [Int32]

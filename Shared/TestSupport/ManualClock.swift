@@ -2,9 +2,9 @@ import ServiceKit
 import Synchronization
 package import Workouts
 
-/// A clock that stands still until a test advances it.
+/// A clock that stops until a test advances it.
 package final class ManualClock: WallClock {
-    /// Nobody came to sleep in time.
+    /// No task slept before the timeout.
     package struct NoSleeper: Error {}
 
     private struct Sleeper {
@@ -23,7 +23,7 @@ package final class ManualClock: WallClock {
 
     private let state: Mutex<State>
 
-    /// Shows `now`, unless told otherwise 2025-01-01T00:00:00Z.
+    /// Starts at `now`, by default 2025-01-01T00:00:00Z.
     package init(now: Timestamp = Timestamp(microseconds: 1_735_689_600_000_000)) {
         state = Mutex(State(now: now))
     }
@@ -32,11 +32,11 @@ package final class ManualClock: WallClock {
 
     package var minimumResolution: Duration { .microseconds(1) }
 
-    /// How many tasks sleep now.
+    /// The number of sleeping tasks.
     package var sleeperCount: Int { state.withLock(\.sleepers.count) }
 
-    /// Moves the time and wakes whoever it reaches, the earliest deadline first, those of one deadline in the order in
-    /// which they fell asleep. Whoever goes to sleep again waits for the next advance.
+    /// Advances the time and wakes the tasks whose deadlines it reaches: earliest deadline first, equal deadlines in
+    /// the order of going to sleep. A task that sleeps again waits for the next advance.
     package func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)
@@ -64,8 +64,8 @@ package final class ManualClock: WallClock {
         }
     }
 
-    /// Returns once at least `count` tasks sleep.
-    /// - Throws: `NoSleeper` when that is not so within `bound` of real time.
+    /// Waits until at least `count` tasks sleep.
+    /// - Throws: `NoSleeper` after `bound` of real time.
     package func waitForSleepers(_ count: Int = 1, bound: Duration = .seconds(120)) async throws {
         let number = nextNumber()
         let alarm = Task {
@@ -110,7 +110,7 @@ package final class ManualClock: WallClock {
         for observer in observers { observer.resume() }
     }
 
-    /// Wakes the sleeper or observer of this number with an error, or remembers that it need not begin.
+    /// Wakes the sleeper or observer with this number with an error, or records that it must not start.
     private func cancel(_ number: Int) {
         let (continuation, error) = state.withLock {
             state -> (CheckedContinuation<Void, any Error>?, any Error) in

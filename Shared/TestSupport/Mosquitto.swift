@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// A real mosquitto of the test's own: on loopback, on a free port that it keeps over restarts, its files in a temporary
-/// folder. Limits are above our windows; nothing is stored unless asked for.
+/// A mosquitto process for one test: on a free loopback port that it keeps over restarts, with its files in a temporary
+/// folder. Its limits exceed the windows of Pacebus's clients. It stores nothing by default.
 package final class Mosquitto: Sendable {
     package struct Settings: Sendable {
-        /// Lines for `mosquitto.conf`, after those made from the rest.
+        /// Additional lines for `mosquitto.conf`.
         package var lines: [String] = []
-        /// Passwords by user name; without any, everybody may come in.
+        /// Passwords by user name. Without any, anonymous access is allowed.
         package var users: [String: String] = [:]
-        /// The access file's text.
+        /// The text of the access file.
         package var accessRules: String?
-        /// Keeps sessions and retained messages over an orderly stop.
+        /// Whether sessions and retained messages survive ``stop()``.
         package var isPersistent = false
 
         package init() {}
@@ -25,7 +25,7 @@ package final class Mosquitto: Sendable {
     package init(_ settings: Settings = Settings()) async throws {
         folder = try TemporaryFolder()
         port = try LoopbackSocket.freePort()
-        // As root it would drop to a user who may not read the folder.
+        // As root, mosquitto would switch to a user without access to the folder.
         var lines = ["user root", "listener \(port) 127.0.0.1"]
         lines += ["max_inflight_messages 10000", "max_queued_messages 1000000", "set_tcp_nodelay true"]
         lines += ["log_dest stdout", "log_type error", "log_type warning", "log_type notice"]
@@ -46,7 +46,7 @@ package final class Mosquitto: Sendable {
         try await start()
     }
 
-    /// Starts it again after ``kill()`` or ``stop()``, on the same port.
+    /// Starts the broker again on the same port after ``kill()`` or ``stop()``.
     package func start() async throws {
         let child = try ChildProcess(
             ["mosquitto", "-c", folder.file("mosquitto.conf")], log: folder.file("mosquitto.log"))
@@ -56,17 +56,17 @@ package final class Mosquitto: Sendable {
         }
     }
 
-    /// `kill -9`: it forgets everything it has not stored.
+    /// Sends SIGKILL. The broker loses everything that it has not stored.
     package func kill() {
         end(SIGKILL)
     }
 
-    /// An orderly stop.
+    /// Stops the broker with SIGTERM.
     package func stop() {
         end(SIGTERM)
     }
 
-    /// Freezes it with SIGSTOP, so that its sockets stay open and silent, or lets it go on.
+    /// Freezes the broker with SIGSTOP, which keeps its sockets open and silent, or continues it.
     package func freeze(_ isFrozen: Bool) {
         process.withLock { $0?.send(isFrozen ? SIGSTOP : SIGCONT) }
     }

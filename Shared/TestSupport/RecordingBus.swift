@@ -1,7 +1,7 @@
 package import MQTT
 import Synchronization
 
-/// A bus that keeps what is sent, up to a limit: what a process that is killed while it sends gets out.
+/// A bus that records sent messages up to a limit, like a process that is killed while sending.
 package final class RecordingBus: MessageBus {
     private struct State {
         var sent: [MQTTMessage] = []
@@ -12,7 +12,7 @@ package final class RecordingBus: MessageBus {
 
     package init() {}
 
-    /// Takes the messages sent so far.
+    /// Removes and returns the messages sent so far.
     package func take() -> [MQTTMessage] {
         state.withLock { state in
             defer { state.sent = [] }
@@ -20,7 +20,7 @@ package final class RecordingBus: MessageBus {
         }
     }
 
-    /// From now on only this many messages get out.
+    /// Limits the number of messages sent from now on.
     package func limit(to count: Int) {
         state.withLock { $0.limit = $0.sent.count + count }
     }
@@ -35,7 +35,7 @@ package final class RecordingBus: MessageBus {
         try await send([message])
     }
 
-    /// Delivers nothing: events are handed to the code under test directly.
+    /// Delivers nothing: the test passes events to the code directly.
     package func withSubscriptions<R: Sendable>(
         _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
     ) async throws -> R {

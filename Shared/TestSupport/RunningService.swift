@@ -6,12 +6,12 @@ package import ServiceLifecycle
 package import Storage
 package import Workouts
 
-/// A service on a broker in this process, a store of the test's, and a clock that stands still.
+/// A service on an in-memory broker, a test's store and a manual clock.
 package struct RunningService {
     package enum Ending: Sendable {
-        /// As after SIGTERM.
+        /// Simulates SIGTERM.
         case drain
-        /// As after SIGKILL: from one moment on nothing is written, sent or awaited any more.
+        /// Simulates SIGKILL: from one moment on the service writes, sends and awaits nothing.
         case kill
     }
 
@@ -28,11 +28,11 @@ package struct RunningService {
     private let client: InMemoryBus
     private let probe: Topic
 
-    /// Runs the service on what is in a folder while `body` runs, and waits for its end.
+    /// Runs a service on the contents of a folder during `body`, and waits for its end.
     ///
     /// - Parameters:
-    ///   - storing: where the service keeps its records in the folder, and how.
-    ///   - clearing: what the service publishes of a session, and clears when it is nobody's.
+    ///   - storing: the service's store in the folder, and how to open it.
+    ///   - clearing: a retained topic of the service that it clears for an unknown session.
     package static func run(
         _ name: String, in folder: TemporaryFolder, storing: (file: String, schema: StoreSchema),
         clearing: SessionTopic, broker: InMemoryBroker = InMemoryBroker(), clock: ManualClock,
@@ -83,7 +83,7 @@ package struct RunningService {
         }
     }
 
-    /// Opens a store that a service which has ended may hold for a moment yet, while the last of it goes.
+    /// Opens a store that a stopped service may still hold for a moment.
     package static func opened<Opened>(_ open: () throws(StoreError) -> Opened) async throws -> Opened {
         var store: Opened?
         _ = try await eventually {
@@ -108,15 +108,15 @@ package struct RunningService {
         try await client.send(messages)
     }
 
-    /// Lets time pass at once, after what was sent has been handled.
+    /// Advances the clock after the service has handled all sent messages.
     package func jump(_ seconds: Double) async throws {
         try await settle()
         try await clock.waitForSleepers()
         clock.advance(by: .seconds(seconds))
     }
 
-    /// Returns when everything that was sent before has been handled: then the service clears what is nobody's. While the
-    /// disk refuses it does not.
+    /// Waits until the service has handled all messages sent before: it then clears a retained topic of an unknown
+    /// session. It does not while the disk refuses writes.
     package func settle() async throws {
         try await client.send([probe.message(Array(#"{"revision":1}"#.utf8))])
         let isSettled = await eventually {
@@ -127,7 +127,7 @@ package struct RunningService {
 
     // MARK: What is seen
 
-    /// Waits for a condition while the service looks up again and again, though its clock stands still.
+    /// Waits for a condition while the service's clock stands still.
     package func expectEventually(_ condition: () throws -> Bool) async throws {
         let isSo = try await eventually {
             try await settle()
@@ -136,7 +136,7 @@ package struct RunningService {
         guard isSo else { throw NotInTime() }
     }
 
-    /// Waits for something to be there, with the service's clock standing still.
+    /// Waits for a value while the service's clock stands still.
     package func expectSome<Found>(_ find: () throws -> Found?) async throws -> Found {
         var found: Found?
         try await expectEventually {
@@ -147,7 +147,7 @@ package struct RunningService {
         return found
     }
 
-    /// Waits for the reply to what the client `tests` asked for.
+    /// Waits for the reply to a request of the client `tests`.
     package func reply(to id: CommandID, of user: User) async throws -> Reply {
         let topic = Topic.user(user, .replies(Client("tests")!)).name
         return try await expectSome {
@@ -156,9 +156,9 @@ package struct RunningService {
         }
     }
 
-    /// What a metric shows; `nil` while it shows nothing.
+    /// The value of a metric; `nil` if absent.
     ///
-    /// - Parameter metric: its name, with its labels if it has any.
+    /// - Parameter metric: the name, with labels if there are any.
     package func value(of metric: String) -> Int? {
         let line = metrics.render().split(separator: "\n").first { $0.hasPrefix("\(metric) ") }
         return line?.split(separator: " ").last.flatMap { Int($0) }

@@ -3,7 +3,7 @@ import Foundation
 package import MQTT
 package import Workouts
 
-/// A session's life as its messages.
+/// The life of a session as messages.
 package struct Script {
     package let key: SessionKey
     package var state: SessionState
@@ -18,7 +18,7 @@ package struct Script {
 
     package var stateMessage: MQTTMessage { Topic.session(key, .state).message(JSONCoding.encode(state)) }
 
-    /// The state with other segments and status, under the next revision.
+    /// Publishes the state with new segments and status under the next revision.
     package mutating func change(_ status: SessionStatus, _ segments: [Segment]) -> MQTTMessage {
         state.revision += 1
         state.status = status
@@ -26,7 +26,7 @@ package struct Script {
         return stateMessage
     }
 
-    /// Somebody asks for the chunks.
+    /// A request for the chunks.
     package var chunkRequest: MQTTMessage {
         let request = SessionRequest(id: CommandID(UUID()), client: Client("reader")!, action: .chunks)
         return Topic.session(key, .request).message(JSONCoding.encode(request))
@@ -51,16 +51,16 @@ extension [MQTTMessage] {
     }
 }
 
-/// The interpreter that `PYTHON` names, and what it runs for tests.
+/// The interpreter in `PYTHON` and its programs for tests.
 package enum Python {
     package static let interpreter = ProcessInfo.processInfo.environment["PYTHON"] ?? "python3"
 
-    /// The path of one of this folder's programs.
+    /// The path of a program in this folder.
     static func program(_ name: String) -> String {
         URL(filePath: #filePath).deletingLastPathComponent().appending(path: name).path(percentEncoded: false)
     }
 
-    /// Whether there is no interpreter, or it lacks one of these modules.
+    /// Whether the interpreter or one of these modules is missing.
     package static func lacks(_ modules: String) -> Bool {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -72,9 +72,9 @@ package enum Python {
     }
 }
 
-/// Prometheus' own checker of metrics.
+/// Prometheus's checker of metrics.
 package enum Promtool {
-    /// The exit code and all it printed; `nil` when there is no promtool.
+    /// Returns the exit code and the output; `nil` without promtool.
     package static func check(_ text: String) throws -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         guard

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 extension ScriptedPeer {
-    /// One connection of a client, for the script alone.
+    /// A client's connection, used by the script alone.
     package final class Connection: Sendable {
         let descriptor: Int32
         /// 1 for the first connection.
@@ -10,7 +10,7 @@ extension ScriptedPeer {
         private let record: @Sendable (Packet) -> Void
         private let isVersion5 = Mutex(false)
 
-        /// The client closed the connection, or stayed silent for ten seconds.
+        /// The client closed the connection or was silent for ten seconds.
         package struct Ended: Error {}
 
         init(descriptor: Int32, number: Int, record: @escaping @Sendable (Packet) -> Void) {
@@ -80,7 +80,7 @@ extension ScriptedPeer {
             try write(Packet(.connack, body: [0, reason] + versioned(properties)))
         }
 
-        /// Reads SUBSCRIBE and grants each of its filters what `code` says, or as QoS 1.
+        /// Reads SUBSCRIBE and answers each filter with `code`.
         package func suback(code: UInt8 = 1) throws {
             let packet = try read(.subscribe)
             var offset = 2
@@ -93,7 +93,7 @@ extension ScriptedPeer {
             try write(Packet(.suback, body: Array(packet.body[0..<2]) + versioned([]) + codes))
         }
 
-        /// A message; `packetID` makes it QoS 1.
+        /// Sends a message; `packetID` makes it QoS 1.
         package func publish(
             _ topic: String, _ payload: [UInt8], packetID: UInt16? = nil, isDuplicate: Bool = false,
             isRetained: Bool = false
@@ -109,7 +109,7 @@ extension ScriptedPeer {
             try write(Packet(.puback, body: id + (reason == 0 ? [] : [reason, 0])))
         }
 
-        /// An MQTT 5 server's DISCONNECT.
+        /// Sends an MQTT 5 DISCONNECT.
         package func disconnect(reason: UInt8) throws {
             try write(Packet(.disconnect, body: [reason, 0]))
         }

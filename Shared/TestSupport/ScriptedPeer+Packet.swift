@@ -1,5 +1,5 @@
 extension ScriptedPeer {
-    /// A control packet as it came.
+    /// A received control packet.
     package struct Packet: Sendable, Hashable {
         package enum Kind: UInt8, Sendable {
             case connect = 1
@@ -9,7 +9,7 @@ extension ScriptedPeer {
 
         package var kind: Kind
         package var flags: UInt8
-        /// Everything after the fixed header.
+        /// The bytes after the fixed header.
         package var body: [UInt8]
 
         package init(_ kind: Kind, flags: UInt8 = 0, body: [UInt8] = []) {

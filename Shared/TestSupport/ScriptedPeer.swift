@@ -1,11 +1,10 @@
 import Foundation
 import Synchronization
 
-/// A broker that does what a test's script says, on raw sockets: refuses, disconnects, repeats and falls silent at
-/// chosen points.
+/// A scripted broker on raw sockets. It refuses, disconnects, repeats and falls silent at chosen points.
 ///
-/// The script runs on a thread of the peer's own, once for each connection, one after the other; the connection is closed
-/// when it returns or throws. Reading waits at most ten seconds.
+/// The script runs on a thread of its own, once per connection and one connection at a time. A connection closes when
+/// the script returns or throws. Reading times out after ten seconds.
 package final class ScriptedPeer: Sendable {
     package let port: UInt16
     private let listener: Int32
@@ -30,19 +29,19 @@ package final class ScriptedPeer: Sendable {
         thread.start()
     }
 
-    /// Everything the client has sent so far, over all connections.
+    /// All packets from the client so far, over all connections.
     package var packets: [Packet] { state.withLock { $0.packets } }
-    /// How many connections there have been.
+    /// The number of connections so far.
     package var connections: Int { state.withLock { $0.connections } }
 
-    /// The connection that the script serves, for a test that answers by itself.
+    /// The current connection, for a test that answers by itself.
     package var connection: Connection? { state.withLock { $0.open } }
 
     package func packets(_ kind: Packet.Kind) -> [Packet] {
         packets.filter { $0.kind == kind }
     }
 
-    /// Ends the script's connection and takes no more.
+    /// Closes the current connection and accepts no more.
     package func stop() {
         state.withLock { state in
             guard !state.isStopped else { return }

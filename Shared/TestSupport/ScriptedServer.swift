@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// One of this folder's servers in Python on a free port of the loopback, as a test scripts it. It is handed a folder of its
-/// own, which has `script.json`, what it answers, and in which it leaves its `port` and what it was asked.
+/// A scripted Python server from this folder on a free loopback port. It receives a folder with `script.json`, its
+/// answers, and writes its `port` and its requests there.
 final class ScriptedServer: Sendable {
     private struct NotInTime: Error {}
 
@@ -11,7 +11,7 @@ final class ScriptedServer: Sendable {
     private let program: String
     private let process: Mutex<ChildProcess>
 
-    /// - Parameter steps: how it answers one request after the other, each a JSON object.
+    /// - Parameter steps: the answer to each request as a JSON object.
     init(_ program: String, _ steps: [String]) async throws {
         self.program = program
         folder = try TemporaryFolder()
@@ -28,7 +28,7 @@ final class ScriptedServer: Sendable {
         try ChildProcess([Python.interpreter, Python.program(program), folder.path], log: folder.file("log"))
     }
 
-    /// From now on requests are answered like this.
+    /// Replaces the script for the following requests.
     func script(_ steps: [String]) throws {
         try Self.write(steps, to: folder)
     }
@@ -38,22 +38,22 @@ final class ScriptedServer: Sendable {
         try Data(text.utf8).write(to: URL(filePath: folder.file("script.json")), options: .atomic)
     }
 
-    /// The lines of one of its files so far, each a JSON object; none while there is no file.
+    /// The lines of one of its files so far, each a JSON object; empty without the file.
     func lines<Line: Decodable>(_ name: String) throws -> [Line] {
         guard FileManager.default.fileExists(atPath: folder.file(name)) else { return [] }
         let decoder = JSONDecoder()
-        // What stands behind the last line end is being written.
+        // The text after the last line end is incomplete.
         return try Data(contentsOf: URL(filePath: folder.file(name)))
             .split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
             .map { try decoder.decode(Line.self, from: $0) }
     }
 
-    /// Nobody listens on its port any more.
+    /// Closes the port.
     func stop() {
         process.withLock { $0.end(SIGKILL) }
     }
 
-    /// Listens on its port again after ``stop()``.
+    /// Listens on the same port again after ``stop()``.
     func start() async throws {
         let process = try Self.start(program, folder)
         self.process.withLock { $0 = process }

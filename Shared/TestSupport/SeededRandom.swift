@@ -1,11 +1,11 @@
 import Foundation
 
-/// Random numbers that can be repeated: SplitMix64, its seed printed when made. The environment's `SEED` overrides it.
+/// Repeatable random numbers: SplitMix64. The initializer prints the seed; the environment's `SEED` overrides it.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     package let seed: UInt64
     private var state: UInt64
 
-    /// `name` tells in the output whose seed it is.
+    /// `name` identifies the seed in the output.
     package init(_ name: String = #function) {
         let seed =
             ProcessInfo.processInfo.environment["SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0...UInt64.max)

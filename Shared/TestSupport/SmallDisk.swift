@@ -1,10 +1,10 @@
 import Foundation
 
-/// A file system in memory that is soon full.
+/// A small file system in memory.
 package struct SmallDisk {
     package let path: String
 
-    /// `nil` where mounting is not allowed.
+    /// `nil` if mounting is not permitted.
     package init?(_ folder: TemporaryFolder, megabytes: Int) {
         path = folder.file("disk")
         do {
@@ -15,7 +15,7 @@ package struct SmallDisk {
         guard geteuid() == 0, mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0 else { return nil }
     }
 
-    /// Leaves not a byte.
+    /// Fills the disk to the last byte.
     package func fill() throws {
         try Data().write(to: URL(filePath: path + "/filler"))
         let filler = try FileHandle(forWritingTo: URL(filePath: path + "/filler"))
@@ -30,7 +30,7 @@ package struct SmallDisk {
     }
 
     package func unmount() {
-        // The store may still have files open; the disk goes with the last of them.
+        // The store may still have open files; the disk disappears when they close.
         umount2(path, Int32(MNT_DETACH))
     }
 }

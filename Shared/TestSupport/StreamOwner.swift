@@ -5,14 +5,14 @@ package import Storage
 package import Streams
 import Workouts
 
-/// The loop of a service that owns streams; a test hands it its events one by one.
+/// The loop of a stream owner. The test passes its events one by one.
 package struct StreamOwner<Work: StreamWork> {
     package let bus = RecordingBus()
     package let store: RefusingStore
     package let clock: ManualClock
     package private(set) var loop: StreamLoop<Work>
 
-    /// Starts on the store in a folder, as a process does.
+    /// Starts on the store in a folder, like a process.
     package init(_ folder: TemporaryFolder, clock: ManualClock) async throws {
         let store = try SQLiteStore(
             path: folder.file("\(Work.service).sqlite"), schema: StreamStore.schema(Work.service),
@@ -35,14 +35,14 @@ package struct StreamOwner<Work: StreamWork> {
         try await loop.handle(.connected)
     }
 
-    /// Hands over an event and returns what was sent.
+    /// Handles an event and returns the sent messages.
     @discardableResult
     package mutating func handle(_ event: ServiceEvent) async throws -> [MQTTMessage] {
         try await loop.handle(event)
         return bus.take()
     }
 
-    /// Delivers messages in one batch and returns what was sent.
+    /// Delivers messages in one batch and returns the sent messages.
     @discardableResult
     package mutating func deliver(_ messages: [MQTTMessage]) async throws -> [MQTTMessage] {
         try await handle(.batch(MQTTBatch(messages: messages) {}))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of its own for one test, removed with the last reference.
+/// A test's own folder, removed with the last reference.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -27,7 +27,7 @@ package final class TemporaryFolder: Sendable {
     }
 }
 
-/// Waits until `condition` holds, looking every two milliseconds, and tells whether it did within the time.
+/// Checks `condition` every two milliseconds and returns whether it held before the timeout.
 package func eventually(
     within limit: Duration = .seconds(120), _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
