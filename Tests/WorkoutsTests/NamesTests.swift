@@ -4,23 +4,24 @@ import Workouts
 
 @Suite struct NamesTests {
     @Test(arguments: ["a", "0", "anna_b-7", String(repeating: "z", count: 64)])
-    func `a user's name of the pattern is taken`(text: String) {
+    func `a user name that matches the pattern is accepted`(text: String) {
         #expect(User(text)?.description == text)
     }
 
     @Test(arguments: [
         "", "-a", "_a", "A", "anna.b", "a b", "a/b", "a+", "#", "é", "ａ", "a\0", String(repeating: "z", count: 65),
     ])
-    func `any other user's name is refused`(text: String) {
+    func `a user name that does not match the pattern is refused`(text: String) {
         #expect(User(text) == nil)
     }
 
-    @Test(arguments: ["watch_3", "-watch", "Watch", ""]) func `a device has no underscore`(text: String) {
+    @Test(arguments: ["watch_3", "-watch", "Watch", ""])
+    func `a device name with an underscore or an upper-case letter is refused`(text: String) {
         #expect(Device(text) == nil)
     }
 
     @Test(arguments: ["watch-3f9a": "watch", "watch": "watch", "treadmill-a-b": "treadmill"])
-    func `a device's kind is the word before the dash`(name: String, kind: String) throws {
+    func `the kind of a device is the word before the first dash`(name: String, kind: String) throws {
         #expect(try #require(Device(name)).kind == kind)
     }
 
@@ -31,38 +32,39 @@ import Workouts
         "6f9619ff-8b86-d011-b42d-00c04fc964ff\0", " 6f9619ff-8b86-d011-b42d-00c04fc964ff",
         "6f9619ff-8b86-d011-b42d0-0c04fc964ff",
     ])
-    func `only a lowercase UUID names a session`(text: String) {
+    func `a session id that is not a lowercase UUID is refused`(text: String) {
         #expect(SessionID(text) == nil)
     }
 
-    @Test func `a session's shard is its last two digits`() throws {
+    @Test func `the shard of a session is its last two digits`() throws {
         let session = try #require(SessionID("6f9619ff-8b86-d011-b42d-00c04fc9640a"))
         #expect(session.description == "6f9619ff-8b86-d011-b42d-00c04fc9640a")
         #expect(session.shard.description == "0a")
     }
 
-    @Test(arguments: ["0A", "a", "0a0", "+1", "0x", " a", "٠٠"]) func `a shard is two lowercase hex digits`(
+    @Test(arguments: ["0A", "a", "0a0", "+1", "0x", " a", "٠٠"])
+    func `a shard that is not two lowercase hex digits is refused`(
         text: String
     ) {
         #expect(Shard(text) == nil)
     }
 
-    @Test func `every shard is read as it is written`() {
+    @Test func `every shard is read back as written`() {
         #expect(Shard.all.count == 256)
         #expect(Shard.all.allSatisfy { Shard($0.description) == $0 })
     }
 
-    @Test func `a user's shard is the last byte of the name's CRC-32`() {
+    @Test func `the shard of a user is the last byte of the CRC-32 of the name`() {
         // The check value of CRC-32 is cbf43926.
         #expect(User("123456789")?.shard == Shard(0x26))
     }
 
     @Test(arguments: ["samples", "samples/", "sample/watch", "samples/watch/ack", "samples/Watch", "/watch"])
-    func `a stream is a kind and a device`(text: String) {
+    func `a stream name without a kind or device is refused`(text: String) {
         #expect(StreamName(text) == nil)
     }
 
-    @Test func `streams are keys of a JSON object`() throws {
+    @Test func `stream names are keys of a JSON object`() throws {
         let streams = [StreamName("samples/watch-1")!: 3, StreamName("locations/phone")!: 4]
         #expect(try json(streams) == #"{"locations\/phone":4,"samples\/watch-1":3}"#)
         #expect(try JSONDecoder().decode([StreamName: Int].self, from: JSONEncoder().encode(streams)) == streams)

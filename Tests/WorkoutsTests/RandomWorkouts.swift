@@ -17,8 +17,8 @@ extension SeededRandom {
         }
     }
 
-    /// What up to three devices measured around the segments: with gaps, clocks that jump back, empty items and items
-    /// of the same time.
+    /// Measurements of up to three devices in and around the segments, with gaps, clocks that jump back, empty items
+    /// and items of equal time.
     mutating func streams(around segments: [Segment]) -> [Device: [Sample]] {
         let names = ["watch-3f9a", "strap-1", "phone-77", "pod", "treadmill", "watch-zz"]
         let devices = names.shuffled(using: &self).prefix(Int.random(in: 1...3, using: &self))
@@ -61,7 +61,7 @@ func json(_ value: some Encodable) throws -> String {
     return String(decoding: try encoder.encode(value), as: UTF8.self)
 }
 
-/// A sample at so many seconds after the start of 2026.
+/// A sample this many seconds after the start of 2026.
 func sample(_ seconds: Double, _ values: [Quantity: Double]) -> Sample {
     var sample = Sample(time: year2026 + seconds)
     for (quantity, value) in values { sample[quantity] = value }

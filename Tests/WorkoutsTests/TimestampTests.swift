@@ -14,13 +14,13 @@ import Workouts
     }
 
     @Test(arguments: [.infinity, -.infinity, 1e300, -1e300, .nan] as [Double])
-    func `any number becomes a time whose distance to any other fits`(seconds: Double) {
+    func `any number becomes a time whose difference to any other fits`(seconds: Double) {
         let time = Timestamp(seconds: seconds)
         for other in [1e300, -1e300, 0] { _ = time.seconds(since: Timestamp(seconds: other)) }
         #expect(time.seconds.magnitude <= 4e12)
     }
 
-    @Test func `halves of a microsecond are rounded and durations are exact`() {
+    @Test func `half microseconds are rounded and durations are exact`() {
         #expect(Timestamp(seconds: 0.0000015).microseconds == 2)
         let time = Timestamp(microseconds: 1_500_000)
         #expect(time.advanced(by: .milliseconds(250)).microseconds == 1_750_000)
@@ -28,7 +28,7 @@ import Workouts
         #expect(time.milliseconds == 1_500)
     }
 
-    @Test func `accepted are times from 2000 to a day ahead`() {
+    @Test func `times from 2000 to one day ahead are accepted`() {
         let accepted = AcceptedTimes(now: year2026)
         #expect(accepted.contains(Timestamp(microseconds: 946_684_800_000_000)))
         #expect(!accepted.contains(Timestamp(microseconds: 946_684_799_999_999)))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Workouts
 
-/// What stands on a disk may be damaged: it is refused when it is read, or everything can be computed of it.
+/// Stored plans may be damaged: decoding refuses them, or everything can be computed from them.
 @Suite struct DamagedPlannedWorkoutTests {
     private static let values = [
         "-1", "0", "1", "2", "17", "200", "201", "0.5", "1e15", "-1e15", "9223372036854775807", "1e308", "[]", "\"00\"",
@@ -20,7 +20,7 @@ import Testing
         return Data(text.utf8)
     }
 
-    /// In no order, from the ends of time, some open.
+    /// Unsorted segments at extreme times, some open.
     private static func segments(_ random: inout SeededRandom) -> [Segment] {
         (0..<Int.random(in: 0...4, using: &random)).map { _ in
             Segment(start: moment(&random), end: Bool.random(using: &random) ? moment(&random) : nil)
@@ -32,7 +32,7 @@ import Testing
         return Timestamp(seconds: seconds.randomElement(using: &random)!)
     }
 
-    @Test func `a damaged plan is refused, or everything can be computed of it in any segments`() throws {
+    @Test func `a damaged plan is refused or computable in any segments`() throws {
         var random = SeededRandom()
         var (taken, refused) = (0, 0)
         for _ in 0..<50 {
@@ -60,7 +60,7 @@ import Testing
         #expect(taken > 100 && refused > 100)
     }
 
-    @Test func `a state is shown with a round that there can be, and with no other`() throws {
+    @Test func `a plan state with an impossible round is not shown`() throws {
         let sections = [
             WorkoutDefinition.Section(
                 timer: TimerConfiguration(.interval, work: 20, rest: 10, rounds: 4),
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `what belongs to no plan is refused`() throws {
+    @Test func `progress of another plan is refused`() throws {
         let definition = WorkoutDefinition(sections: [
             .init(items: [.init(id: "a", name: "A"), .init(id: "b", name: "B")])
         ])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Workouts
 
-/// Why a definition cannot be carried out, each with its field.
+/// Validation errors of definitions, each with its field.
 @Suite struct DefinitionValidationTests {
     private typealias Item = WorkoutDefinition.Item
 
@@ -115,7 +115,7 @@ import Testing
         #expect(Self.validationError { $0.sections[0].timer = timer } == "sections[0].timer.\(error)")
     }
 
-    @Test func `a section without a clock has the workout's, else a stopwatch`() {
+    @Test func `a section without a timer uses the workout's timer or a stopwatch`() {
         let definition = WorkoutDefinition(
             timer: TimerConfiguration(.amrap, cap: 60),
             sections: [

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Workouts
 
-/// What each action does, and when it is refused.
+/// The effect of each action, and its refusals.
 @Suite struct PlanActionTests {
     private static let squat = WorkoutDefinition.Item(
         id: "squat", name: "Squat",
@@ -31,7 +31,7 @@ import Testing
         return refusal
     }
 
-    @Test mutating func `a set is completed as planned or as it was told`() throws {
+    @Test mutating func `a set is completed as planned or as reported`() throws {
         try run.complete(at: 10)
         try run.apply(.completeSet(SetCompletion(repetitions: 4, weight: 102.5, time: 40)), at: 200)
         #expect(completed("squat").map(\.repetitions) == [5, 4])
@@ -41,7 +41,7 @@ import Testing
         #expect(completed("squat").map(\.at) == [run.time(10), run.time(200)])
     }
 
-    @Test mutating func `a set that is told again keeps its first moment and takes what is new of it`() throws {
+    @Test mutating func `a repeated set keeps its first time and takes new values`() throws {
         let reference = SetReference(item: "squat", set: 0, round: 1)
         try run.apply(.completeSet(SetCompletion(reference)), at: 20)
         try run.apply(.completeSet(SetCompletion(reference, repetitions: 3)), at: 30)
@@ -52,7 +52,7 @@ import Testing
         #expect(completed("squat").map(\.at) == [run.time(10)])
     }
 
-    @Test mutating func `a set that is told again after its exercise was skipped takes nothing back`() throws {
+    @Test mutating func `a repeated set does not revoke a skip of its exercise`() throws {
         try run.complete("squat", set: 0, round: 1, at: 20)
         try run.apply(.skipExercise(item: "squat"), at: 30)
         try run.complete("squat", set: 0, round: 1, at: 20)
@@ -61,7 +61,7 @@ import Testing
         #expect(run.planned.progress.skipped == [])
     }
 
-    @Test mutating func `in a paced block a set is that of the round that is on`() throws {
+    @Test mutating func `a set in a paced block belongs to the current round`() throws {
         try run.apply(.goTo(item: "burpee"), at: 0)
         try run.complete(at: 130)
         try run.complete("row", at: 140)
@@ -70,7 +70,7 @@ import Testing
         #expect(refusal(.completeSet(SetCompletion()), at: 150)?.code == "invalid_state")
     }
 
-    @Test mutating func `what is impossible is refused and changes nothing`() {
+    @Test mutating func `an impossible action is refused and changes nothing`() {
         let completions: [(SetCompletion, String)] = [
             (SetCompletion(SetReference(item: "x")), "item: the plan has no item x"),
             (SetCompletion(SetReference(item: "squat", set: 2)), "set: Squat has 2 sets"),
@@ -101,20 +101,20 @@ import Testing
         #expect(refusal(.adjustDifficulty(item: "plank", .harder))?.code == "invalid_state")
     }
 
-    @Test mutating func `in a paced block the clock says which exercise is on`() throws {
+    @Test mutating func `an action that changes the exercise of a paced block is refused`() throws {
         try run.apply(.goTo(item: "row"), at: 0)
         #expect(
             refusal(.goTo(item: "row"))
                 == .invalidState("the block's clock chooses its exercise"))
     }
 
-    @Test mutating func `an exercise whose sets are done is not skipped`() throws {
+    @Test mutating func `skipping an exercise with all sets completed is refused`() throws {
         try run.complete(at: 10)
         try run.complete(at: 20)
         #expect(refusal(.skipExercise(item: "squat")) == .invalidState("every set of Squat is completed"))
     }
 
-    @Test mutating func `the last set is taken back, or the one that is named`() throws {
+    @Test mutating func `taking back removes the named set or the last one`() throws {
         try run.complete(at: 10)
         try run.complete(at: 20)
         try run.complete(at: 30)
@@ -125,7 +125,7 @@ import Testing
         #expect(run.timer(40).name == "0 squat work 1")
     }
 
-    @Test mutating func `pain is noted and the way to present it kept`() throws {
+    @Test mutating func `pain and presentation mode are kept`() throws {
         try run.apply(.flagPain(item: nil), at: 1)
         try run.apply(.flagPain(item: "row"), at: 1)
         try run.apply(.setPresentationMode(.list), at: 1)
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test
-    mutating func `a swap takes the next alternative or the one that is named, and the planned one after the last`()
+    mutating func `a swap takes the named alternative or the next one and after the last the planned exercise`()
         throws
     {
         var names: [String?] = []
@@ -145,7 +145,7 @@ import Testing
         #expect(names == ["Leg Press", "Lunge", "Squat", "Lunge", "Squat"])
     }
 
-    @Test mutating func `with fewer sets than are done an exercise is done, with more some are left`() throws {
+    @Test mutating func `a swap to fewer sets completes the exercise and a swap to more leaves open sets`() throws {
         try run.complete(at: 10)
         try run.apply(.swapExercise(item: nil, alternative: "Leg Press"), at: 20)
         #expect(run.timer(20).item == "plank")
@@ -158,7 +158,7 @@ import Testing
         #expect(completed("squat").map(\.repetitions) == [5, 12])
     }
 
-    @Test mutating func `the time of a set begins when its exercise takes another's place`() throws {
+    @Test mutating func `a swap restarts the time of the set`() throws {
         let items = [
             WorkoutDefinition.Item(
                 id: "a", name: "A", alternatives: [PlannedExercise(name: "Plank", sets: [.init(time: 60)])])
@@ -168,7 +168,7 @@ import Testing
         #expect(run.timer(100).endsAt == 160)
     }
 
-    @Test mutating func `difficulty scales what is left by a tenth`() throws {
+    @Test mutating func `a change of difficulty scales open sets by ten percent`() throws {
         try run.complete(at: 10)
         try run.apply(.adjustDifficulty(item: nil, .harder), at: 20)
         #expect(run.planned.plan.item("squat")?.sets.map(\.weight) == [100, 110])
@@ -180,7 +180,7 @@ import Testing
         #expect(run.planned.plan.item("squat")?.sets.map(\.repetitions) == [5, 6])
     }
 
-    @Test func `however easy it gets a repetition and some load stay, however hard it gets there is a limit`() throws {
+    @Test func `repeated changes of difficulty keep one repetition and some load and stay within the limits`() throws {
         for (difficulty, repetitions, weight) in [(Difficulty.easier, 1, 0.5), (.harder, 1_000, 1_000)] {
             var run = PlannedRun(
                 WorkoutDefinition(sections: [
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test mutating func `a coach's exercises take their items' places, or none does`() throws {
+    @Test mutating func `a coach's advice is applied as a whole or not at all`() throws {
         let press = PlannedExercise(name: "Press", sets: [.init(repetitions: 8)])
         let harder = PlannedExercise(name: "Burpee", sets: [.init(repetitions: 15)])
         try run.take(CoachAdvice(["squat": press, "burpee": harder]))
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test mutating func `a coach replaces an exercise only so often`() throws {
+    @Test mutating func `a coach's replacement beyond the limit of alternatives is refused`() throws {
         for number in 3..<17 { try run.take(CoachAdvice(["squat": PlannedExercise(name: "\(number)")])) }
         let refusal = #expect(throws: Refusal.self) {
             try run.take(CoachAdvice(["squat": PlannedExercise(name: "x")]))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Workouts
 
-/// What was swapped and skipped while a clock made the sets.
+/// Swapped and skipped exercises in paced blocks.
 @Suite struct PlanChoiceTests {
     private static let sprint = WorkoutDefinition.Item(
         id: "a", name: "Sprint", alternatives: [.init(name: "Bike"), .init(name: "Row")])
@@ -15,13 +15,13 @@ import Testing
             WorkoutDefinition(sections: [.init(timer: timer, items: items)]), pauses: [.init(at: 25, length: 100)])
     }
 
-    /// What each piece of work was, `-` where there was none.
+    /// The exercise of each piece of work, `-` for none.
     private static func work(_ run: PlannedRun) -> String {
         run.performedSets(endedAt: 1_000).filter { $0.duration == 20 }.map { $0.exercise?.name ?? "-" }
             .joined(separator: " ")
     }
 
-    @Test func `rounds before a swap stay what they were`() throws {
+    @Test func `rounds before a swap keep their exercise`() throws {
         var run = Self.run(5)
         try run.apply(.swapExercise(item: nil, alternative: "Row"), at: 55)
         #expect(Self.work(run) == "Sprint Sprint Row Row Row")
@@ -29,14 +29,14 @@ import Testing
         #expect(Self.work(run) == "Sprint Sprint Row Bike Bike")
     }
 
-    @Test func `a round is what was on for the better part of it`() throws {
+    @Test func `a round counts for the exercise that was current longer`() throws {
         var run = Self.run(3)
         try run.apply(.swapExercise(item: nil, alternative: "Row"), at: 39)
         try run.apply(.swapExercise(item: nil, alternative: "Bike"), at: 69)
         #expect(Self.work(run) == "Sprint Row Bike")
     }
 
-    @Test func `a round that was completed is what was done of it, whatever was on later`() throws {
+    @Test func `a completed round keeps its exercise after later swaps`() throws {
         var run = Self.run(2)
         try run.complete(at: 15)
         try run.apply(.swapExercise(item: nil, alternative: "Row"), at: 16)
@@ -47,21 +47,21 @@ import Testing
         #expect(Self.work(run) == "Sprint Bike")
     }
 
-    @Test func `a round that has not begun cannot be completed`() throws {
+    @Test func `completing a round that has not begun is refused`() throws {
         var run = Self.run(3)
         let refusal = #expect(throws: Refusal.self) { try run.complete("a", round: 2, at: 25) }
         #expect(refusal == .invalidState("round 2 has not begun; the current round is 1"))
         try run.complete("a", round: 2, at: 35)
     }
 
-    @Test func `what is said of a round with one set corrects it`() throws {
+    @Test func `a second report for a round with one set corrects it`() throws {
         var run = Self.run(3)
         try run.complete(at: 15)
         try run.apply(.completeSet(SetCompletion(SetReference(item: "a", round: 1), repetitions: 7)), at: 35)
         #expect(run.planned.progress.completed["a"]?.map(\.repetitions) == [7])
     }
 
-    @Test func `the turns of a skipped exercise are rest and no rounds, until it is taken up again`() throws {
+    @Test func `turns of a skipped exercise are rests until it is taken up again`() throws {
         var run = Self.run(6, [Self.sprint, Self.plank])
         try run.apply(.skipExercise(item: "b"), at: 25)
         #expect(Self.work(run) == "Sprint - Sprint - Sprint -")
@@ -69,12 +69,12 @@ import Testing
         try run.apply(.goTo(item: "b"), at: 85)
         #expect(Self.work(run) == "Sprint - Sprint Plank Sprint Plank")
         #expect(run.rounds(endedAt: 1_000).map(\.number) == [1, 3, 4, 5, 6])
-        // It was done after all.
+        // The completed set revokes the skip.
         try run.complete("b", round: 2, at: 100)
         #expect(Self.work(run) == "Sprint Plank Sprint Plank Sprint Plank")
     }
 
-    @Test func `a round done before its exercise was skipped takes nothing back when it is told late`() throws {
+    @Test func `a late report of a round before the skip does not revoke the skip`() throws {
         var run = Self.run(6, [Self.sprint, Self.plank])
         try run.apply(.skipExercise(item: "b"), at: 95)
         try run.complete("b", round: 2, at: 45)
@@ -82,7 +82,7 @@ import Testing
         #expect(run.planned.progress.skipped == ["b"])
     }
 
-    @Test func `the order in which changes of different exercises are told decides nothing`() throws {
+    @Test func `changes of different exercises commute`() throws {
         let actions: [(PlanAction, Double)] = [
             (.skipExercise(item: "b"), 25), (.swapExercise(item: "a", alternative: "Row"), 115),
         ]
@@ -93,28 +93,28 @@ import Testing
         }
     }
 
-    @Test func `a change that is told after a later one of its exercise counts from that`() throws {
+    @Test func `a late change takes effect after a later change of the same exercise`() throws {
         var run = Self.run(4)
         try run.apply(.swapExercise(item: nil, alternative: "Row"), at: 55)
         try run.apply(.swapExercise(item: nil, alternative: "Bike"), at: 25)
         #expect(Self.work(run) == "Sprint Sprint Bike Bike")
     }
 
-    @Test func `what a coach changes counts from when it was asked`() throws {
+    @Test func `a coach's change takes effect at the time of the question`() throws {
         var run = Self.run(3)
         try run.take(CoachAdvice(["a": .init(name: "Swim")]), at: 28)
         #expect(Self.work(run) == "Sprint Swim Swim")
         #expect(run.planned.progress.changes.map(\.exercise) == [3])
     }
 
-    @Test func `what only blocks without a clock do is not noted`() throws {
+    @Test func `swaps in blocks without pacing are not recorded`() throws {
         var run = PlannedRun(WorkoutDefinition(sections: [.init(items: [Self.sprint, Self.plank])]))
         try run.apply(.swapExercise(item: "a", alternative: nil), at: 1)
         try run.apply(.skipExercise(item: "a"), at: 2)
         #expect(run.planned.progress.changes == [])
     }
 
-    @Test func `changes have a bound, and what goes beyond changes nothing`() throws {
+    @Test func `a change beyond the limit is refused and changes nothing`() throws {
         var run = Self.run(5)
         for number in 0..<PlanLimits.changes {
             try run.apply(.swapExercise(item: nil, alternative: nil), at: Double(number) / 10)
@@ -124,7 +124,7 @@ import Testing
         #expect(run.planned == before)
     }
 
-    @Test func `what comes next is said of a rest where exercises take turns`() throws {
+    @Test func `the announcement of a rest names the next exercise when exercises take turns`() throws {
         var run = Self.run(4, [Self.sprint, Self.plank])
         func text(_ active: Double) -> String {
             let time = run.time(active)

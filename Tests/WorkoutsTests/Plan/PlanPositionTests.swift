@@ -2,7 +2,7 @@ import Testing
 
 @testable import Workouts
 
-/// Which block and exercise is on.
+/// The current block and exercise.
 @Suite struct PlanPositionTests {
     private static func section(
         _ ids: String, _ timer: TimerConfiguration = TimerConfiguration(.stopwatch), sets: Int = 1
@@ -18,7 +18,7 @@ import Testing
 
     private static let emom = TimerConfiguration(.emom, rounds: 3)
 
-    @Test func `exercises are done one after the other, and then the next stopwatch begins`() throws {
+    @Test func `exercises advance in order and then the next stopwatch begins`() throws {
         var run = Self.run(Self.section("ab", sets: 2), Self.section("c"))
         var names: [String] = []
         for moment in 1...5 {
@@ -30,7 +30,7 @@ import Testing
         #expect(run.timer(6).elapsed == 2_000_000)
     }
 
-    @Test func `a block with a clock of its own begins only when somebody goes there`() throws {
+    @Test func `a block with its own clock begins only by an action`() throws {
         var run = Self.run(Self.section("a"), Self.section("b", Self.emom))
         try run.complete(at: 10)
         #expect(run.timer(100).name == "0 a over 1")
@@ -39,7 +39,7 @@ import Testing
         #expect(run.timer(160).name == "1 b work 2")
     }
 
-    @Test func `a block that is done already is passed over`() throws {
+    @Test func `a completed block is skipped`() throws {
         var run = Self.run(Self.section("a"), Self.section("b"), Self.section("cd"), Self.section("e"))
         try run.complete("b", at: 1)
         try run.apply(.skipExercise(item: "c"), at: 2)
@@ -48,7 +48,7 @@ import Testing
         #expect(run.timer(3).name == "3 e work 1")
     }
 
-    @Test func `a round begins with its first exercise, and goes on where there is something left`() throws {
+    @Test func `a round begins with its first exercise and advances to the next open one`() throws {
         var run = Self.run(Self.section("abc", TimerConfiguration(.forTime, rounds: 2)))
         try run.apply(.goTo(item: "b"), at: 1)
         var names: [String] = []
@@ -59,7 +59,7 @@ import Testing
         #expect(names == ["0 b work 1", "0 c work 1", "0 a work 1", "0 a work 2", "0 b work 2", "0 c work 2"])
     }
 
-    @Test func `a set of a later round leaves the exercise that is on`() throws {
+    @Test func `a set of a later round keeps the current exercise`() throws {
         var run = Self.run(Self.section("ab", TimerConfiguration(.forTime, rounds: 2)))
         try run.complete("a", set: 0, round: 2, at: 1)
         #expect(run.timer(1).name == "0 a work 1")
@@ -69,7 +69,7 @@ import Testing
         #expect(run.timer(3).name == "0 b work 2")
     }
 
-    @Test func `the last set of a block leads on even when another exercise is on`() throws {
+    @Test func `the last set of a block advances even if another exercise is current`() throws {
         var run = Self.run(Self.section("ab"), Self.section("c"))
         try run.complete(at: 1)
         try run.apply(.goTo(item: "a"), at: 2)
@@ -77,7 +77,7 @@ import Testing
         #expect(run.timer(3).name == "1 c work 1")
     }
 
-    @Test func `a skipped exercise leads to the next, and going there takes it back`() throws {
+    @Test func `a skipped exercise advances to the next and going to it revokes the skip`() throws {
         var run = Self.run(Self.section("abc"))
         try run.apply(.skipExercise(item: nil), at: 1)
         #expect(run.timer(1).name == "0 b work 1")
@@ -89,7 +89,7 @@ import Testing
         #expect(run.exercises(3) == [0, 2])
     }
 
-    @Test func `when all of a block is skipped the next begins with its clock`() throws {
+    @Test func `skipping a whole block begins the next one with its clock`() throws {
         for timer in [Self.emom, TimerConfiguration(.stopwatch), TimerConfiguration(.amrap, cap: 60)] {
             var run = Self.run(Self.section("ab", timer), Self.section("c", Self.emom))
             try run.apply(.skipExercise(item: "b"), at: 5)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `when everything is skipped nothing is left, and nothing divides by it`() throws {
+    @Test func `skipping everything leaves nothing open`() throws {
         for timer in [
             Self.emom, TimerConfiguration(.stopwatch), TimerConfiguration(.amrap, cap: 60),
             TimerConfiguration(.forTime),
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a paced exercise is skipped while its clock goes on, and can be taken back`() throws {
+    @Test func `a paced exercise is skipped while the clock runs and the skip can be revoked`() throws {
         var run = Self.run(Self.section("ab", Self.emom))
         try run.apply(.skipExercise(item: nil), at: 5)
         #expect(run.timer(5).name == "0 a work 1")
@@ -124,7 +124,7 @@ import Testing
         #expect(run.planned.progress.skipped == [])
     }
 
-    @Test func `the clock of a block stands while another is on`() throws {
+    @Test func `the clock of a block stops while another block is current`() throws {
         var run = Self.run(Self.section("a", Self.emom), Self.section("b", Self.emom))
         try run.apply(.goTo(item: "b"), at: 70)
         #expect(run.timer(75).name == "1 b work 1")
@@ -137,7 +137,7 @@ import Testing
         #expect(run.timer(240).name == "1 b work 2")
     }
 
-    @Test func `an emom that was left is over with the rest of its time`() throws {
+    @Test func `an emom that was left ends with the rest of its time`() throws {
         var run = Self.run(Self.section("a", Self.emom), Self.section("b"))
         try run.apply(.goTo(item: "b"), at: 170)
         try run.apply(.goTo(item: "a"), at: 500)
@@ -147,7 +147,7 @@ import Testing
         #expect(refusal == .invalidState("the time of its block is over"))
     }
 
-    @Test func `exercises are done with their sets or with the time of their block`() throws {
+    @Test func `an exercise is done with its sets or with the time of its block`() throws {
         var run = Self.run(Self.section("ab", sets: 2), Self.section("c", Self.emom), Self.section("def"))
         #expect(run.exercises(0) == [0, 6])
         try run.complete(at: 1)
@@ -162,7 +162,7 @@ import Testing
         #expect(run.exercises(190) == [3, 6])
     }
 
-    @Test func `taking back the set that led on leads back`() throws {
+    @Test func `taking back the set that advanced returns to its block`() throws {
         var run = Self.run(Self.section("ab"), Self.section("c"))
         try run.complete(at: 1)
         try run.complete(at: 2)
@@ -172,7 +172,7 @@ import Testing
         #expect(run.timer(4).elapsed == 4_000_000)
     }
 
-    @Test func `taking back a set of a block that was left leaves the block that is on`() throws {
+    @Test func `taking back a set of a former block keeps the current block`() throws {
         var run = Self.run(Self.section("a"), Self.section("bc"))
         try run.complete(at: 1)
         try run.complete(at: 2)
@@ -186,7 +186,7 @@ import Testing
         #expect(gone.timer(3).name == "1 b work 1")
     }
 
-    @Test func `what is told late counts when it happened`() throws {
+    @Test func `a late report takes effect at its own time`() throws {
         var run = Self.run(Self.section("a", TimerConfiguration(.countdown, work: 60)), Self.section("b"))
         #expect(run.timer(70).block == 1)
         try run.complete(at: 50)
@@ -195,7 +195,7 @@ import Testing
         #expect(run.planned.progress.completed.keys.sorted() == ["a", "b"])
     }
 
-    @Test func `somebody goes from block to block only so often, and sets are still done after it`() throws {
+    @Test func `going to another block beyond the limit is refused and sets still count`() throws {
         var run = Self.run(Self.section("a"), Self.section("b"))
         for number in 1..<PlanLimits.visits { try run.apply(.goTo(item: number % 2 == 0 ? "a" : "b"), at: 1) }
         #expect(run.timer(1).block == 1)
@@ -206,7 +206,7 @@ import Testing
         #expect(run.exercises(3) == [2, 2])
     }
 
-    @Test func `a set that is told late does not bring back who went on`() throws {
+    @Test func `a late set does not move a user who went elsewhere`() throws {
         var run = PlannedRun(
             WorkoutDefinition(sections: [
                 .init(items: [.init(id: "a", name: "A")]), .init(items: [.init(id: "b", name: "B")]),
@@ -219,7 +219,7 @@ import Testing
         #expect(run.timer(70).item == "d")
     }
 
-    @Test func `a set done before its exercise was skipped takes nothing back when it is told late`() throws {
+    @Test func `a late report of a set before the skip does not revoke the skip`() throws {
         let definition = WorkoutDefinition(sections: [
             .init(items: [.init(id: "a", name: "A", sets: [PlannedSet(), PlannedSet()]), .init(id: "b", name: "B")])
         ])
@@ -230,7 +230,7 @@ import Testing
         try late.complete("a", at: 10)
         #expect(late.planned == inOrder.planned)
         #expect(late.timer(30).item == "b" && late.exercises(30) == [0, 1])
-        // The last one is done, whenever it was.
+        // The last open set is completed, at whatever time.
         try late.complete("a", at: 15)
         #expect(late.exercises(30) == [1, 2])
     }

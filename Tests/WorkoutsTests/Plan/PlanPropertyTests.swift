@@ -5,7 +5,7 @@ import Testing
 @testable import Workouts
 
 @Suite struct PlanPropertyTests {
-    /// Carries random actions out; those that are refused change nothing.
+    /// Applies random actions; refused ones change nothing.
     private static func run(
         _ definition: WorkoutDefinition, _ actions: [(at: Double, action: PlanAction)],
         pauses: [PlannedRun.Pause] = []
@@ -15,13 +15,13 @@ import Testing
         return run
     }
 
-    @Test func `at the same active time the clock shows the same wherever the pauses lie`() {
+    @Test func `the clock at an active time does not depend on the pauses`() {
         var random = SeededRandom()
         for _ in 0..<100 {
             let definition = random.definition()
             let actions = random.actions(definition)
             let moments = actions.map(\.at) + (0..<10).map { _ in random.seconds(0...400) }
-            // Some where something happens.
+            // Some moments coincide with an action.
             let pauses = (0..<5).map { _ in
                 PlannedRun.Pause(at: moments.randomElement(using: &random)!, length: random.seconds(1...500))
             }
@@ -35,14 +35,14 @@ import Testing
         }
     }
 
-    @Test func `a phase lasts until its end, and there another begins`() throws {
+    @Test func `a phase lasts until its end and then another begins`() throws {
         var random = SeededRandom()
         var ends = 0
         for _ in 0..<100 {
             let definition = random.definition()
             let actions = random.actions(definition)
             let run = Self.run(definition, actions)
-            // Maybe of a device whose clock is ahead.
+            // The device's clock may be ahead.
             var timer = run.timer(max(0, (actions.last?.at ?? 0) - random.seconds(0...5)))
             while let end = timer.phaseEnd {
                 try #require(end > timer.active, "seed \(random.seed)")
@@ -58,7 +58,7 @@ import Testing
         #expect(ends > 100)
     }
 
-    @Test func `from end to end of phases the clock visits every round of paced blocks once`() throws {
+    @Test func `a paced block passes each round once from phase end to phase end`() throws {
         var random = SeededRandom()
         for _ in 0..<100 {
             let definition = random.definition([.interval, .emom])
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `performed sets lie in active time beside one another, and tell of every completed set once`() {
+    @Test func `performed sets are disjoint spans of active time and contain every completed set once`() {
         var random = SeededRandom()
         for _ in 0..<100 {
             let definition = random.definition()
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `rounds follow one another within the session`() {
+    @Test func `rounds are consecutive within the session`() {
         var random = SeededRandom()
         for _ in 0..<100 {
             let definition = random.definition([.interval, .emom, .amrap, .forTime])
@@ -112,7 +112,7 @@ import Testing
             let run = Self.run(definition, actions)
             let end = (actions.last?.at ?? 0) + random.seconds(0...100)
             for (block, rounds) in Dictionary(grouping: run.rounds(endedAt: end), by: \.block) {
-                // Where a clock makes them, one whose exercise was skipped is missing.
+                // In paced blocks, skipped rounds are missing.
                 let isPaced = definition.sections[block].timer?.isPaced == true
                 let numbers = rounds.map(\.number)
                 #expect(isPaced || numbers == Array(1...rounds.count), "seed \(random.seed)")
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a plan that was written and read shows the same`() throws {
+    @Test func `a plan that is encoded and decoded shows the same`() throws {
         var random = SeededRandom()
         for _ in 0..<100 {
             let definition = random.definition()
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `completed sets do not depend on order and repetition but for the time at which they were told`() {
+    @Test func `completed sets do not depend on order and repetition except for their times`() {
         var random = SeededRandom()
         for _ in 0..<100 {
             let definition = random.definition()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Workouts
 
-/// What is recorded of a plan that was carried out.
+/// The record of a performed plan.
 @Suite struct PlanRecordTests {
     private typealias Item = WorkoutDefinition.Item
 
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `the last set of a block that leads on has its time, and the rest before it`() throws {
+    @Test func `the last set of a block that advances keeps its duration and the rest before it`() throws {
         let sets = [PlannedSet](repeating: PlannedSet(repetitions: 5, rest: 60), count: 2)
         var run = PlannedRun(
             WorkoutDefinition(sections: [
@@ -38,7 +38,7 @@ import Testing
             ])
     }
 
-    @Test func `strength is sets with the rests between them, without pauses`() throws {
+    @Test func `strength consists of sets and rests without pauses`() throws {
         let items = [
             Item(name: "Squat", sets: [.init(repetitions: 5, rest: 60), .init(repetitions: 5, rest: 60)]),
             Item(name: "Plank", sets: [.init(time: 30)]),
@@ -56,7 +56,7 @@ import Testing
         #expect(run.rounds(endedAt: 300) == [])
     }
 
-    @Test func `a set that is done sooner than its rest began with the end of the set before it`() throws {
+    @Test func `a set completed before its rest ended begins at the end of the previous set`() throws {
         var run = Self.run(
             TimerConfiguration(.stopwatch), [Item(name: "A", sets: [.init(rest: 60), .init(time: 30), .init()])])
         for moment in [20.0, 40, 50] { try run.complete(at: moment) }
@@ -64,7 +64,7 @@ import Testing
             Self.lines(run.performedSets(endedAt: 60)) == ["0–20 20 s A", "20–40 20 s A", "40–50 10 s A"])
     }
 
-    @Test func `an interval run is its work and rest, and the rounds whose work is over`() throws {
+    @Test func `an interval run consists of work and rest and has the rounds with completed work`() throws {
         let timer = TimerConfiguration(.interval, work: 20, rest: 10, rounds: 3)
         let run = Self.run(timer, [Item(name: "Sprint")], pauses: [.init(at: 25, length: 100)])
         #expect(
@@ -77,7 +77,7 @@ import Testing
         #expect(run.rounds(endedAt: 80).count == 3)
     }
 
-    @Test func `an emom is a set a round, with what was completed of it`() throws {
+    @Test func `an emom has one set a round with its reported repetitions`() throws {
         let items = [Item(id: "a", name: "A", sets: [.init(repetitions: 10)]), Item(id: "b", name: "B")]
         var run = Self.run(TimerConfiguration(.emom, rounds: 3), items)
         try run.complete(at: 30)
@@ -88,7 +88,7 @@ import Testing
         #expect(Self.seconds(run.rounds(endedAt: 179)) == [[1, 0, 60], [2, 60, 120]])
     }
 
-    @Test func `an emom that was left and come back to is told in pieces, its repetitions with the last`() throws {
+    @Test func `an emom with an interruption is recorded in pieces with its repetitions in the last`() throws {
         var run = PlannedRun(
             WorkoutDefinition(sections: [
                 .init(
@@ -106,7 +106,7 @@ import Testing
         #expect(Self.seconds(run.rounds(endedAt: 150)) == [[1, 0, 120]])
     }
 
-    @Test func `a set that is told while another block's clock runs was done before`() throws {
+    @Test func `a set reported while another block's clock runs counts before that block`() throws {
         var run = PlannedRun(
             WorkoutDefinition(sections: [
                 .init(timer: TimerConfiguration(.emom, rounds: 2), items: [Item(name: "A")]),
@@ -117,7 +117,7 @@ import Testing
             Self.lines(run.performedSets(endedAt: 120)) == ["0–60 60 s A", "60–60 0 s B", "60–120 60 s A"])
     }
 
-    @Test func `an amrap has the rounds of which every set is done`() throws {
+    @Test func `an amrap has the rounds with all sets completed`() throws {
         var run = Self.run(
             TimerConfiguration(.amrap, cap: 300), [Item(id: "a", name: "A"), Item(id: "b", name: "B")],
             pauses: [.init(at: 45, length: 10)])
@@ -128,7 +128,7 @@ import Testing
         #expect(run.performedSets(endedAt: 300).count == 5)
     }
 
-    @Test func `work against time has its rounds`() throws {
+    @Test func `work against time has its completed rounds`() throws {
         var run = Self.run(TimerConfiguration(.forTime, rounds: 2), [Item(id: "a", name: "A")])
         try run.complete("a", round: 2, at: 50)
         #expect(run.rounds(endedAt: 60) == [])
@@ -136,7 +136,7 @@ import Testing
         #expect(Self.seconds(run.rounds(endedAt: 80)) == [[1, 0, 70], [2, 50, 50]])
     }
 
-    @Test func `a countdown of which nothing was completed is one set, of what was not skipped`() throws {
+    @Test func `a countdown without completed sets is one set unless skipped`() throws {
         let items = [Item(id: "a", name: "A"), Item(id: "b", name: "B")]
         var run = Self.run(TimerConfiguration(.countdown, work: 60), items)
         #expect(Self.lines(run.performedSets(endedAt: 45)) == ["0–45 45 s A"])
@@ -150,7 +150,7 @@ import Testing
         #expect(run.performedSets(endedAt: 600) == [])
     }
 
-    @Test func `a swapped exercise is told as it was done`() throws {
+    @Test func `a swapped exercise is recorded as performed`() throws {
         let items = [Item(name: "A", sets: [.init(), .init()], alternatives: [PlannedExercise(name: "B")])]
         var run = Self.run(TimerConfiguration(.stopwatch), items)
         try run.complete(at: 10)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Workouts
 
-/// What each clock shows at its boundaries.
+/// Each clock at its boundaries.
 @Suite struct PlanTimerTests {
     private typealias Item = WorkoutDefinition.Item
 
@@ -20,14 +20,14 @@ import Testing
         (0.0, "0 a work 1", 20.0), (19.999_999, "0 a work 1", 20), (20, "0 a rest 1", 30), (30, "0 b work 2", 50),
         (50, "0 b rest 2", 60), (60, "0 a work 3", 80), (79.999_999, "0 a work 3", 80),
     ])
-    func `an interval goes from work to rest and its exercises take turns`(at: Double, name: String, end: Double) {
+    func `an interval alternates work and rest and its exercises take turns`(at: Double, name: String, end: Double) {
         let run = Self.run(TimerConfiguration(.interval, work: 20, rest: 10, rounds: 3), Self.a, Self.b)
         #expect(run.timer(at).name == name)
         #expect(run.timer(at).endsAt == end)
         #expect(run.timer(at).rounds == 3)
     }
 
-    @Test func `after the last work of the last block an interval is over and its clock stands`() {
+    @Test func `an interval ends after the last work of the last block and its clock stops`() {
         let run = Self.run(TimerConfiguration(.interval, work: 20, rest: 10, rounds: 3), Self.a, Self.b)
         for moment in [80.0, 90, 1_000] {
             #expect(run.timer(moment).name == "0 a over 3")
@@ -37,14 +37,14 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, 0.0]) func `an interval without rest goes from round to round`(rest: Double?) {
+    @Test(arguments: [nil, 0.0]) func `an interval without rest advances from round to round`(rest: Double?) {
         let run = Self.run(TimerConfiguration(.interval, work: 20, rest: rest, rounds: 2), Self.a)
         #expect(run.timer(19.999_999).name == "0 a work 1")
         #expect(run.timer(20).name == "0 a work 2")
         #expect(run.timer(40).name == "0 a over 2")
     }
 
-    @Test func `an emom is a minute a round, or as long as it is told`() {
+    @Test func `an emom takes a minute a round or its given time`() {
         let minutes = Self.run(TimerConfiguration(.emom, rounds: 2), Self.a, Self.b)
         #expect(minutes.timer(59.999_999).name == "0 a work 1")
         #expect(minutes.timer(60).name == "0 b work 2")
@@ -54,7 +54,7 @@ import Testing
         #expect(longer.timer(90).name == "0 a work 2")
     }
 
-    @Test func `what is left of an emom's minute after its set is rest, until that is taken back`() throws {
+    @Test func `the minute after a completed emom set is rest until the set is taken back`() throws {
         var run = Self.run(TimerConfiguration(.emom, rounds: 3), Self.a, Self.b)
         try run.complete(at: 25)
         #expect(run.timer(30).name == "0 a rest 1")
@@ -65,7 +65,7 @@ import Testing
         #expect(run.timer(40).name == "0 a work 1")
     }
 
-    @Test func `a block whose time is over leads to the next whatever that is`() {
+    @Test func `a block whose time is over advances to a block of any kind`() {
         for timer in [
             TimerConfiguration(.countdown, work: 60), TimerConfiguration(.interval, work: 25, rest: 10, rounds: 2),
             TimerConfiguration(.emom, work: 30, rounds: 2), TimerConfiguration(.amrap, cap: 60),
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a countdown is over with its time`() {
+    @Test func `a countdown ends with its time`() {
         let run = Self.run(TimerConfiguration(.countdown, work: 60), Self.a)
         #expect(run.timer(0).endsAt == 60)
         #expect(run.timer(59.999_999).name == "0 a work 1")
@@ -88,7 +88,7 @@ import Testing
         #expect(run.timer(100).elapsed == 60_000_000)
     }
 
-    @Test func `a countdown whose sets are all done goes on to its end`() throws {
+    @Test func `a countdown with all sets completed continues to its end`() throws {
         var run = Self.run(TimerConfiguration(.countdown, work: 60), Self.a, then: TimerConfiguration(.stopwatch))
         try run.complete(at: 10)
         #expect(run.timer(20).name == "0 a over 1")
@@ -96,7 +96,7 @@ import Testing
         #expect(run.timer(60).name == "1 z work 1")
     }
 
-    @Test func `a stopwatch counts up until its sets are done`() throws {
+    @Test func `a stopwatch counts up until its sets are completed`() throws {
         var run = Self.run(TimerConfiguration(.stopwatch), Self.a, Self.b)
         #expect(run.timer(10_000).name == "0 a work 1")
         #expect(run.timer(10_000).elapsed == 10_000_000_000)
@@ -107,7 +107,7 @@ import Testing
         #expect(run.timer(10_002).elapsed == 10_002_000_000)
     }
 
-    @Test func `an amrap goes from round to round until its cap`() throws {
+    @Test func `an amrap advances from round to round until its cap`() throws {
         var run = Self.run(TimerConfiguration(.amrap, cap: 60), Self.a, Self.b)
         for (moment, name) in [(10.0, "0 b work 1"), (20, "0 a work 2"), (30, "0 b work 2"), (40, "0 a work 3")] {
             try run.complete(at: moment)
@@ -119,7 +119,7 @@ import Testing
         #expect(run.timer(61).elapsed == 60_000_000)
     }
 
-    @Test func `an amrap has as many rounds as there can be sets`() throws {
+    @Test func `an amrap has as many rounds as the limit of sets allows`() throws {
         var run = Self.run(TimerConfiguration(.amrap, cap: 36_000), Self.a)
         for set in 0..<PlanLimits.sets { try run.complete(at: Double(set)) }
         #expect(run.timer(300).phase == .over)
@@ -128,7 +128,7 @@ import Testing
         #expect(run.rounds(endedAt: 301).count == PlanLimits.rounds)
     }
 
-    @Test func `work against time is over with its last set, and its clock stands`() throws {
+    @Test func `work against time ends with its last set and its clock stops`() throws {
         var run = Self.run(TimerConfiguration(.forTime, rounds: 2, cap: 60), Self.a, Self.b)
         for moment in [10.0, 20, 30] { try run.complete(at: moment) }
         #expect(run.timer(39).name == "0 b work 2")
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `work against time is over with its cap`() throws {
+    @Test func `work against time ends with its cap`() throws {
         var run = Self.run(TimerConfiguration(.forTime, rounds: 2, cap: 60), Self.a, Self.b)
         try run.complete(at: 10)
         #expect(run.timer(59.999_999).endsAt == 60)
@@ -148,13 +148,13 @@ import Testing
         #expect(run.timer(70).elapsed == 60_000_000)
     }
 
-    @Test func `work against time without a cap has no end but its last set`() {
+    @Test func `work against time without a cap ends only with its last set`() {
         let run = Self.run(TimerConfiguration(.forTime), Self.a, then: TimerConfiguration(.emom, rounds: 1))
         #expect(run.timer(36_000).name == "0 a work 1")
         #expect(run.timer(36_000).endsAt == nil)
     }
 
-    @Test func `rest after a set counts from its completion, and none of it is left after a long pause of the clock`()
+    @Test func `a rest counts from the completed set and ends during a long pause of the clock`()
         throws
     {
         let item = Item(id: "a", name: "A", sets: [.init(rest: 90), .init(rest: 0), .init()])
@@ -169,7 +169,7 @@ import Testing
         #expect(run.timer(140).name == "0 a work 1")
     }
 
-    @Test func `a set that is done during the rest before it ends that rest`() throws {
+    @Test func `a set completed during its rest ends the rest`() throws {
         let item = Item(id: "a", name: "A", sets: [.init(rest: 90), .init(rest: 30), .init()])
         var run = Self.run(TimerConfiguration(.stopwatch), item)
         try run.complete(at: 10)
@@ -178,7 +178,7 @@ import Testing
         #expect(run.timer(50).name == "0 a work 1")
     }
 
-    @Test func `rest reaches into a stopwatch, and into no block with a clock of its own`() throws {
+    @Test func `a rest continues into a stopwatch but not into a block with its own clock`() throws {
         let item = Item(id: "a", name: "A", sets: [.init(rest: 90)])
         for (next, name) in [
             (TimerConfiguration(.stopwatch), "1 z rest 1"), (TimerConfiguration(.amrap, cap: 60), "1 z work 1"),
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `the rest after a set of a device whose clock is ahead is on at once and ends with its time`() throws {
+    @Test func `a set from a device whose clock is ahead starts its rest at once and ends it on time`() throws {
         let item = Item(id: "a", name: "A", sets: [.init(rest: 90), .init()])
         var run = Self.run(TimerConfiguration(.stopwatch), item)
         try run.complete(at: 12)
@@ -199,7 +199,7 @@ import Testing
         #expect(run.timer(10).endsAt == 102)
     }
 
-    @Test func `a rest is cut by the end of its block`() throws {
+    @Test func `a rest ends with its block`() throws {
         let item = Item(id: "a", name: "A", sets: [.init(rest: 90), .init()])
         var run = Self.run(TimerConfiguration(.amrap, cap: 60), item)
         try run.complete(at: 10)
@@ -207,7 +207,7 @@ import Testing
         #expect(run.timer(60).phase == .over)
     }
 
-    @Test func `a timed set is up with its time, after the rest before it`() throws {
+    @Test func `a timed set ends with its time after the rest before it`() throws {
         let item = Item(id: "a", name: "Plank", sets: [.init(time: 60, rest: 30), .init(time: 45)])
         var run = Self.run(TimerConfiguration(.stopwatch), item)
         #expect(run.timer(59.999_999).endsAt == 60)
@@ -220,7 +220,7 @@ import Testing
         #expect(run.timer(145).name == "0 a over 1 set 1")
     }
 
-    @Test func `a cap that comes after the time of a set is told beside it`() {
+    @Test func `a cap after the end of a set is shown beside it`() {
         let item = Item(id: "a", name: "Plank", sets: [.init(time: 20)])
         let run = Self.run(TimerConfiguration(.amrap, cap: 60), item)
         #expect(run.timer(20).name == "0 a over 1 set 0")

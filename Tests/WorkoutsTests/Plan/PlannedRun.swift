@@ -1,8 +1,8 @@
 @testable import Workouts
 
-/// A plan that is carried out with pauses: events and questions by seconds of active time.
+/// A plan performed with pauses; events and queries are in seconds of active time.
 struct PlannedRun {
-    /// Seconds of active time, and how long it stood then.
+    /// The active time of each pause in seconds, and its length.
     struct Pause {
         let at: Double
         let length: Double
@@ -23,7 +23,7 @@ struct PlannedRun {
         segments.append(segment(from + moved, nil))
     }
 
-    /// A moment with so much active time; that of a pause is within it.
+    /// The moment at an active time; the middle of a pause that begins there.
     func time(_ active: Double) -> Timestamp {
         let moved = pauses.reduce(0) { $0 + ($1.at < active ? $1.length : $1.at == active ? $1.length / 2 : 0) }
         return year2026 + (active + moved)
@@ -37,7 +37,7 @@ struct PlannedRun {
         try planned.take(advice, time(active), ActiveClock(segments))
     }
 
-    /// Completes the set that is on, or another.
+    /// Completes the current set or a named one.
     mutating func complete(_ item: String? = nil, set: Int? = nil, round: Int? = nil, at active: Double) throws(Refusal)
     {
         try apply(.completeSet(SetCompletion(SetReference(item: item, set: set, round: round))), at: active)
@@ -50,7 +50,7 @@ struct PlannedRun {
         return [exercises.done, exercises.total]
     }
 
-    /// The segments of a session that ended then.
+    /// The segments of a session that ends at this time.
     func segments(endedAt active: Double) -> [Segment] {
         let end = time(active)
         return segments.filter { $0.start <= end }
@@ -67,10 +67,10 @@ struct PlannedRun {
 }
 
 extension PlanTimer {
-    /// The active time at which the phase is over, in seconds.
+    /// The active time at the end of the phase, in seconds.
     var endsAt: Double? { phaseEnd.map { Double($0) / 1e6 } }
 
-    /// Which phase it is, with its item.
+    /// The phase and its item.
     var name: String {
         "\(block) \(item) \(phase) \(round)" + (overdue.map { " set \($0)" } ?? "")
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Workouts
 
-/// A session with a plan: what its status allows, and that leaving it changes nothing.
+/// A session with a plan: the actions that its status allows, and suspension without effect.
 @Suite struct PlannedSessionTests {
     private static let definition = WorkoutDefinition(sections: [
         .init(items: [.init(id: "a", name: "A", sets: [.init(repetitions: 5, rest: 60), .init(repetitions: 5)])]),
@@ -21,7 +21,7 @@ import Testing
     private static let complete = SessionAction.plan(.completeSet(SetCompletion()))
 
     @Test(arguments: SessionStatus.allCases)
-    func `a plan is gone on with while its session is active, paused or suspended`(status: SessionStatus) throws {
+    func `a plan advances while its session is active, paused or suspended`(status: SessionStatus) throws {
         var session = Self.session(countdown: status == .preparing ? 10 : 0)
         switch status {
         case .preparing, .active: break
@@ -46,14 +46,14 @@ import Testing
         }
     }
 
-    @Test func `a session without a plan has nothing to complete`() {
+    @Test func `a plan action on a session without a plan is refused`() {
         var session = Self.session(nil)
         let refusal = #expect(throws: Refusal.self) { try session.apply(Self.complete, at: year2026) }
         #expect(refusal == .noPlan)
         #expect(session.planState(year2026) == nil && session.phaseEnd(after: year2026) == nil)
     }
 
-    @Test func `a session that is resumed has the same exercise, the same sets and the same clock`() throws {
+    @Test func `a resumed session has the same exercise, sets and clock`() throws {
         var session = Self.session()
         try session.apply(Self.complete, at: year2026 + 30)
         try session.apply(.plan(.setPresentationMode(.list)), at: year2026 + 31)
@@ -70,7 +70,7 @@ import Testing
         #expect(session.phaseEnd(after: year2026 + 10_000) == year2026 + 10_040)
     }
 
-    @Test func `all sets done before it is left, nothing completes by itself when it is resumed`() throws {
+    @Test func `a session suspended with all sets completed does not complete when resumed`() throws {
         var session = Self.session(WorkoutDefinition(sections: [.init(items: [.init(name: "A")])]))
         try session.apply(Self.complete, at: year2026 + 30)
         try session.apply(.suspend, at: year2026 + 30)
@@ -82,7 +82,7 @@ import Testing
         #expect(session.phaseEnd(after: year2026 + 500) == nil)
     }
 
-    @Test func `what was done before a pause may be told after it`() throws {
+    @Test func `a report of a set before a pause is accepted after the pause`() throws {
         var session = Self.session()
         try session.apply(.pause, at: year2026 + 50)
         try session.apply(Self.complete, at: year2026 + 40)
@@ -92,14 +92,14 @@ import Testing
         #expect(session.phaseEnd(after: year2026 + 100) == year2026 + 150)
     }
 
-    @Test func `what happened before the start counts as of the start`() throws {
+    @Test func `an action before the start takes effect at the start`() throws {
         var session = Self.session(countdown: 10)
         _ = session.advance(to: year2026 + 10)
         try session.apply(Self.complete, at: year2026 + 5)
         #expect(session.planned?.progress.completed["a"]?.map(\.at) == [year2026 + 10])
     }
 
-    @Test func `a recording has no phases to wait for, and shows when something last happened`() throws {
+    @Test func `a recording has no phase deadline and shows the plan at its latest event`() throws {
         var session = Self.session(now: 86_400)
         try session.apply(Self.complete, at: year2026 + 30)
         #expect(session.phaseEnd(after: year2026 + 86_400) == nil)
@@ -107,7 +107,7 @@ import Testing
         #expect(session.planState(year2026 + 86_400)?.timer.asOf == year2026 + 30)
     }
 
-    @Test func `a session that is recovered has gone on until its last set`() throws {
+    @Test func `a recovered session ends at its last completed set`() throws {
         var session = Self.session()
         try session.apply(Self.complete, at: year2026 + 600)
         session.expire()
@@ -115,14 +115,14 @@ import Testing
         #expect(session.endedAt == year2026 + 600)
     }
 
-    @Test func `a plan that is carried out is the session's own`() throws {
+    @Test func `changes of the plan stay within the session`() throws {
         var session = Self.session()
         try session.apply(.plan(.adjustDifficulty(item: "a", .harder)), at: year2026 + 1)
         #expect(session.planned?.plan.item("a")?.sets.first?.repetitions == 6)
         #expect(Self.definition.sections[0].items[0].sets?.first?.repetitions == 5)
     }
 
-    @Test func `a coach is heard while the session goes on`() throws {
+    @Test func `a coach's advice is accepted while the session is unfinished`() throws {
         var session = Self.session()
         let advice = CoachAdvice(["a": PlannedExercise(name: "Other")])
         try session.take(advice, at: year2026 + 1)

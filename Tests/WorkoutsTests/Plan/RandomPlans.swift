@@ -35,7 +35,7 @@ extension SeededRandom {
     }
 
     private mutating func configuration(_ kind: TimerConfiguration.Kind) -> TimerConfiguration {
-        // No fewer than its exercises, who take turns.
+        // At least one round per exercise, because they take turns.
         let rounds = Int.random(in: 3...5, using: &self)
         return switch kind {
         case .stopwatch: TimerConfiguration(.stopwatch)
@@ -48,13 +48,13 @@ extension SeededRandom {
         }
     }
 
-    /// Often whole, so that several things happen at once.
+    /// Often whole seconds, so that events coincide.
     mutating func seconds(_ range: ClosedRange<Double>) -> Double {
         let value = Double.random(in: range, using: &self)
         return Bool.random(using: &self) ? value.rounded() : (value * 1e6).rounded() / 1e6
     }
 
-    /// An action that somebody might ask for; it may be refused.
+    /// An action of a user; it may be refused.
     mutating func action(_ definition: WorkoutDefinition) -> PlanAction {
         let items = definition.sections.flatMap(\.items).compactMap(\.id)
         let item = maybe(items.randomElement(using: &self)!)
@@ -73,12 +73,12 @@ extension SeededRandom {
         }
     }
 
-    /// Actions at growing active times, some at once.
+    /// Actions at increasing active times, some simultaneous.
     mutating func actions(_ definition: WorkoutDefinition) -> [(at: Double, action: PlanAction)] {
         var at = 0.0
         return (0..<Int.random(in: 0...40, using: &self)).map { _ in
             at += Bool.random(using: &self) ? seconds(0...20) : 0
-            // To the microsecond, as it stands in segments.
+            // With microsecond precision, as in segments.
             at = (at * 1e6).rounded() / 1e6
             return (at, action(definition))
         }

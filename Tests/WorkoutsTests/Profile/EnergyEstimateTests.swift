@@ -31,7 +31,7 @@ import Testing
         (0..<60).map { sample(Double($0) * 10, [.heartRate: heartRate]) }
     }
 
-    @Test func `heart rate and profile give what Keytel found, without rest`() {
+    @Test func `heart rate and profile give the energy of Keytel's formula without the resting part`() {
         // Men of 40 and 70 kg at 150: (−55.0969 + 94.635 + 13.916 + 8.068) / 4.184 = 14.704 kcal/min, of which 1.225 at rest.
         let man = energy(steady(150), seconds: 600, profile())
         #expect(close(man.activeEnergy, 134.791))
@@ -43,7 +43,9 @@ import Testing
         #expect(close(other.activeEnergy, (134.791 + 85.257) / 2))
     }
 
-    @Test func `below half of the maximum there is none, and up to 60 % it ramps in without extrapolation`() throws {
+    @Test func `a heart rate below half of the maximum gives no energy and the formula ramps in up to 60 percent`()
+        throws
+    {
         // The maximum is 180.
         #expect(energy(steady(90), seconds: 600, profile()).activeEnergy == 0)
         let half = try #require(energy(steady(99), seconds: 600, profile()).activeEnergy)
@@ -63,16 +65,16 @@ import Testing
         #expect(close(energy(walk, seconds: 200, profile(), .hiking).activeEnergy, 9 * 70 * 5 / 1000 * 200 / 60))
     }
 
-    @Test func `without either the activity's intensity counts, also where the heart rate is missing`() {
+    @Test func `without heart rate and speed the activity's intensity counts`() {
         let hiit = energy([sample(1, [.steps: 1])], seconds: 600, profile(), .hiit)
         #expect(close(hiit.activeEnergy, 7 * 3.5 * 70 / 200 * 10))
         let died = energy(Array(steady(150).prefix(30)), seconds: 600, profile(), .hiit)
-        // The last value held 15 s.
+        // The last value counts for 15 s.
         #expect(close(died.activeEnergy, 13.4791 * 305 / 60 + 7 * 3.5 * 70 / 200 * 295 / 60))
         #expect(close(died.laps.compactMap(\.activeEnergy).reduce(0, +), died.activeEnergy ?? 0))
     }
 
-    @Test func `a device's energy wins, and without a weight there is no estimate`() {
+    @Test func `a device's energy takes precedence and without a weight there is no estimate`() {
         let measured = energy([sample(1, [.activeEnergy: 2])] + steady(150), seconds: 600, profile())
         #expect(measured.activeEnergy == 2)
         #expect(measured.energySource == "device")

@@ -15,7 +15,7 @@ import Testing
         return zip(left, right).allSatisfy { abs($0 - $1) < 1e-9 }
     }
 
-    @Test func `limits are those of the profile, else parts of the maximum, else of the age`() {
+    @Test func `limits come from the profile, else from the maximum, else from the age`() {
         let told = profile {
             $0.zones = [100, 120, 140, 160]
             $0.maximumHeartRate = 200
@@ -32,7 +32,7 @@ import Testing
         #expect(HeartRateZones(Profile(), startedAt: year2026) == nil)
     }
 
-    @Test func `seconds in zones are weighted by time, and a limit belongs to the zone above`() {
+    @Test func `seconds in zones are weighted by time and a limit belongs to the zone above`() {
         var physiology = Physiology()
         physiology.zones = HeartRateZones(profile { $0.zones = [100, 120, 140, 160] }, startedAt: year2026)
         let items = [
@@ -46,7 +46,7 @@ import Testing
         #expect(without.summary(laps: [], units: .metric, physiology: physiology).zones == nil)
     }
 
-    @Test func `a moment has its year`() {
+    @Test func `a moment has its year in UTC`() {
         let times: [(Int64, Int)] = [
             (0, 1970), (-1, 1969), (946_684_799, 1999), (946_684_800, 2000), (951_868_799, 2000),
             (1_767_225_599, 2025), (1_767_225_600, 2026), (1_709_164_800, 2024), (1_735_603_200, 2024),

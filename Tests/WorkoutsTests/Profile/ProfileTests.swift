@@ -9,7 +9,7 @@ import Workouts
         return profile
     }
 
-    /// Takes a number at both ends of a range and refuses it beyond them, naming the field.
+    /// Accepts both ends of a range and refuses numbers beyond them with the field's name.
     private func expect<Value>(
         _ field: WritableKeyPath<Profile, Value?>, _ name: String, within range: ClosedRange<Value>,
         beyond: [Value]
@@ -50,7 +50,7 @@ import Workouts
     }
 
     @Test(arguments: [[20, 21, 299, 300], [110, 130, 150, 170]] as [[Double]])
-    func `four rising limits are taken as zones`(zones: [Double]) {
+    func `four rising limits are valid zones`(zones: [Double]) {
         #expect(profile { $0.zones = zones }.validationError(year: 2026) == nil)
     }
 }
@@ -59,7 +59,7 @@ import Workouts
     @Test(arguments: [
         "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata", "Asia/Calcutta", "Etc/UTC", "UTC", "GMT",
     ])
-    func `a zone by area and place is one, and UTC`(identifier: String) {
+    func `a zone by area and place or UTC is an IANA zone`(identifier: String) {
         #expect(TimeZone.isIANA(identifier))
     }
 
@@ -67,7 +67,7 @@ import Workouts
         "", "GMT+3", "GMT+0300", "UTC+05:00", "PST", "Z", "Europe", "Europe/", "Europe/Atlantis", "europe/berlin",
         " Europe/Berlin", "../../etc/localtime", "Europe/../Europe/Berlin", "/etc/localtime",
     ])
-    func `offsets, abbreviations and paths are none`(identifier: String) {
+    func `offsets, abbreviations and paths are not IANA zones`(identifier: String) {
         #expect(!TimeZone.isIANA(identifier))
     }
 }

@@ -1,6 +1,6 @@
 @testable import Workouts
 
-/// Reads Google's encoded polyline; written anew from its description.
+/// Decodes Google's encoded polyline, written from its specification.
 func decodedPolyline(_ text: String) -> [Coordinate] {
     var numbers: [Int] = []
     var (value, shift) = (0, 0)

@@ -26,7 +26,7 @@ import Testing
         LiveRoute(streams: streams, segments: segments, activity: .running, environment: .outdoor, now: now)
     }
 
-    /// A way with pauses, gaps, bad fixes and altitudes.
+    /// A path with pauses, gaps, bad fixes and altitudes.
     private func spoiled(_ segments: [Segment], _ random: inout SeededRandom) -> [Location] {
         let seconds = Int(segments.last!.end!.seconds(since: year2026)) + 20
         var locations = random.way(seconds: seconds, speed: 3, noise: 4, memory: 0.9)
@@ -61,7 +61,7 @@ import Testing
         #expect(snapshot.descent == summary.descent, sourceLocation: sourceLocation)
     }
 
-    @Test func `the fold over one device equals the fold made anew and the summary`() {
+    @Test func `the running fold of one device equals a fold of all items and the summary`() {
         var random = SeededRandom()
         for _ in 0..<10 {
             let segments = random.segments()
@@ -73,7 +73,7 @@ import Testing
                 rest = rest.dropFirst(batch.count)
                 live.add(Array(batch), from: watch, segments: segments, now: now)
                 #expect(live.isExact)
-                // A service that is started again folds what it has.
+                // A restarted service folds its stored items.
                 guard Int.random(in: 0..<10, using: &random) == 0 else { continue }
                 let streams = [watch: Array(locations[..<rest.startIndex])]
                 let anew = fold(streams, segments)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `any order of devices and batches ends in the totals of the summary`() {
+    @Test func `any order of devices and batches ends with the totals of the summary`() {
         var random = SeededRandom()
         for _ in 0..<15 {
             let segments = random.segments()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a late fix asks for another fold`() {
+    @Test func `a late fix requires another fold`() {
         var random = SeededRandom()
         let way = random.way(seconds: 100, speed: 3)
         var live = LiveRoute(activity: .running, environment: .outdoor)
@@ -128,7 +128,7 @@ import Testing
         #expect(!live.isExact)
     }
 
-    @Test func `a second device asks for a fold when it is preferred or the first fell silent, and not otherwise`() {
+    @Test func `a second device requires a fold only if it takes precedence or the first falls silent`() {
         var random = SeededRandom()
         let way = random.way(seconds: 200, speed: 3)
         let open = [segment(0, nil)]
@@ -147,7 +147,7 @@ import Testing
         #expect(snapshot(after, open).distance! > 199 * 3 * 0.98)
     }
 
-    @Test func `the snapshot tells where somebody is, and not how fast when that is old`() {
+    @Test func `the snapshot has the last position and no speed when the position is old`() {
         var random = SeededRandom()
         var way = random.way(seconds: 100, speed: 3)
         for index in way.indices { way[index][.altitude] = 100 + Double(index) / 10 }
@@ -176,7 +176,7 @@ import Testing
         #expect(snapshot(live, [segment(0, nil)]).latitude == way[98].latitude)
     }
 
-    @Test func `indoors items are counted and nothing else is known`() {
+    @Test func `an indoor session has a count of items and no route`() {
         var random = SeededRandom()
         var live = LiveRoute(activity: .running, environment: .indoor)
         live.add(random.way(seconds: 100, speed: 3), from: watch, segments: [segment(0, nil)], now: now)
@@ -186,7 +186,7 @@ import Testing
         #expect(live.snapshot(state([]), revision: 2, count: 100, isSilent: false) == expected)
     }
 
-    @Test func `a clock that is ahead does not stop the others`() {
+    @Test func `a device whose clock is ahead does not block the others`() {
         var random = SeededRandom()
         let way = random.way(seconds: 100, speed: 3)
         let open = [segment(0, nil)]
@@ -205,7 +205,7 @@ import Testing
         #expect(snapshot(anew, open).latitude == way[99].latitude)
     }
 
-    @Test func `a day of running stays within the size, also with many pauses`() throws {
+    @Test func `a day of running with many pauses stays within the size`() throws {
         var random = SeededRandom()
         var live = LiveRoute(activity: .running, environment: .outdoor)
         let segments = (0..<720).map { segment(Double($0) * 120, Double($0) * 120 + 100) }

@@ -3,7 +3,7 @@ import Workouts
 
 struct PoleTests {
     @Test(arguments: [90.0, -90, 89.999_999])
-    func `fixes that turn around a pole for hours are no trap`(latitude: Double) throws {
+    func `hours of fixes around a pole do not trap`(latitude: Double) throws {
         let start = Timestamp(seconds: 1_700_000_000)
         let count = 20_000
         let fixes = (0..<count).map { second in

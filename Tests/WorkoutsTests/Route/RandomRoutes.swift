@@ -4,7 +4,7 @@ import TestSupport
 @testable import Workouts
 
 extension Location {
-    /// Moves it by so many metres in a direction, degrees clockwise from north.
+    /// Moves the coordinate by this many metres in a direction, degrees clockwise from north.
     mutating func displace(by meters: Double, towards degrees: Double) {
         guard let latitude, let longitude else { return }
         let radians = Double.pi / 180
@@ -23,11 +23,11 @@ extension SeededRandom {
         return deviation * radius * cos(2 * .pi * Double.random(in: 0..<1, using: &self))
     }
 
-    /// One fix a second of somebody who goes around corners at a steady speed.
+    /// One fix a second of a path around corners at a steady speed.
     ///
     /// - Parameters:
-    ///   - noise: metres, along each axis; told as the accuracy.
-    ///   - memory: how much of the noise of a fix stays in the next.
+    ///   - noise: metres along each axis; also the accuracy.
+    ///   - memory: the fraction of a fix's noise that remains in the next.
     mutating func way(
         seconds: Int, speed: Double, from start: Timestamp = year2026, noise: Double = 0, memory: Double = 0,
         latitude: Double = 47, longitude: Double = 8

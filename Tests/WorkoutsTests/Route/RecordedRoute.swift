@@ -3,7 +3,7 @@ import Foundation
 
 @testable import Workouts
 
-/// The positions of a recording, from the folder that `RECORDINGS_DIR` names, and what the device itself says of them.
+/// The positions of a recording in the folder `RECORDINGS_DIR`, and the device's own totals.
 struct RecordedRoute {
     let name: String
     let activity: Activity
@@ -12,7 +12,7 @@ struct RecordedRoute {
     /// Metres.
     let distance: Double
 
-    /// Says so when there is no folder, and returns `nil`.
+    /// Prints a note and returns `nil` without the folder.
     init?(_ name: String, _ activity: Activity) throws {
         guard let folder = ProcessInfo.processInfo.environment["RECORDINGS_DIR"] else {
             print("skipped: RECORDINGS_DIR names no folder with \(name)")

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Workouts
 
-/// Positions alone, held against what the devices that recorded them say.
+/// Routes from positions alone, compared with the totals of the recording devices.
 @Suite struct RecordedRouteTests {
     @Test(arguments: [
         ("run-5km.fit", Activity.running, 0.015, 8.0 as Double?),
         ("ride-39km-with-pauses.fit", .cycling, 0.015, 904.0 as Double?),
         ("walk-700m.fit", .walking, 0.03, nil as Double?), ("run-8km.gpx", .running, 0.015, nil as Double?),
     ])
-    func `distance and ascent are those of the device`(
+    func `distance and ascent match those of the device`(
         name: String, activity: Activity, tolerance: Double, ascent: Double?
     ) throws {
         guard let route = try RecordedRoute(name, activity) else { return }
@@ -26,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: recordings)
-    func `a bad fix moves the distance by less than half a percent`(name: String, activity: Activity) throws {
+    func `a single bad fix changes the distance by less than half a percent`(name: String, activity: Activity) throws {
         guard let route = try RecordedRoute(name, activity) else { return }
         let distance = try #require(route.summary().distance)
         var random = SeededRandom()
@@ -40,9 +40,9 @@ import Testing
         }
     }
 
-    /// That much is lost when both ends of a short walk are bad, whatever is done: so the bound is for fixed seeds.
+    /// Bad fixes at both ends of a short walk always lose this much, so the bound applies to fixed seeds.
     @Test(arguments: recordings)
-    func `one bad fix in twenty moves the distance by less than half a percent`(
+    func `five percent of bad fixes change the distance by less than half a percent`(
         name: String, activity: Activity
     ) throws {
         guard let route = try RecordedRoute(name, activity) else { return }
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: recordings)
-    func `bad fixes are as if they were missing`(name: String, activity: Activity) throws {
+    func `bad fixes have the same effect as missing ones`(name: String, activity: Activity) throws {
         guard let route = try RecordedRoute(name, activity) else { return }
         var random = SeededRandom()
         for _ in 0..<3 {
@@ -66,7 +66,7 @@ import Testing
 }
 
 extension RecordedRoute {
-    /// The locations with one in twenty 1 to 500 km off, and those that were left alone.
+    /// The locations with 5 % moved by 1 to 500 km, and the unchanged ones alone.
     fileprivate func spoiled(_ random: inout SeededRandom) -> (all: [Location], rest: [Location]) {
         var (all, rest) = (locations, [Location]())
         for index in locations.indices {

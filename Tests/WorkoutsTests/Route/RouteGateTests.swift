@@ -3,14 +3,14 @@ import Testing
 
 @testable import Workouts
 
-/// Which fixes are taken for true.
+/// The choice of valid fixes.
 @Suite struct RouteGateTests {
     private func distance(_ locations: [Location], _ activity: Activity = .running) -> Double {
         counted(["watch": locations], [segment(0, 1_800)], activity).totals.distance
     }
 
     @Test(arguments: [1_000.0, 5_000, 500_000], [0, 1, 900, 1_798, 1_799])
-    func `one bad fix does not move the distance`(meters: Double, index: Int) {
+    func `a single bad fix does not move the distance`(meters: Double, index: Int) {
         var random = SeededRandom()
         var locations = random.way(seconds: 1_800, speed: 3, noise: 4, memory: 0.9)
         let expected = distance(locations)
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [(Activity.running, 3.0), (.walking, 1.4), (.cycling, 9)])
-    func `one bad fix in twenty does not move the distance`(activity: Activity, speed: Double) {
+    func `five percent of bad fixes do not move the distance`(activity: Activity, speed: Double) {
         var random = SeededRandom()
         for _ in 0..<10 {
             var locations = random.way(seconds: 1_800, speed: speed, noise: 2, memory: 0.95)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `bad fixes that agree with each other lose against more good ones`() {
+    @Test func `consistent bad fixes lose against more good ones`() {
         var random = SeededRandom()
         let locations = random.way(seconds: 1_800, speed: 3)
         for start in [0, 900, 1_794] {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `after a ride in a car the route goes on elsewhere, without a line and without its distance`() {
+    @Test func `after a car ride the route continues elsewhere without a line and without that distance`() {
         var random = SeededRandom()
         let before = random.way(seconds: 600, speed: 3)
         let ride = (1...120).map { second in
@@ -61,7 +61,7 @@ import Testing
         #expect(locations.fixes.indices.filter { locations.startsLine($0) }.count == 2)
     }
 
-    @Test func `through a tunnel the straight line counts`() {
+    @Test func `a straight line counts through a tunnel`() {
         let start = Location(time: year2026, latitude: 47, longitude: 8)
         let locations = (0..<600).map { second in
             var location = start
@@ -74,7 +74,7 @@ import Testing
         #expect(counted(["watch": tunnel], [segment(0, 600)]).summary(laps: [], units: .metric).polyline.count == 1)
     }
 
-    @Test func `what is inaccurate, incomplete, impossible or outside the segments does not count`() {
+    @Test func `inaccurate, incomplete, impossible and outside fixes do not count`() {
         var random = SeededRandom()
         let locations = random.way(seconds: 300, speed: 3)
         let inside = [segment(0, 299)]

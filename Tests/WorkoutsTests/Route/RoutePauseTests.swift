@@ -3,9 +3,9 @@ import Testing
 
 @testable import Workouts
 
-/// Somebody who goes elsewhere during each pause.
+/// A user who moves elsewhere during each pause.
 @Suite struct RoutePauseTests {
-    /// A way in each segment, each 2 km from the one before; fixes go on during the pauses.
+    /// A path in each segment, 2 km from the previous one; fixes continue during the pauses.
     private func journey(_ random: inout SeededRandom) -> (segments: [Segment], locations: [Location]) {
         var segments: [Segment] = []
         var locations: [Location] = []
@@ -24,7 +24,7 @@ import Testing
         return (segments, locations)
     }
 
-    @Test func `no line and no distance leads over a pause`() throws {
+    @Test func `a pause has no line and no distance`() throws {
         var random = SeededRandom()
         for _ in 0..<20 {
             let (segments, locations) = journey(&random)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a segment that ends where the next begins is no pause for the distance, but for the line`() throws {
+    @Test func `adjacent segments separate the line but not the distance`() throws {
         var random = SeededRandom()
         let way = random.way(seconds: 600, speed: 3)
         let joined = counted(["watch": way], [segment(0, 300), segment(300, 600)])

@@ -5,7 +5,7 @@ import Testing
 @testable import Workouts
 
 @Suite struct RouteSketchTests {
-    /// Metres from a place to the nearest of the lines, on the plane around the place.
+    /// Metres from a position to the nearest line, on the plane around the position.
     private func distance(_ place: Coordinate, _ lines: [[Coordinate]]) -> Double {
         func flat(_ other: Coordinate) -> (Double, Double) {
             let east = longitudeDifference(place.longitude, longitudeDifference(0, other.longitude))
@@ -29,14 +29,14 @@ import Testing
 
     private func size(_ polyline: [String]) throws -> Int { try JSONEncoder().encode(polyline).count }
 
-    @Test func `a polyline is encoded as its inventor does`() {
+    @Test func `a polyline is encoded as in Google's example`() {
         let points = [(38.5, -120.2), (40.7, -120.95), (43.252, -126.453)].map {
             PolylinePoint(Coordinate(latitude: $0.0, longitude: $0.1))
         }
         #expect(points.encoded == "_p~iF~ps|U_ulLnnqC_mqNvxq`@")
     }
 
-    @Test func `every position stays within the tolerance of the lines, however they grow`() throws {
+    @Test func `every position stays within the tolerance of the growing lines`() throws {
         var random = SeededRandom()
         for limit in [200, 600, 3_500, 65_536] {
             var sketch = RouteSketch(sizeLimit: limit)
@@ -54,7 +54,7 @@ import Testing
                 let polyline = sketch.polyline
                 #expect(try size(polyline) <= limit)
                 let lines = polyline.map(decodedPolyline)
-                // A snapshot may be coarser by one step than what goes on growing.
+                // A snapshot may be one step coarser than the growing sketch.
                 let tolerance = sketch.finished.tolerance
                 #expect(tolerance == 5 || limit < 65_536)
                 for _ in 0..<500 {
@@ -83,12 +83,12 @@ import Testing
         #expect(largest > LiveRoute.polylineLimit / 3)
     }
 
-    @Test func `no line joins two parts`() {
+    @Test func `separate parts have no line between them`() {
         var random = SeededRandom()
         for limit in [300, 3_500] {
             var sketch = RouteSketch(sizeLimit: limit)
             for part in 0..<20 {
-                // Each part lies 20 km north of the one before.
+                // Each part is 20 km north of the previous one.
                 for (index, location) in random.way(seconds: 600, speed: 3, latitude: 40 + Double(part) / 5)
                     .enumerated()
                 {

@@ -5,7 +5,7 @@ import Testing
 
 /// Several devices in one session.
 @Suite struct RouteSourcesTests {
-    /// The way as the devices see it, each with its own noise.
+    /// The path as each device measures it, with its own noise.
     private func sight(_ way: [Location], _ noise: Double, _ random: inout SeededRandom) -> [Location] {
         way.map { location in
             var location = location
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `two devices beside each other are not added up, and the watch counts`() {
+    @Test func `two devices side by side count once and the watch takes precedence`() {
         var random = SeededRandom()
         let way = random.way(seconds: 900, speed: 3)
         let alone = counted(["watch": way], [segment(0, 900)])
@@ -24,7 +24,7 @@ import Testing
         #expect(both.fixes.count == 900)
     }
 
-    @Test func `a gap of the watch is the phone's, and nothing is doubled or lost`() {
+    @Test func `the phone fills a gap of the watch without double counting or loss`() {
         var random = SeededRandom()
         let way = random.way(seconds: 1_200, speed: 3)
         let phone = sight(way, 2, &random)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `no line leads to a device that lies elsewhere`() {
+    @Test func `a device at another place starts a new line`() {
         var random = SeededRandom()
         let way = random.way(seconds: 600, speed: 3)
         let home = way.map { location in
@@ -52,7 +52,7 @@ import Testing
         #expect(counted.summary(laps: [], units: .metric).polyline.count == 2)
     }
 
-    @Test func `a source whose fixes are all bad leaves the route to the next`() {
+    @Test func `a source with only bad fixes yields to the next`() {
         var random = SeededRandom()
         let way = random.way(seconds: 600, speed: 3)
         var watch = way

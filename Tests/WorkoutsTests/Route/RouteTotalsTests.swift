@@ -5,7 +5,7 @@ import Testing
 @testable import Workouts
 
 @Suite struct RouteTotalsTests {
-    @Test func `hills are counted and noise is not`() throws {
+    @Test func `hills count as ascent and noise does not`() throws {
         var random = SeededRandom()
         var locations = random.way(seconds: 3_600, speed: 3)
         for index in locations.indices {
@@ -18,7 +18,7 @@ import Testing
         #expect(counted(["watch": locations], [segment(0, 3_600)]).totals.ascent < 15)
     }
 
-    @Test func `what is climbed during a pause does not count`() {
+    @Test func `ascent during a pause does not count`() {
         var random = SeededRandom()
         var locations = random.way(seconds: 600, speed: 3)
         for index in locations.indices { locations[index][.altitude] = index < 300 ? 500 : 900 }
@@ -34,7 +34,7 @@ import Testing
         #expect(locations.summary(laps: [], units: .metric).ascent == nil)
     }
 
-    @Test func `splits, laps and speeds are those of the distance`() throws {
+    @Test func `splits, laps and speeds follow the distance`() throws {
         var random = SeededRandom()
         let locations = random.way(seconds: 1_001, speed: 3)
         let summary = counted(["watch": locations], [segment(0, 400), segment(400, 1_000)])
@@ -48,7 +48,7 @@ import Testing
         #expect(abs(try #require(summary.maximumSpeed) - 3) < 0.3)
     }
 
-    @Test func `a measured speed counts, unless it is impossible`() {
+    @Test func `a measured speed counts unless it is impossible`() {
         var random = SeededRandom()
         var locations = random.way(seconds: 100, speed: 3)
         locations[50][.speed] = 5.5
@@ -57,7 +57,7 @@ import Testing
         #expect(summary.maximumSpeed == 5.5)
     }
 
-    @Test func `bounds hold every fix and may span the antimeridian`() throws {
+    @Test func `bounds contain every fix and may span the antimeridian`() throws {
         var random = SeededRandom()
         let locations = random.way(seconds: 3_000, speed: 3, longitude: 179.99)
         let counted = counted(["watch": locations], [segment(0, 3_000)])
@@ -70,7 +70,7 @@ import Testing
         #expect(abs(counted.totals.distance / (2_999 * 3) - 1) < 0.02)
     }
 
-    @Test func `the track has every accepted fix as it was measured`() throws {
+    @Test func `the track has every accepted fix as measured`() throws {
         var random = SeededRandom()
         var locations = random.way(seconds: 300, speed: 3, noise: 2)
         for index in locations.indices { locations[index][.altitude] = Double(index) }

@@ -11,7 +11,7 @@ import Testing
         #expect(segments.segment(containing: year2026 + moment)?.start == start.map { year2026 + $0 })
     }
 
-    @Test func `duration counts an open segment as far as it has come`() {
+    @Test func `active duration includes the open segment`() {
         #expect(segments.activeDuration() == 20)
         #expect(segments.activeDuration(at: year2026 + 35) == 25)
         #expect(segments.activeDuration(at: year2026 + 25) == 20)
@@ -19,7 +19,7 @@ import Testing
         #expect(segments.activeDuration(at: year2026 - 5) == 0)
     }
 
-    @Test func `the timeline agrees with a walk over the segments`() {
+    @Test func `the timeline equals a linear walk over the segments`() {
         var random = SeededRandom()
         for _ in 0..<200 {
             let segments = random.segments()

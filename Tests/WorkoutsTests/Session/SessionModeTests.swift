@@ -11,7 +11,7 @@ import Workouts
         return Session(key: key, start: start, at: year2026 + at, now: year2026)
     }
 
-    @Test func `without a watch within ten seconds the phone goes on alone, under a banner`() {
+    @Test func `without a watch within ten seconds the phone continues alone with a banner`() {
         var session = begin()
         #expect(session.mode == .watch && session.deadline == year2026 + 10)
         let isEarly = session.advance(to: year2026 + 9.999)
@@ -21,7 +21,7 @@ import Workouts
         #expect(session.deadline == nil)
     }
 
-    @Test func `the patience for a watch may end before a long countdown does`() {
+    @Test func `the watch timeout may end before a long countdown`() {
         var session = begin(countdown: 60)
         #expect(session.deadline == year2026 + 10)
         _ = session.advance(to: year2026 + 10)
@@ -39,14 +39,16 @@ import Workouts
         #expect(!hasChanged && session.mode == .watch && session.banner == nil)
     }
 
-    @Test func `a watch that comes late takes over, and the banner goes`() throws {
+    @Test func `a late watch takes over and removes the banner`() throws {
         var session = begin()
         _ = session.advance(to: year2026 + 10)
         try session.apply(.deviceReady(Device("watch-1")!), at: year2026 + 20)
         #expect(session.mode == .watch && session.banner == nil)
     }
 
-    @Test(arguments: ["phone-1", "strap", "watches"]) func `no other device makes watch mode`(name: String) throws {
+    @Test(arguments: ["phone-1", "strap", "watches"]) func `deviceReady of another kind of device is refused`(
+        name: String
+    ) throws {
         var session = begin(.phone)
         let before = session
         let device = try #require(Device(name))
@@ -56,17 +58,17 @@ import Workouts
     }
 
     @Test(arguments: [(false, true), (true, false), (false, false)])
-    func `without both permissions no watch is awaited`(heartRate: Bool, workouts: Bool) {
+    func `without both permissions the session falls back to phone mode at once`(heartRate: Bool, workouts: Bool) {
         let session = begin(permissions: Permissions(heartRate: heartRate, workouts: workouts))
         #expect(session.mode == .phone && session.banner == .liveMetricsUnavailable)
         #expect(session.deadline == nil)
     }
 
-    @Test func `with both permissions a watch is awaited`() {
+    @Test func `with both permissions the session waits for a watch`() {
         #expect(begin(permissions: Permissions(heartRate: true, workouts: true)).deadline == year2026 + 10)
     }
 
-    @Test func `the first item of any device takes the banner away for good`() {
+    @Test func `the first item of any device removes the banner for good`() {
         var shown = begin()
         _ = shown.advance(to: year2026 + 10)
         shown.receiveFirstItem()
@@ -77,12 +79,12 @@ import Workouts
         #expect(early.banner == nil && early.mode == .phone)
     }
 
-    @Test(arguments: [-61.0, 61]) func `a start off the clock awaits no watch`(at: Double) {
+    @Test(arguments: [-61.0, 61]) func `a start far from the clock does not wait for a watch`(at: Double) {
         let session = begin(at: at)
         #expect(session.mode == .watch && session.banner == nil && session.deadline == nil)
     }
 
-    @Test func `phone mode has no banner and awaits none`() {
+    @Test func `phone mode has no banner and does not wait for a watch`() {
         for mode in [nil, Mode.phone] {
             let session = begin(mode)
             #expect(session.mode == .phone && session.banner == nil && session.deadline == nil)

@@ -2,7 +2,7 @@ import Testing
 import Workouts
 
 @Suite struct SessionOverlapTests {
-    /// A session from one second to another after the start of 2026; without an end it goes on.
+    /// A session between two seconds after the start of 2026; unfinished without an end.
     private func session(_ start: Double, _ end: Double? = nil, countdown: Double = 0, now: Double = 1e6) -> Session {
         var begin = SessionStart(activity: .running, countdown: countdown)
         begin.endAt = end.map { year2026 + $0 }
@@ -15,12 +15,12 @@ import Workouts
     }
 
     @Test(arguments: [(0, nil), (99, nil), (0, 101), (101, 102), (1e9, nil), (1e9, 2e9)] as [(Double, Double?)])
-    func `one that goes on lies in all time to come`(start: Double, end: Double?) {
+    func `an unfinished session overlaps all later times`(start: Double, end: Double?) {
         #expect(overlaps(session(100), start, end))
     }
 
     @Test(arguments: [(0, 100), (0, 99), (-1e9, 0)] as [(Double, Double)])
-    func `what was over by its start does not touch it`(start: Double, end: Double) {
+    func `a span before its start does not overlap`(start: Double, end: Double) {
         #expect(!overlaps(session(100), start, end))
     }
 
@@ -29,18 +29,18 @@ import Workouts
             (0, nil, true), (0, 100, false), (0, 101, true), (120, 130, true), (199, nil, true), (200, nil, false),
             (200, 300, false), (50, 250, true), (250, nil, false),
         ] as [(Double, Double?, Bool)])
-    func `of one that was over as it was begun only its own time counts`(start: Double, end: Double?, expected: Bool) {
+    func `a session with a known end overlaps only until that end`(start: Double, end: Double?, expected: Bool) {
         #expect(overlaps(session(100, 200), start, end) == expected)
     }
 
-    @Test func `a countdown belongs to no time of the session`() throws {
+    @Test func `the countdown does not belong to the session's time`() throws {
         let preparing = session(100, countdown: 10, now: 100)
         #expect(preparing.statusName == .preparing)
         #expect(!overlaps(preparing, 0, 110))
         #expect(overlaps(preparing, 0, 111))
     }
 
-    @Test func `pauses move nothing, the first segment's start counts`() throws {
+    @Test func `pauses have no effect and the first segment's start counts`() throws {
         var session = session(100)
         try session.apply(.pause, at: year2026 + 150)
         #expect(overlaps(session, 0, 101))

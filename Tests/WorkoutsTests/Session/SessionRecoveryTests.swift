@@ -8,7 +8,7 @@ import Workouts
         return Session(key: key, start: start, at: year2026, now: year2026)
     }
 
-    @Test func `an expired session keeps its segment open, and goes on where it was when it is heard of again`() {
+    @Test func `an expired session keeps its segment open and is restored to its former status`() {
         let before = begin()
         var session = before
         session.expire()
@@ -20,7 +20,7 @@ import Workouts
     }
 
     @Test(arguments: [(50, 50), (-5, 0), (nil, 0)] as [(Double?, Double)])
-    func `heard of again beside another one it is saved as it ended with its last item`(newest: Double?, end: Double) {
+    func `a session restored beside another one is saved and ends with its last item`(newest: Double?, end: Double) {
         var session = begin()
         session.expire()
         session.restore(hasOther: true, newest: newest.map { year2026 + $0 })
@@ -29,7 +29,7 @@ import Workouts
         #expect(session.endedAt == year2026 + end)
     }
 
-    @Test func `a discarded session is not brought back by being heard of`() throws {
+    @Test func `an event does not restore a discarded session`() throws {
         var session = begin()
         try session.apply(.discard, at: year2026 + 10)
         let discarded = session
@@ -37,7 +37,7 @@ import Workouts
         #expect(session == discarded)
     }
 
-    @Test func `what was discarded without any item goes on until the discard when it is recovered`() throws {
+    @Test func `a recovered session without items ends at the discard`() throws {
         var session = begin()
         try session.apply(.discard, at: year2026 + 10)
         try session.apply(.recover, at: year2026 + 99)
@@ -45,7 +45,7 @@ import Workouts
         #expect(session.endedAt == year2026 + 10)
     }
 
-    @Test func `recovering saves what was discarded, the clock stopping at the last item`() throws {
+    @Test func `a recovered session is saved and its clock stops at the last item`() throws {
         var session = begin()
         session.receiveFirstItem()
         try session.apply(.discard, at: year2026 + 10)
@@ -56,7 +56,7 @@ import Workouts
     }
 
     @Test(arguments: [SessionAction.pause, .suspend])
-    func `recovered while the clock stood it ended as the clock stopped`(action: SessionAction) throws {
+    func `a session recovered from a pause ends when the clock stopped`(action: SessionAction) throws {
         var session = begin()
         try session.apply(action, at: year2026 + 10)
         session.expire()
@@ -65,7 +65,7 @@ import Workouts
         #expect(session.endedAt == year2026 + 10)
     }
 
-    @Test func `of a deleted session nothing that was recorded is left`() throws {
+    @Test func `a deleted session keeps no recorded data`() throws {
         var session = begin()
         try session.apply(.lap, at: year2026 + 5)
         try session.apply(.end(streams: [StreamName("samples/watch-1")!: 5]), at: year2026 + 10)
@@ -76,7 +76,7 @@ import Workouts
         #expect(state.startedAt == nil && state.endedAt == nil && state.endReason == nil)
     }
 
-    @Test func `what is over does not expire`() throws {
+    @Test func `an ended session does not expire`() throws {
         var session = begin()
         try session.apply(.end(streams: [:]), at: year2026 + 10)
         let saving = session

@@ -46,7 +46,7 @@ import Workouts
     ]
 
     @Test(arguments: SessionStatus.allCases)
-    func `each status allows its own actions, and a refusal changes nothing`(status: SessionStatus) throws {
+    func `each status allows its own actions and a refusal changes nothing`(status: SessionStatus) throws {
         let actions: [SessionAction] = [
             .start(SessionStart(activity: .running)), .deviceReady(Device("watch-1")!), .pause, .resume, .lap, .suspend,
             .end(streams: [Self.watch: 7]), .discard, .recover,
@@ -55,7 +55,7 @@ import Workouts
         #expect(before.statusName == status)
         for action in actions {
             var session = before
-            // While the countdown runs.
+            // During the countdown.
             let at = year2026 + (status == .preparing ? 1 : 20)
             if let outcome = Self.outcomes[status]?[action.name] {
                 try session.apply(action, at: at)
@@ -68,7 +68,7 @@ import Workouts
         }
     }
 
-    @Test func `a live start counts down and time makes it active`() {
+    @Test func `a live start counts down and becomes active with time`() {
         var session = Self.begin(SessionStart(activity: .running), at: 0, now: 1)
         #expect(session.deadline == year2026 + 3)
         #expect(session.segments.isEmpty)
@@ -81,23 +81,23 @@ import Workouts
         #expect(!isAgain)
     }
 
-    @Test(arguments: [-61.0, 61.0]) func `a start off the clock is active at once after its countdown`(at: Double) {
+    @Test(arguments: [-61.0, 61.0]) func `a start far from the clock is active right after its countdown`(at: Double) {
         let session = Self.begin(SessionStart(activity: .running, countdown: 10), at: at)
         #expect(session.segments == [segment(at + 10, nil)])
     }
 
-    @Test func `the time when the countdown ends wins over its length`() {
+    @Test func `the end of the countdown overrides its length`() {
         let start = SessionStart(activity: .running, countdown: 10, startAt: year2026 + 4)
         #expect(Self.begin(start).deadline == year2026 + 4)
     }
 
-    @Test func `a command after the countdown finds the session active even when the clock was not looked at`() throws {
+    @Test func `a command after the countdown finds the session active without a tick`() throws {
         var session = try Self.session(.preparing)
         try session.apply(.pause, at: year2026 + 8)
         #expect(session.segments == [segment(3, 8)])
     }
 
-    @Test func `a command before the last transition counts as of that transition`() throws {
+    @Test func `a command before the last transition takes effect at that transition`() throws {
         var session = Self.begin(at: 100, now: 100)
         try session.apply(.pause, at: year2026 + 110)
         try session.apply(.resume, at: year2026 + 105)
@@ -106,14 +106,14 @@ import Workouts
         #expect(session.endedAt == year2026 + 110)
     }
 
-    @Test func `an end of a second device adds its streams and moves nothing else`() throws {
+    @Test func `the end of a second device adds its streams and changes nothing else`() throws {
         var session = try Self.session(.saving)
         try session.apply(.end(streams: [Self.phone: 9, Self.watch: 3]), at: year2026 + 99)
         #expect(session.streams == [Self.watch: 5, Self.phone: 9])
         #expect(session.endedAt == year2026 + 10)
     }
 
-    @Test func `too many streams are refused`() throws {
+    @Test func `an end with too many streams is refused`() throws {
         var session = try Self.session(.saving)
         let many = Dictionary(uniqueKeysWithValues: (0..<64).map { (StreamName("samples/pod-\($0)")!, 1) })
         let before = session
@@ -122,7 +122,7 @@ import Workouts
         #expect(session == before)
     }
 
-    @Test func `segments never overlap whatever is asked in whatever order`() throws {
+    @Test func `segments never overlap for any commands in any order`() throws {
         var random = SeededRandom()
         for _ in 0..<300 {
             var session = Self.begin(at: 0, now: 0)
@@ -143,7 +143,7 @@ import Workouts
             #expect(edges == edges.sorted())
             #expect(session.laps == session.laps.sorted())
             #expect(session.segments.dropLast().allSatisfy { $0.end != nil })
-            // One that was given up while the clock ran keeps its segment open: it may be heard of again.
+            // A session canceled while the clock ran keeps its segment open for a restore.
             if ![.active, .canceled].contains(session.statusName) {
                 #expect(session.segments.allSatisfy { $0.end != nil })
             }

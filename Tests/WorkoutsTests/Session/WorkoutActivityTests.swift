@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Workouts
 
-/// The mapping of activity types in the specification of the HealthKit session flow, point 4.
+/// The mapping of activity types in point 4 of the specification of the HealthKit session flow.
 @Suite struct WorkoutActivityTests {
     private typealias Kind = TimerConfiguration.Kind
 
@@ -25,7 +25,7 @@ import Workouts
     @Test(
         arguments: [("running", .running), ("rowing", .rowing), ("cycling", .cycling), ("swimming", .swimming)]
             as [(String, Activity)])
-    func `a sport that focus or equipment indicate is the activity`(word: String, activity: Activity) {
+    func `a sport named by focus or equipment is the activity`(word: String, activity: Activity) {
         for timer in [nil, Kind.stopwatch, .interval, .emom] {
             #expect(Self.workout([word], timer: timer).activity == activity)
             #expect(Self.workout(["conditioning", word], timer: timer).activity == activity)
@@ -42,7 +42,7 @@ import Workouts
             ("treadmill", .running), ("rower", .rowing), ("bike", .cycling), ("bicycle", .cycling), ("pool", .swimming),
             ("Rowing machine", .rowing), ("stationary-bike", .cycling), ("seated row machine", .traditionalStrength),
         ] as [(String, Activity)])
-    func `equipment that serves one sport indicates it`(word: String, activity: Activity) {
+    func `equipment of a single sport implies it`(word: String, activity: Activity) {
         #expect(Self.workout(equipment: [word]).activity == activity)
     }
 
@@ -62,16 +62,16 @@ import Workouts
         workout(timer: .interval), workout(section: .interval), workout(timer: .stopwatch), workout(["mobility"]),
         workout(equipment: ["barbell"]),
     ])
-    func `any other signal is traditional strength training`(workout: WorkoutDefinition) {
+    func `any other word or timer is traditional strength training`(workout: WorkoutDefinition) {
         #expect(workout.activity == .traditionalStrength)
     }
 
-    @Test func `without a signal it is another activity, whatever names say`() {
+    @Test func `without words and timers the activity is other whatever the names are`() {
         #expect(Self.workout().activity == .other)
         #expect(Self.workout([], equipment: []).activity == .other)
     }
 
-    @Test func `it is read from a planned workout as it stands on the bus`() throws {
+    @Test func `a planned workout's activity is decoded from its payload`() throws {
         let text =
             #"{"focus":["Conditioning"],"equipment":["kettlebell"],"timer":{"type":"emom","rounds":9},"sections":[]}"#
         #expect(try JSONDecoder().decode(WorkoutDefinition.self, from: Data(text.utf8)).activity == .hiit)

@@ -1,7 +1,7 @@
 import Testing
 import Workouts
 
-/// What the finished record takes from which summary.
+/// The source of each value of the finished record.
 @Suite struct WorkoutRecordTests {
     private let session: Session
 
@@ -14,7 +14,7 @@ import Workouts
         self.session = session
     }
 
-    /// What the samples say: heart rate, maximum speed and two laps, and a distance when told so.
+    /// The samples' summary: heart rate, maximum speed, two laps and an optional distance.
     private func metrics(distance: Double? = nil) -> MetricsReport {
         var values: [Quantity: Double] = [.heartRate: 120, .speed: 4]
         values[.distance] = distance.map { $0 / 61 }
@@ -24,7 +24,7 @@ import Workouts
             revision: 1, state: 1, next: [StreamName("samples/watch-1")!: 61], chunks: 1, totals: totals)
     }
 
-    /// What the locations say: 180 m, 100 of them in the first of two laps.
+    /// The locations' summary: 180 m, 100 of them in the first of two laps.
     private func route(laps: [Double] = [100, 80]) -> RouteReport {
         var totals = RouteSummary()
         totals.distance = 180
@@ -46,7 +46,7 @@ import Workouts
         WorkoutRecord(session, metrics: metrics, route: route, isComplete: true, revision: 1)
     }
 
-    @Test func `distance, speeds, splits and laps are the route's when no device measured the distance`() {
+    @Test func `without a measured distance the route gives distance, speeds, splits and laps`() {
         let record = record(metrics(), route())
         #expect(record.distance == 180)
         #expect(record.averageSpeed == 3 && record.maximumSpeed == 3.5)
@@ -56,7 +56,7 @@ import Workouts
         #expect(record.averageHeartRate == 120)
     }
 
-    @Test func `a measured distance stays, with the speeds, splits and laps that go with it`() throws {
+    @Test func `a measured distance keeps its speeds, splits and laps`() throws {
         let own = metrics(distance: 122).totals
         let record = record(metrics(distance: 122), route())
         #expect(record.distance == 122)
@@ -64,7 +64,7 @@ import Workouts
         #expect(record.splits == own.splits && record.laps == own.laps)
     }
 
-    @Test(arguments: [nil, 122]) func `ascent, descent, bounds and line are always the route's`(distance: Double?) {
+    @Test(arguments: [nil, 122]) func `ascent, descent, bounds and polyline come from the route`(distance: Double?) {
         let record = record(metrics(distance: distance), route())
         #expect(record.ascent == 7 && record.descent == 5)
         #expect(record.polyline == ["_p~iF~ps|U"])
@@ -72,7 +72,7 @@ import Workouts
         #expect(self.record(metrics(distance: distance), nil).polyline == nil)
     }
 
-    @Test func `a route without a distance takes nothing away`() {
+    @Test func `a route without a distance removes nothing`() {
         var indoors = route()
         indoors.totals = RouteSummary()
         let record = record(metrics(), indoors)
@@ -81,17 +81,17 @@ import Workouts
         #expect(record.polyline == nil)
     }
 
-    @Test func `of the route alone laps and splits are taken whole`() {
+    @Test func `without samples splits and laps come from the route alone`() {
         let record = record(nil, route())
         #expect(record.laps.map(\.distance) == [100, 80])
         #expect(record.mode == .phone)
     }
 
-    @Test func `laps of another number than the samples' were made from another state and wait`() {
+    @Test func `laps of a different number wait for the revised summary`() {
         #expect(record(metrics(), route(laps: [180])).laps.map(\.distance) == [nil, nil])
     }
 
-    @Test func `counts and revisions are of both summaries, and a watch's locations make it the watch's`() {
+    @Test func `counts and revisions cover both summaries and a watch's locations name the watch`() {
         let record = record(metrics(), route())
         #expect(record.next == [StreamName("samples/watch-1")!: 61, StreamName("locations/phone-1")!: 60])
         #expect(record.summaries == ["metrics": 1, "route": 2])
@@ -100,7 +100,7 @@ import Workouts
         #expect(self.record(nil, watch).mode == .watch)
     }
 
-    @Test func `what the start told of a virtual run or another session stands in the record`() throws {
+    @Test func `the record keeps the virtual run and the replaced session of the start`() throws {
         var start = SessionStart(activity: .running, countdown: 0)
         start.run = RunID("6f9619ff-8b86-d011-b42d-00c04fc96400")
         start.notSynced = SessionID("6f9619ff-8b86-d011-b42d-00c04fc96401")
