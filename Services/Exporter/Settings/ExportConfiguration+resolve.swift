@@ -2,10 +2,10 @@ import Foundation
 import ServiceKit
 
 extension ExportConfiguration {
-    /// Puts flags before environment variables before defaults. A variable that is set to nothing counts as absent.
+    /// Resolves settings: flags, then environment variables, then defaults. An empty variable counts as absent.
     ///
-    /// Touches nothing but the folder of credentials, which must be there.
-    /// - Throws: `SettingError` for the first setting that the service cannot start with.
+    /// The folder of credentials must exist.
+    /// - Throws: `SettingError` for the first invalid setting.
     static func resolve(
         _ options: ExportOptions, environment: [String: String]
     ) throws(SettingError) -> ExportConfiguration {
@@ -36,10 +36,7 @@ private struct Values {
         guard let list = text(.exportFormats, options.formats) else { return ExportFormat.allCases }
         var wanted: Set<ExportFormat> = []
         for name in list.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let format = ExportFormat(rawValue: String(name)) else {
-                throw SettingError(.exportFormats, refusing: list)
-            }
-            wanted.insert(format)
+            wanted.insert(try format(.exportFormats, String(name)))
         }
         return ExportFormat.allCases.filter(wanted.contains)
     }
@@ -54,21 +51,28 @@ private struct Values {
         guard let name = text(.uploadFormat, options.uploadFormat) else {
             return ExportConfiguration.Upload.standardFormat
         }
-        guard let format = ExportFormat(rawValue: name) else { throw SettingError(.uploadFormat, refusing: name) }
+        return try format(.uploadFormat, name)
+    }
+
+    private func format(_ setting: Setting, _ name: String) throws(SettingError) -> ExportFormat {
+        guard let format = ExportFormat(rawValue: name) else {
+            let available = ExportFormat.allCases.map(\.rawValue).sorted().joined(separator: ", ")
+            throw SettingError(setting, "unknown export format '\(name)'; available: \(available)")
+        }
         return format
     }
 
-    /// Its errors do not quote it: a user, a password or a key in it must not stand in a log.
+    /// Errors never quote the address, because it may contain a password or a key.
     private func uploadURL() throws(SettingError) -> String? {
         guard let text = text(.uploadURL, options.uploadURL) else { return nil }
         guard let url = URLComponents(string: text, encodingInvalidCharacters: false), let host = url.host,
             !host.isEmpty, ["http", "https"].contains(url.scheme), (1...65_535).contains(url.port ?? 1),
             url.user == nil, url.fragment == nil
         else {
-            throw SettingError(.uploadURL, "is not accepted; expected \(Setting.uploadURL.accepted)")
+            throw SettingError(.uploadURL, "invalid address; expected \(Setting.uploadURL.accepted)")
         }
         guard url.scheme == "https" || isLoopback(host) else {
-            throw SettingError(.uploadURL, "would send credentials in the clear; expected https://")
+            throw SettingError(.uploadURL, "http:// would send credentials unencrypted; expected https://")
         }
         return text
     }
@@ -81,11 +85,11 @@ private struct Values {
 
     private func credentials() throws(SettingError) -> String {
         guard let path = text(.uploadCredentials, options.uploadCredentials) else {
-            throw SettingError(.uploadCredentials, "is missing; nobody's workouts are uploaded without credentials")
+            throw SettingError(.uploadCredentials, "missing; uploads need credentials")
         }
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw SettingError(.uploadCredentials, "there is no folder '\(path)'")
+            throw SettingError(.uploadCredentials, "no such folder: '\(path)'")
         }
         return path
     }

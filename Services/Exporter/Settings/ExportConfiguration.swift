@@ -1,32 +1,32 @@
 import ArgumentParser
 import ServiceKit
 
-/// Where finished workouts are brought to.
+/// The settings of the export targets.
 ///
-/// - `folder` (`EXPORT_FOLDER`): where files are left; by default `./data/exports`.
-/// - `formats` (`EXPORT_FORMATS`): which files; by default all there are.
-/// - `upload` (`UPLOAD_URL`, `UPLOAD_FORMAT`, `UPLOAD_CREDENTIALS`): where workouts are uploaded to; by default nowhere.
+/// - `folder` (`EXPORT_FOLDER`): the export folder; `./data/exports` by default.
+/// - `formats` (`EXPORT_FORMATS`): the formats of its files; all by default.
+/// - `upload` (`UPLOAD_URL`, `UPLOAD_FORMAT`, `UPLOAD_CREDENTIALS`): the HTTP upload; none by default.
 struct ExportConfiguration: Equatable, Sendable {
     static let standardFolder = "./data/exports"
 
     struct Upload: Equatable, Sendable {
         static let standardFormat = ExportFormat.fit
 
-        /// Where to: over TLS, or on this machine.
+        /// The address, with TLS unless it is on this machine.
         var url: String
         var format = standardFormat
         /// The folder of the users' credentials.
         var credentials: String
     }
 
-    /// `nil` when no files are to be left.
+    /// `nil` for no files.
     var folder: String? = standardFolder
     /// In the order of `ExportFormat`, each once.
     var formats = ExportFormat.allCases
     var upload: Upload?
 }
 
-/// The service's own flags. What is absent comes from the environment, else from the default.
+/// The service's own flags. An absent flag takes its value from the environment, then from the default.
 struct ExportOptions: ParsableArguments {
     @Option(
         name: [.customLong("folder"), .customLong(Setting.exportFolder.flag)],
@@ -51,26 +51,25 @@ struct ExportOptions: ParsableArguments {
 /// The service's own settings.
 extension Setting {
     static let exportFolder = Setting(
-        flag: "export-folder", explanation: "Where files are left, in a folder for each user",
-        accepted: "a folder, made if need be, or none", standard: ExportConfiguration.standardFolder)
+        flag: "export-folder", explanation: "The folder for files, with one folder in it for each user",
+        accepted: "a path, created if missing, or none", standard: ExportConfiguration.standardFolder)
     static let exportFormats = Setting(
-        flag: "export-formats", explanation: "Which files are left there",
+        flag: "export-formats", explanation: "The formats of the files",
         accepted: "a list of \(ExportFormat.names)", standard: ExportFormat.names)
     static let uploadURL = Setting(
-        flag: "upload-url", explanation: "Where workouts are uploaded to",
-        accepted: "https:// with a host, and a path if need be; http:// to this machine alone, for credentials go there"
+        flag: "upload-url", explanation: "The address for uploads",
+        accepted: "an https:// URL; http:// on this machine only, because requests contain credentials"
     )
     static let uploadFormat = Setting(
-        flag: "upload-format", explanation: "What is uploaded", accepted: "one of \(ExportFormat.names)",
+        flag: "upload-format", explanation: "The format of uploads", accepted: "one of \(ExportFormat.names)",
         standard: ExportConfiguration.Upload.standardFormat.rawValue)
     static let uploadCredentials = Setting(
         flag: "upload-credentials",
-        explanation: "Whose workouts are uploaded: a folder with a file for each user, named as the user",
-        accepted:
-            "a folder of files with one line, 'bearer TOKEN' or 'basic NAME:PASSWORD', that not everybody can read")
+        explanation: "The folder of credentials; users with a file of their name in it have their workouts uploaded",
+        accepted: "a folder of files with one line, 'bearer TOKEN' or 'basic NAME:PASSWORD', and mode 600")
 }
 
 extension ExportFormat {
-    /// All of them, as settings list them.
+    /// All formats, as settings list them.
     fileprivate static let names = allCases.map(\.rawValue).joined(separator: ",")
 }

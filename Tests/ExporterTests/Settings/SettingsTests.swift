@@ -26,7 +26,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func `files of all formats are left in the usual folder and nothing is uploaded`() throws {
+    @Test func `by default the export folder gets files of all formats and nothing is uploaded`() throws {
         #expect(
             try resolve([])
                 == ExportConfiguration(
@@ -34,7 +34,7 @@ struct SettingsTests {
         #expect(try resolve([], ["EXPORT_FOLDER": "", "EXPORT_FORMATS": "", "UPLOAD_URL": ""]) == resolve([]))
     }
 
-    @Test func `a flag, by either of its names, wins over a variable`() throws {
+    @Test func `a flag, under either name, overrides the variable`() throws {
         let environment = ["EXPORT_FOLDER": "/srv/exports", "EXPORT_FORMATS": "csv,fit,csv"]
         #expect(try resolve([], environment) == ExportConfiguration(folder: "/srv/exports", formats: [.fit, .csv]))
         for (folder, formats) in [("--folder", "--formats"), ("--export-folder", "--export-formats")] {
@@ -48,7 +48,7 @@ struct SettingsTests {
         "https://example.org", "https://example.org:8443/a/b?project=3", "http://localhost:8080/",
         "http://127.0.0.1:9/up", "http://127.8.8.8/", "http://[::1]/uploads",
     ])
-    func `workouts are uploaded over TLS or to this machine`(url: String) throws {
+    func `uploads use TLS, except on this machine`(url: String) throws {
         let environment = ["UPLOAD_URL": url, "UPLOAD_CREDENTIALS": folder.path]
         #expect(
             try resolve([], environment).upload
@@ -62,22 +62,25 @@ struct SettingsTests {
         "localhost", "https://", "https:///up", "https://anna:secret@example.org/", "https://example.org/#secret",
         "http://localhost\\@example.org/", "http://localhost:99999/", "https://example.org/a b",
     ])
-    func `credentials go nowhere else, and an address is not quoted`(url: String) {
+    func `other addresses are refused without quoting them`(url: String) {
         let problem = problem(["--upload-url", url, "--upload-credentials", folder.path])
         #expect(problem?.hasPrefix("--upload-url (UPLOAD_URL): ") == true, "\(problem ?? "accepted")")
         #expect(problem?.contains("secret") == false)
     }
 
     @Test(arguments: [
-        (["--formats", ""], "--export-formats (EXPORT_FORMATS): '' is not accepted; expected a list of fit,tcx,gpx"),
-        (["--formats", "fit,pwx"], "--export-formats (EXPORT_FORMATS): 'fit,pwx' is not accepted"),
-        (["--formats", "fit,"], "--export-formats (EXPORT_FORMATS): 'fit,' is not accepted"),
+        (
+            ["--formats", ""],
+            "--export-formats (EXPORT_FORMATS): unknown export format ''; available: csv, fit, gpx, json, tcx"
+        ),
+        (["--formats", "fit,pwx"], "--export-formats (EXPORT_FORMATS): unknown export format 'pwx'; available: csv"),
+        (["--formats", "fit,"], "--export-formats (EXPORT_FORMATS): unknown export format ''; available"),
         (["--folder", ""], "--export-folder (EXPORT_FOLDER): '' is not accepted"),
-        (["--upload-format", "FIT"], "--upload-format (UPLOAD_FORMAT): 'FIT' is not accepted"),
-        (["--upload-url", "https://example.org"], "--upload-credentials (UPLOAD_CREDENTIALS): is missing"),
+        (["--upload-format", "FIT"], "--upload-format (UPLOAD_FORMAT): unknown export format 'FIT'; available"),
+        (["--upload-url", "https://example.org"], "--upload-credentials (UPLOAD_CREDENTIALS): missing"),
         (
             ["--upload-url", "https://example.org", "--upload-credentials", "/nowhere"],
-            "--upload-credentials (UPLOAD_CREDENTIALS): there is no folder '/nowhere'"
+            "--upload-credentials (UPLOAD_CREDENTIALS): no such folder: '/nowhere'"
         ),
     ])
     func `an invalid setting is refused at start in one line that names it`(arguments: [String], line: String) {
