@@ -19,11 +19,13 @@ extension ExporterLoop {
         var outgoing = messages
         messages = []
         if isSaved {
+            var removed: Set<SessionKey> = []
             for action in actions.uniqued() {
+                if case .remove(let key) = action { removed.insert(key) }
                 if let message = perform(action) { outgoing.append(message) }
             }
             actions = []
-            clearDeleted()
+            if !removed.isEmpty { jobs.append(.remove(removed)) }
         }
         await context.send(outgoing)
     }
@@ -56,7 +58,7 @@ extension ExporterLoop {
 
     /// What waits for the disk, with about what an action takes besides.
     private var waitingBytes: Int {
-        workouts.values.reduce((actions.count + deleted.count) * 512) { $0 + $1.count }
+        workouts.values.reduce(actions.count * 512) { $0 + $1.count }
     }
 
     private func writes(_ action: ExportAction) -> [StoreWrite] {
@@ -75,7 +77,7 @@ extension ExporterLoop {
             return [write(key, ExportRecord.workouts, payload)].compactMap(\.self)
         case .erase(let key):
             return [ExportRecord.exports, ExportRecord.workouts].compactMap { write(key, $0, nil) }
-        case .publish, .removeFiles, .reply: return []
+        case .publish, .remove, .reply: return []
         }
     }
 
@@ -87,41 +89,11 @@ extension ExporterLoop {
             return machine.message(of: key, target: target)
         case .reply(let user, let client, let reply):
             return Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))
-        case .removeFiles(let key, let files):
-            do throws(DurableFolder.Problem) {
-                try targets.folder?.remove(files)
-            } catch {
-                context.logger.error(
-                    "files of a workout are left behind",
-                    metadata: [LogKey.session: "\(key)", LogKey.error: "\(error)", "files": "\(files)"])
-            }
-            return nil
-        case .save, .saveWorkout, .erase: return nil
+        case .save, .saveWorkout, .erase, .remove: return nil
         }
-    }
-
-    private mutating func clearDeleted() {
-        guard !deleted.isEmpty else { return }
-        do throws(DurableFolder.Problem) {
-            try targets.folder?.removeAll(of: deleted)
-        } catch {
-            context.logger.error(
-                "files of deleted workouts are left behind", metadata: [LogKey.error: "\(error)"])
-        }
-        deleted = []
     }
 
     // MARK: The store
-
-    /// Removes what a process that was killed was writing of these shards' sessions.
-    func clearLeftovers(_ shards: Set<Shard>) {
-        do throws(DurableFolder.Problem) {
-            try targets.folder?.clear(shards)
-        } catch {
-            context.logger.warning(
-                "what an earlier process left half-written stays", metadata: [LogKey.error: "\(error)"])
-        }
-    }
 
     /// Takes over everything that is not at rest.
     mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {

@@ -17,7 +17,7 @@ extension ExporterLoop {
             messages.append(Topic.session(key, .request).message(JSONCoding.encode(request)))
         }
         for key in overdue.expired {
-            fail(key, "series or track did not come: do metrics-aggregator and route-builder run?", now)
+            fail(key, "no series or track for a minute; check that metrics-aggregator and route-builder run", now)
         }
         await perform(now)
     }
@@ -25,7 +25,7 @@ extension ExporterLoop {
     /// What was begun is saved and told before it is done. Where the disk refuses just then it is done all the same: after a
     /// crash it is done again, under the same key.
     private mutating func begin(_ now: Timestamp) async {
-        let room = Self.concurrency.map { ($0, $1 - machine.underway[$0, default: 0]) }
+        let room = targets.concurrency.map { ($0, $1 - machine.underway[$0, default: 0]) }
         let begun = machine.begin(now: now, room: Dictionary(uniqueKeysWithValues: room))
         guard !begun.works.isEmpty else { return }
         actions += begun.actions
@@ -46,7 +46,7 @@ extension ExporterLoop {
                 collector.want(work.key, summaries: work.summaries, now: now)
             } catch {
                 context.logger.error("corrupt record", metadata: [LogKey.record: "workouts/\(work.key)"])
-                end(work, .refused("the stored workout cannot be read"), now)
+                end(work, .refused("the stored workout is corrupt"), now)
             }
         }
     }
@@ -56,9 +56,10 @@ extension ExporterLoop {
             guard let rows = try collector.take(key), let (work, workout) = collecting.removeValue(forKey: key) else {
                 return
             }
-            collected.append(CollectedWork(work: work, workout: workout, series: rows.series, track: rows.track))
+            jobs.append(
+                .deliver(CollectedWork(work: work, workout: workout, series: rows.series, track: rows.track)))
         } catch {
-            fail(key, "series or track cannot be read", now)
+            fail(key, "series or track are corrupt", now)
         }
     }
 
@@ -73,9 +74,9 @@ extension ExporterLoop {
         }
     }
 
-    /// What has come whole since this was asked last.
-    mutating func takeCollected() -> [CollectedWork] {
-        defer { collected = [] }
-        return collected
+    /// The jobs since the last call.
+    mutating func takeJobs() -> [TargetJob] {
+        defer { jobs = [] }
+        return jobs
     }
 }

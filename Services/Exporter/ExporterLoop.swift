@@ -7,15 +7,11 @@ import Workouts
 
 /// The service's one flow of events and the only place where its machine meets disk and bus.
 struct ExporterLoop {
-    /// Workouts that go to each target at one time: to the folder as many as keep the cores busy, to an upload as many as may
-    /// wait for a server that is slow.
-    static let concurrency: [Target: Int] = [.folder: 8, .upload: 16]
-
     let context: ServiceContext
     let store: any Store
     let metrics: ExporterMetrics
     let targets: ExportTargets
-    var machine = ExporterMachine()
+    var machine: ExporterMachine
     var collector = ChunkCollector()
     var epochs: [Shard: Epoch] = [:]
     /// What is still to be done; more than one event's worth only while the disk refuses.
@@ -26,12 +22,10 @@ struct ExporterLoop {
     var unacknowledged: MQTTBatch?
     /// Payloads of workouts that are not on disk yet.
     var workouts: [SessionKey: [UInt8]] = [:]
-    /// Sessions that were just heard to be deleted: whatever the folder has of them goes.
-    var deleted: Set<SessionKey> = []
     /// What was begun, with its workout, until its chunks have come.
     var collecting: [SessionKey: (work: ExportWork, workout: WorkoutRecord)] = [:]
-    /// What has come whole and is to be brought to its targets.
-    var collected: [CollectedWork] = []
+    /// Deliveries and removals that the service performs beside the loop.
+    var jobs: [TargetJob] = []
     /// Requests for chunks, and refused payloads that operators are to be told of.
     var messages: [MQTTMessage] = []
     /// Without a connection nothing is begun: what belongs to it could not be asked for.
@@ -46,18 +40,19 @@ struct ExporterLoop {
         self.context = context
         self.targets = targets
         self.store = store
+        machine = ExporterMachine(policies: targets.policies)
         commits = StoreCommits(store, health, context.logger, complaint: "exports not saved, trying again")
         metrics = ExporterMetrics(context.metrics)
     }
 
-    /// - Parameter outcomes: what came of deliveries since the last event.
+    /// - Parameter outcomes: the outcomes of deliveries since the last event.
     mutating func handle(_ event: ServiceEvent, outcomes: [DeliveryOutcome] = []) async throws {
         let now = context.clock.now
         for outcome in outcomes { take(outcome, now) }
         switch event {
         case .ownership(.gained(let gained)):
             epochs.merge(gained) { $1 }
-            clearLeftovers(Set(gained.keys))
+            jobs.append(.removeLeftovers(Set(gained.keys)))
             try await load(Set(gained.keys), now)
         case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
         case .announce(let shards): actions += machine.announce(shards)
@@ -81,19 +76,19 @@ struct ExporterLoop {
         await goOn(now)
     }
 
-    /// Takes what came of a delivery; of one from before a hand-over nothing is said or counted.
+    /// Takes the outcome of a delivery. An outcome from before a hand-over is neither logged nor counted.
     mutating func take(_ outcome: DeliveryOutcome, _ now: Timestamp) {
         let isDeleted = machine.deleted.contains(outcome.key)
         guard isDeleted || machine.awaits(outcome.begun, for: outcome.target, of: outcome.key) else { return }
         metrics.ended(outcome)
         switch outcome.delivery {
-        // Cut short, most likely.
+        // The deletion canceled it.
         case _ where isDeleted: break
         case .delivered: context.logger.info("workout exported", metadata: metadata(outcome))
         case .refused(let reason):
-            context.logger.error("workout not taken", metadata: metadata(outcome, reason))
+            context.logger.error("export refused", metadata: metadata(outcome, reason))
         case .failed(let reason, _):
-            context.logger.warning("workout not exported, trying again later", metadata: metadata(outcome, reason))
+            context.logger.warning("export failed, retrying", metadata: metadata(outcome, reason))
         }
         actions += machine.receive(
             outcome.delivery, for: outcome.target, of: outcome.key, begun: outcome.begun, now: now)
@@ -131,16 +126,13 @@ struct ExporterLoop {
             collector.forget(key)
             collecting[key] = nil
             workouts[key] = nil
-            if !machine.deleted.contains(key) { deleted.insert(key) }
             actions += machine.delete(key)
         case .workout:
             let workout = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
             guard SessionKey(workout.user, workout.session) == key else {
                 throw .malformed("user or session is not the topic's")
             }
-            let news = machine.receive(
-                workout, targets: targets.names(for: key.user), files: targets.folder?.files(of: workout) ?? [],
-                now: now)
+            let news = machine.receive(workout, targets: targets.names(for: key.user), now: now)
             // A slice would keep the bytes of its whole batch.
             if !news.isEmpty { workouts[key] = [UInt8](message.payload) }
             actions += news
@@ -178,7 +170,7 @@ struct ExporterLoop {
         machine.drop { shards.contains($0.session.shard) }
         collector.drop { shards.contains($0.session.shard) }
         collecting = collecting.filter { !shards.contains($0.key.session.shard) }
-        collected.removeAll { shards.contains($0.work.key.session.shard) }
+        jobs.removeAll { $0.isDelivery(in: shards) }
         workouts = workouts.filter { !shards.contains($0.key.session.shard) }
     }
 }

@@ -3,7 +3,7 @@ import Metrics
 import ServiceKit
 import Workouts
 
-/// What operators see of the service.
+/// The service's metrics.
 struct ExporterMetrics {
     private static let prefix = "pacebus_exporter_"
 
@@ -57,13 +57,13 @@ struct ExporterMetrics {
     }
 
     private static let help = [
-        prefix + "messages_total": "Messages handled.",
-        prefix + "rejected_total": "Payloads that could not be read, by reason.",
-        prefix + "deliveries_total": "Workouts brought to a target, or tried to be, by target and by what came of it.",
-        prefix + "delivery_seconds": "How long writing a workout and bringing it to a target took.",
-        prefix + "workouts_waiting": "Workouts that are to be brought somewhere yet.",
-        prefix + "workouts_underway": "Workouts that are being collected, written or sent.",
-        prefix + "exports_failed": "Workouts of the last 48 hours that a target will not take.",
-        prefix + "chunk_bytes": "Memory that holds parts of series and tracks.",
+        prefix + "messages_total": "Messages received.",
+        prefix + "rejected_total": "Rejected payloads, by reason.",
+        prefix + "deliveries_total": "Deliveries, by target and outcome.",
+        prefix + "delivery_seconds": "Time of a delivery: encoding, writing or sending.",
+        prefix + "workouts_waiting": "Workouts that wait for a delivery.",
+        prefix + "workouts_underway": "Workouts with a delivery in progress.",
+        prefix + "exports_failed": "Workouts of the last 48 hours with a failed export.",
+        prefix + "chunk_bytes": "Memory for chunks of series and tracks, in bytes.",
     ]
 }

@@ -13,14 +13,17 @@ struct ExporterService: Service {
     let context: ServiceContext
     let configuration: ExportConfiguration
     let store: any Store
-    /// For how long the answer to an upload is awaited.
-    var patience = UploadTarget.patience
+    var uploadTimeout = UploadTarget.timeout
 
     func run() async throws {
         let health = StoreHealth()
         context.readiness.add("store") { health.isWriting }
         try await HTTPClient.withHTTPClient(configuration: UploadTarget.http) { client in
-            let targets = targets(client)
+            let resources = ExportResources(clock: context.clock, client: client, uploadTimeout: uploadTimeout)
+            let targets = ExportTargets(configuration, resources)
+            for name in targets.configured.map({ type(of: $0).name }) {
+                context.logger.info("export target configured", metadata: ["target": "\(name)"])
+            }
             var loop = ExporterLoop(context: context, targets: targets, store: store, health: health)
             let outcomes = OutcomeBox()
             var underway: [SessionKey: AsyncStream<Void>.Continuation] = [:]
@@ -28,15 +31,22 @@ struct ExporterService: Service {
                 defer { deliveries.cancelAll() }
                 try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
                     try await loop.handle(event, outcomes: outcomes.take())
-                    // Those that are over, and those of sessions that were deleted.
-                    for (key, end) in underway where !loop.machine.working.contains(key) {
-                        end.finish()
+                    // Ends the streams of finished deliveries, and cancels those of deleted sessions.
+                    for (key, cancellation) in underway where !loop.machine.working.contains(key) {
+                        cancellation.finish()
                         underway[key] = nil
                     }
-                    for collected in loop.takeCollected() {
-                        let (isOff, end) = AsyncStream.makeStream(of: Void.self)
-                        underway[collected.work.key] = end
-                        deliveries.addTask { await targets.deliver(collected, until: isOff, outcomes.add) }
+                    for job in loop.takeJobs() {
+                        switch job {
+                        case .deliver(let collected):
+                            let (canceled, cancellation) = AsyncStream.makeStream(of: Void.self)
+                            underway[collected.work.key] = cancellation
+                            deliveries.addTask { await targets.deliver(collected, until: canceled, outcomes.add) }
+                        case .remove(let keys):
+                            deliveries.addTask { await targets.remove(keys, context.logger) }
+                        case .removeLeftovers(let shards):
+                            deliveries.addTask { await targets.removeLeftovers(shards, context.logger) }
+                        }
                     }
                 }
             }
@@ -44,23 +54,8 @@ struct ExporterService: Service {
         await store.close()
     }
 
-    private func targets(_ client: HTTPClient) -> ExportTargets {
-        var targets = ExportTargets()
-        if let folder = configuration.folder {
-            context.logger.info("files are left in a folder", metadata: ["folder": "\(folder)"])
-            targets.folder = FolderTarget(folder: folder, formats: configuration.formats) { $0.bytes(of: $1) }
-        }
-        if let upload = configuration.upload {
-            context.logger.info("workouts are uploaded", metadata: ["format": "\(upload.format)"])
-            targets.upload = UploadTarget(upload, clock: context.clock, client: client, patience: patience) {
-                $0.bytes(of: $1)
-            }
-        }
-        return targets
-    }
-
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
-        // Chunks and summaries first: a workout is exported when they are there.
+        // Chunks and summaries come first, because an export needs them.
         let topics: [TopicFilter.Sessions] = [
             .series, .track, .summaryMetrics, .summaryRoute, .state, .workout, .export, .exportResult, .request,
         ]

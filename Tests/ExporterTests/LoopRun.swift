@@ -7,8 +7,7 @@ import Workouts
 
 @testable import Exporter
 
-/// The exporter's loop on a real store and a folder, its events handed to it one by one and its work done when the test
-/// says.
+/// The exporter's loop on a real store and a folder. The test passes events one by one and decides when deliveries happen.
 struct LoopRun {
     let bus = RecordingBus()
     let store: RefusingStore
@@ -17,54 +16,68 @@ struct LoopRun {
     let folder: TemporaryFolder
     var loop: ExporterLoop
 
-    /// Starts on the store in a folder, as a process does.
-    init(_ folder: TemporaryFolder, clock: ManualClock = ManualClock()) async throws {
+    /// Starts on the store in a folder as a process does.
+    ///
+    /// - Parameter others: targets besides the folder and HealthKit.
+    init(
+        _ folder: TemporaryFolder, clock: ManualClock = ManualClock(), others: [any ExportTarget] = []
+    ) async throws {
         self.clock = clock
         self.folder = folder
         store = RefusingStore(
             try SQLiteStore(
                 path: folder.file("exporter.sqlite"), schema: ExportRecord.schema, shards: Set(Shard.all)))
-        var targets = ExportTargets()
-        targets.folder = FolderTarget(folder: folder.file("exports"), formats: ExportFormat.allCases) {
-            $0.bytes(of: $1)
-        }
+        let targets = ExportTargets(
+            [FolderTarget(folder: folder.file("exports"), formats: ExportFormat.allCases), HealthKitTarget()] + others)
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "exporter"), logger: log.logger, bus: bus, clock: clock)
         loop = ExporterLoop(context: context, targets: targets, store: store)
         for await change in store.ownership {
-            try await loop.handle(.ownership(change))
+            try await handle(.ownership(change))
             break
         }
-        try await loop.handle(.connected)
+        try await handle(.connected)
     }
 
-    /// Hands over an event and returns what was sent.
+    /// Passes an event to the loop, performs its removals and returns the sent messages.
     @discardableResult
     mutating func handle(_ event: ServiceEvent, outcomes: [DeliveryOutcome] = []) async throws -> [MQTTMessage] {
         try await loop.handle(event, outcomes: outcomes)
+        for job in loop.takeJobs() {
+            switch job {
+            case .deliver: loop.jobs.append(job)
+            case .remove(let keys): await loop.targets.remove(keys, log.logger)
+            case .removeLeftovers(let shards): await loop.targets.removeLeftovers(shards, log.logger)
+            }
+        }
         return bus.take()
     }
 
-    /// Delivers messages in one batch and returns what was sent.
+    /// Passes messages in one batch and returns the sent messages.
     @discardableResult
     mutating func deliver(_ messages: [MQTTMessage]) async throws -> [MQTTMessage] {
         try await handle(.batch(MQTTBatch(messages: messages) {}))
     }
 
-    /// Lets time pass, tells what came of deliveries, and returns what was sent.
+    /// Advances the clock, passes outcomes and returns the sent messages.
     @discardableResult
     mutating func pass(_ seconds: Double = 0, _ outcomes: [DeliveryOutcome] = []) async throws -> [MQTTMessage] {
         clock.advance(by: .seconds(seconds))
         return try await handle(.tick, outcomes: outcomes)
     }
 
-    /// Brings what has come whole to the folder, and returns what came of it without telling the loop.
+    /// Performs the deliveries and returns their outcomes, which the loop has not received.
     mutating func work() async -> [DeliveryOutcome] {
         var outcomes: [DeliveryOutcome] = []
-        for collected in loop.takeCollected() {
+        for collected in takeDeliveries() {
             await loop.targets.deliver(collected) { outcomes.append($0) }
         }
         return outcomes
+    }
+
+    /// The deliveries that would be in progress.
+    mutating func takeDeliveries() -> [CollectedWork] {
+        loop.takeJobs().compactMap { if case .deliver(let collected) = $0 { collected } else { nil } }
     }
 
     var files: [String] {

@@ -10,7 +10,7 @@ import Workouts
 
 @testable import Exporter
 
-/// The loop between the bus, its store and its folder, event by event.
+/// The loop between bus, store and targets, event by event.
 @Suite(.timeLimit(.minutes(5))) struct LoopTests {
     private let folder: TemporaryFolder
 
@@ -49,7 +49,7 @@ import Workouts
         #expect(try run.files == other.files.sorted())
     }
 
-    @Test func `files of a delivery that was under way at the deletion go too`() async throws {
+    @Test func `files of a delivery during the deletion are removed`() async throws {
         var run = try await LoopRun(folder)
         let workout = ServiceWorkout()
         try await run.deliver(workout.messages)
@@ -63,7 +63,7 @@ import Workouts
         #expect(try await run.stored(ExportRecord.exports).isEmpty)
     }
 
-    @Test func `files that a killed process wrote and never told of go with a deletion heard later`() async throws {
+    @Test func `files that a killed process wrote are removed with a later deletion`() async throws {
         let workout = ServiceWorkout()
         func write(deletingBefore: Bool) async throws {
             var run = try await LoopRun(folder)
@@ -80,9 +80,38 @@ import Workouts
         }
     }
 
+    // MARK: Targets
+
+    @Test func `a second target that keeps files is exported to, reported, requested and removed alike`() async throws {
+        let archive = ArchiveTarget(folder: folder.file("archive"))
+        var run = try await LoopRun(folder, others: [archive])
+        func archived() throws -> [String] { try RunningExporter.files(in: folder.file("archive")) }
+        var workout = ServiceWorkout()
+        try await run.deliver(workout.messages)
+        var sent = try await run.pass(1, await run.work())
+        let topic = Topic.session(workout.key, .export(.archive)).name
+        let status = try JSONCoding.decode(
+            ExportStatus.self, from: try #require(sent.last { $0.topic == topic }).payload)
+        let files = try archived()
+        #expect(status.status == .done && status.files == files && files.count == 1)
+        #expect(run.loop.context.metrics.render().contains(#"outcome="delivered",target="archive"} 1"#))
+        workout.revision = 2
+        try await run.deliver(workout.messages)
+        try await run.pass(1, await run.work())
+        #expect(try archived().map { $0.hasSuffix("/2.json") } == [true])
+        try await run.deliver([workout.request(.archive)] + workout.chunks)
+        #expect(run.takeDeliveries().map { $0.work.destinations.map(\.target) } == [[.archive]])
+        sent = try await run.deliver([workout.deletion])
+        #expect(sent.contains { $0.topic == topic && $0.payload.isEmpty })
+        #expect(try archived().isEmpty)
+        #expect(try run.files.isEmpty)
+    }
+
     // MARK: The disk
 
-    @Test func `while the disk refuses nothing is promised, it is told once, and then all goes on`() async throws {
+    @Test func `while the disk fails nothing is published, the error is logged once, and the work resumes afterwards`()
+        async throws
+    {
         var run = try await LoopRun(folder)
         let workout = ServiceWorkout()
         run.store.refuse(true)
@@ -105,7 +134,7 @@ import Workouts
         #expect(told(run).count == 4)
     }
 
-    @Test func `while the disk refuses a request is not answered, and its repetition once it takes writes is`()
+    @Test func `a request gets its reply only after the disk takes writes again`()
         async throws
     {
         var run = try await LoopRun(folder)
@@ -123,7 +152,7 @@ import Workouts
         #expect(try await run.deliver([request]).count { $0.topic == replies } == 1)
     }
 
-    @Test func `when much waits for a disk that refuses, nothing more is read until it takes writes`() async throws {
+    @Test func `over the limit nothing more is read until the disk takes writes again`() async throws {
         var run = try await LoopRun(folder)
         run.loop.waitingLimit = 100_000
         run.store.refuse(true)
@@ -145,7 +174,7 @@ import Workouts
         #expect(Set(try await run.stored(ExportRecord.workouts)) == Set(workouts.map { "\($0.key)" }))
     }
 
-    @Test func `a deletion while the disk refuses happens when it takes writes again`() async throws {
+    @Test func `a deletion while the disk fails happens when it takes writes again`() async throws {
         var run = try await LoopRun(folder)
         let workout = ServiceWorkout()
         try await run.deliver(workout.messages)
@@ -159,7 +188,7 @@ import Workouts
         #expect(try await run.stored(ExportRecord.exports).isEmpty)
     }
 
-    @Test func `a folder that takes nothing is tried again with its reason in the status`() async throws {
+    @Test func `a folder that is not writable is retried with the reason in the status`() async throws {
         var run = try await LoopRun(folder)
         let workout = ServiceWorkout()
         let blocking = try folder.write("", to: "exports")
@@ -183,7 +212,7 @@ import Workouts
         #expect(try run.files == workout.files.sorted())
     }
 
-    @Test func `what a killed process was writing goes when its shards are taken over, and no others' does`()
+    @Test func `half-written files of a killed process are removed with its shards`()
         async throws
     {
         let workout = ServiceWorkout()
@@ -198,7 +227,7 @@ import Workouts
         #expect(try place.names().contains(others))
     }
 
-    @Test func `records that cannot be read are told of, and the others are exported`() async throws {
+    @Test func `corrupt records are logged, and the others are exported`() async throws {
         let workouts = (0..<3).map { _ in ServiceWorkout() }
         func begin() async throws {
             var run = try await LoopRun(folder)
@@ -230,7 +259,7 @@ import Workouts
 
     // MARK: The bus
 
-    @Test func `without a connection nothing is begun, and it goes on with the next`() async throws {
+    @Test func `without a connection no delivery begins, and the next connection resumes`() async throws {
         var run = try await LoopRun(folder)
         var workout = ServiceWorkout()
         workout.isIncomplete = true
@@ -245,7 +274,7 @@ import Workouts
         #expect(try run.files == workout.files.sorted())
     }
 
-    @Test func `a payload of a megabyte is refused like any other`() async throws {
+    @Test func `an invalid payload of a megabyte is rejected`() async throws {
         var run = try await LoopRun(folder)
         let workout = ServiceWorkout()
         let large = [UInt8](repeating: UInt8(ascii: "9"), count: 1 << 20)
@@ -258,7 +287,7 @@ import Workouts
         #expect(run.loop.machine.entries.isEmpty && run.loop.collector.cachedBytes < 1_000)
     }
 
-    @Test func `chunks that nobody wants stay within their bound`() async throws {
+    @Test func `unwanted chunks stay within the limit`() async throws {
         var run = try await LoopRun(folder)
         let chunk = try #require(ServiceWorkout().chunks.first)
         #expect(10_000 * chunk.payload.count > ChunkCollector.Limits().cache)
@@ -277,13 +306,13 @@ import Workouts
 
     // MARK: Shards
 
-    @Test func `what was cut at a hand-over is not told of, and ends nothing that was begun after it`() async throws {
+    @Test func `outcomes of deliveries from before a hand-over are neither logged nor counted`() async throws {
         var run = try await LoopRun(folder)
         let workout = ServiceWorkout()
         let shard = workout.key.session.shard
         let epoch = try #require(run.loop.epochs[shard])
         try await run.deliver(workout.messages)
-        let work = try #require(run.loop.takeCollected().first).work
+        let work = try #require(run.takeDeliveries().first).work
         let cut = work.destinations.map { DeliveryOutcome(key: work.key, $0, delivery: .failed("CancellationError")) }
         try await run.handle(.ownership(.lost([shard])))
         try await run.pass(1, cut)
@@ -291,14 +320,14 @@ import Workouts
         #expect(run.loop.machine.working == [workout.key])
         #expect(try statuses(try await run.pass(1, cut), workout).isEmpty)
         #expect(run.loop.machine.working == [workout.key])
-        #expect(run.log.lines.allSatisfy { !$0.contains("not exported") })
+        #expect(run.log.lines.allSatisfy { !$0.contains("export failed") })
         #expect(!run.loop.context.metrics.render().contains("deliveries_total{"))
         try await run.deliver(workout.chunks)
         #expect(try statuses(try await run.pass(1, await run.work()), workout) == [.done])
         #expect(run.loop.context.metrics.render().contains(#"deliveries_total{outcome="delivered",target="folder"} 1"#))
     }
 
-    @Test func `what is another process's now is neither worked on nor answered`() async throws {
+    @Test func `sessions of lost shards are neither exported nor answered`() async throws {
         var run = try await LoopRun(folder)
         let (begun, waiting) = (ServiceWorkout(), ServiceWorkout())
         try await run.deliver(begun.messages + [waiting.workout])

@@ -7,7 +7,7 @@ import Workouts
 
 @testable import Exporter
 
-/// The exporter as a whole, its folder of exports below the test's.
+/// The whole exporter, with an export folder in the test's folder.
 typealias RunningExporter = RunningService
 
 extension RunningExporter {
@@ -15,22 +15,24 @@ extension RunningExporter {
     static func run(
         in folder: TemporaryFolder, upload: ExportConfiguration.Upload? = nil, exports: String? = nil,
         broker: InMemoryBroker = InMemoryBroker(), clock: ManualClock = ManualClock(),
-        log: LogRecorder = LogRecorder(), shards: ShardSelection = .all, patience: Duration = UploadTarget.patience,
+        log: LogRecorder = LogRecorder(), shards: ShardSelection = .all, uploadTimeout: Duration = UploadTarget.timeout,
         ending: Ending = .drain, _ body: (RunningExporter) async throws -> Void
     ) async throws {
         let configuration = ExportConfiguration(folder: exports ?? folder.file("exports"), upload: upload)
         try await run(
             "exporter", in: folder, storing: ("exporter.sqlite", ExportRecord.schema), clearing: .export(.folder),
             broker: broker, clock: clock, log: log, shards: shards, ending: ending,
-            build: { ExporterService(context: $0, configuration: configuration, store: $1, patience: patience) }, body)
+            build: {
+                ExporterService(context: $0, configuration: configuration, store: $1, uploadTimeout: uploadTimeout)
+            }, body)
     }
 
     // MARK: What happens
 
-    /// Plays the owners of series and track for whoever asked for them.
+    /// Answers requests for chunks as the owners of series and track do.
     ///
-    /// - Parameter seen: how many messages had been published when this was last done.
-    /// - Returns: how many there are now.
+    /// - Parameter seen: published messages at the last call.
+    /// - Returns: published messages now.
     func answer(_ workouts: [ServiceWorkout], after seen: Int) async throws -> Int {
         let published = broker.published
         for message in published[seen...] where message.payload.contains(#""type":"chunks""#.utf8) {
@@ -40,14 +42,14 @@ extension RunningExporter {
         return published.count
     }
 
-    /// Lets time pass at once, after what was sent has been handled.
+    /// Advances the clock after the service has handled all messages.
     func pass(_ seconds: Double) async throws {
         try await jump(seconds)
     }
 
     // MARK: What is seen
 
-    /// Waits until the status of an export satisfies the condition, with the service's clock standing still.
+    /// Waits for a status that satisfies the condition. The service's clock stands still.
     @discardableResult
     func status(
         of key: SessionKey, _ target: Target, where condition: (ExportStatus) -> Bool = { $0.status == .done }
@@ -55,7 +57,7 @@ extension RunningExporter {
         try await expectSome { try standing(of: key, target).flatMap { condition($0) ? $0 : nil } }
     }
 
-    /// The status that stands retained.
+    /// The retained status.
     func standing(of key: SessionKey, _ target: Target) throws -> ExportStatus? {
         try broker.retained(Topic.session(key, .export(target)).name)
             .map { try JSONCoding.decode(ExportStatus.self, from: $0.payload) }
@@ -67,7 +69,7 @@ extension RunningExporter {
             .map { try JSONCoding.decode(ExportStatus.self, from: $0.payload) }
     }
 
-    /// The files in the folder of exports, by their names below it.
+    /// The paths of the files in the export folder.
     var files: [String] {
         get throws { try Self.files(in: folder.file("exports")) }
     }

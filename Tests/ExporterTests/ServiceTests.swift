@@ -81,7 +81,7 @@ import Workouts
             let status = try await exporter.status(of: workout.key, .folder) { $0.status == .pending }
             #expect(status.attempts == 1)
             #expect(status.nextAttemptAt == exporter.clock.now + 60)
-            #expect(status.reason?.hasPrefix("series or track did not come") == true)
+            #expect(status.reason?.hasPrefix("no series or track for a minute") == true)
             try await exporter.pass(60)
             try await exporter.status(of: workout.key, .folder) { $0.status == .exporting }
             try await exporter.send(workout.chunks)

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import Exporter
 
-/// The service as it runs, with a place for uploads that behaves as badly as a test asks.
+/// The running service, with an upload server that fails as a test asks.
 @Suite(.timeLimit(.minutes(5))) struct ServiceUploadTests {
     private let folder: TemporaryFolder
     private let credentials: TemporaryFolder
@@ -26,14 +26,16 @@ import Workouts
         .init(url: server.url, credentials: credentials.path)
     }
 
-    /// What can happen to one request; the other side of each is a workout that is brought, or is tried again.
+    /// The possible failures of one request. After each, the workout is delivered or retried.
     private static let faults = [
         "{}", #"{"kind":"close"}"#, #"{"kind":"cut"}"#, #"{"kind":"store-close"}"#, #"{"kind":"store-half"}"#,
         #"{"kind":"store-hang"}"#, #"{"kind":"nonsense"}"#, #"{"status":500}"#, #"{"status":503}"#,
         #"{"status":429,"headers":{"Retry-After":"90"}}"#, #"{"known":200}"#, #"{"kind":"store-hang","known":500}"#,
     ]
 
-    @Test func `whatever befalls the server and the service, each workout is stored once under one key`() async throws {
+    @Test func `with any failures of the server and the service, each workout is stored once under one key`()
+        async throws
+    {
         var random = SeededRandom()
         let server = try await UploadServer("{}")
         let (broker, clock) = (InMemoryBroker(), ManualClock())
@@ -44,7 +46,7 @@ import Workouts
             let steps = (0..<12).map { _ in Self.faults.randomElement(using: &random)! }
             try server.script(steps.joined(separator: ","))
             try await RunningExporter.run(
-                in: folder, upload: upload(server), broker: broker, clock: clock, patience: .milliseconds(300),
+                in: folder, upload: upload(server), broker: broker, clock: clock, uploadTimeout: .milliseconds(300),
                 ending: .kill
             ) { exporter in
                 if round < 6 {
@@ -52,14 +54,14 @@ import Workouts
                     versions.append([workouts[round]])
                     try await exporter.send(workouts[round].messages)
                 }
-                // A later revision changes nothing of what was brought.
+                // A later revision does not change the upload.
                 let revised = Int.random(in: workouts.indices, using: &random)
                 workouts[revised].revision += 1
                 workouts[revised].rows += 1
                 versions[revised].append(workouts[revised])
                 try await exporter.send(workouts[revised].messages)
                 let goal = try server.requests.count + Int.random(in: 0...6, using: &random)
-                // Where all wait for longer, the process is killed while they wait.
+                // The kill may also come during backoff.
                 _ = try await eventually(within: .seconds(1)) {
                     try await pass(exporter, workouts, &seen)
                     return try server.requests.count >= goal
@@ -94,7 +96,7 @@ import Workouts
         }
     }
 
-    /// Lets time pass, quickly while all wait to be tried again, and answers who asks for chunks.
+    /// Advances the clock, faster while all exports back off, and answers requests for chunks.
     private func pass(_ exporter: RunningExporter, _ workouts: [ServiceWorkout], _ seen: inout Int) async throws {
         let isWorking = try workouts.contains { workout in
             try [Target.folder, .upload].contains { try exporter.standing(of: workout.key, $0)?.status == .exporting }
@@ -105,10 +107,10 @@ import Workouts
     }
 
     @Test(arguments: [
-        (401, "401 Unauthorized: the credentials of anna are not accepted"),
-        (413, "413 Payload Too Large: the file is too large"),
+        (401, "401 Unauthorized: the server rejects the credentials of 'anna'"),
+        (413, "413 Payload Too Large: the file is too large for the server"),
     ])
-    func `what a server refuses for good has failed with a reason, until a person asks again`(
+    func `an upload that the server refuses fails with a reason and is repeated on request only`(
         status code: Int, reason: String
     ) async throws {
         let server = try await UploadServer(#"{"status":\#(code)}"#)
@@ -122,7 +124,7 @@ import Workouts
             #expect(failed.reason == reason)
             #expect(failed.nextAttemptAt == nil)
             try await exporter.status(of: workout.key, .folder)
-            #expect(exporter.log.lines.contains { $0.hasPrefix("error workout not taken") && $0.contains("\(code)") })
+            #expect(exporter.log.lines.contains { $0.hasPrefix("error export refused") && $0.contains("\(code)") })
             #expect(!exporter.log.lines.contains { $0.contains("token-of") })
         }
         try server.script("{}")
@@ -138,7 +140,7 @@ import Workouts
         }
     }
 
-    @Test func `what was brought goes up again only when a person asks, with a key of its own over a kill`()
+    @Test func `an upload is repeated on request only, under a new key that survives a kill`()
         async throws
     {
         let server = try await UploadServer("{}")
@@ -174,22 +176,22 @@ import Workouts
         }
     }
 
-    @Test func `a deletion cuts an upload that is under way`() async throws {
+    @Test func `a deletion cancels an upload in progress`() async throws {
         let server = try await UploadServer(#"{"kind":"hang"}"#)
         let workout = ServiceWorkout()
-        // The server says nothing, and the client waits for longer than a test may take.
-        try await RunningExporter.run(in: folder, upload: upload(server), patience: .seconds(600)) { exporter in
+        // The server never answers, and the timeout is longer than the test may take.
+        try await RunningExporter.run(in: folder, upload: upload(server), uploadTimeout: .seconds(600)) { exporter in
             try await exporter.send(workout.messages)
             try await exporter.expectEventually { try server.requests.count == 1 }
             try await exporter.send(workout.deletion)
             try await exporter.expectEventually {
                 exporter.metrics.render().contains(#"deliveries_total{outcome="failed",target="upload"} 1"#)
             }
-            #expect(exporter.log.lines.allSatisfy { !$0.contains("not exported") })
+            #expect(exporter.log.lines.allSatisfy { !$0.contains("export failed") })
         }
     }
 
-    @Test func `a drain cuts an upload that hangs, and it is due at the next start`() async throws {
+    @Test func `a drain cancels a hanging upload, and the next start sends it`() async throws {
         let server = try await UploadServer(#"{"kind":"hang"}"#)
         let (broker, clock) = (InMemoryBroker(), ManualClock())
         let workout = ServiceWorkout()
@@ -199,7 +201,7 @@ import Workouts
             try await exporter.expectEventually { try server.requests.count == 1 }
             began = ContinuousClock.now
         }
-        #expect(ContinuousClock.now - began < UploadTarget.patience)
+        #expect(ContinuousClock.now - began < UploadTarget.timeout)
         try server.script("{}")
         try await RunningExporter.run(in: folder, upload: upload(server), broker: broker, clock: clock) { exporter in
             try await exporter.status(of: workout.key, .upload)

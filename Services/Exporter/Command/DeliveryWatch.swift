@@ -120,6 +120,6 @@ struct DeliveryWatch {
     private var latest: [Target: ExportStatus] { old.merging(new) { $1 } }
 
     private var watched: [ExportStatus] {
-        latest.values.filter { target != nil || $0.target != .healthKit }.sorted { $0.target < $1.target }
+        latest.values.filter { target != nil || $0.mode == nil }.sorted { $0.target < $1.target }
     }
 }

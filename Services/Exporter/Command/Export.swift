@@ -34,7 +34,7 @@ extension Exporter {
         @Flag(help: "Has the running exporter deliver the workout again, and waits for the outcome.")
         var again = false
 
-        @Option(help: "Of --again: folder, upload or healthkit; by default all of them.")
+        @Option(help: "With --again: the export target, such as folder; all by default.")
         var target: Target?
 
         @OptionGroup var base: BaseOptions
@@ -44,8 +44,9 @@ extension Exporter {
                 throw ValidationError("--again: writes no file, --format, --output and --force go without it")
             }
             guard again || target == nil else { throw ValidationError("--target: is for --again only") }
-            if let target, ![.folder, .upload, .healthKit].contains(target) {
-                throw ValidationError("--target: expected folder, upload or healthkit")
+            if let target, !ExportTargets.all.contains(where: { $0.name == target }) {
+                let names = ExportTargets.all.map { "\($0.name)" }.joined(separator: ", ")
+                throw ValidationError("--target: unknown export target '\(target)'; available: \(names)")
             }
             guard output?.isEmpty != true else { throw ValidationError("--output: expected a file, or -") }
             guard format != nil || ending.isEmpty || ExportFormat(rawValue: ending) != nil else {

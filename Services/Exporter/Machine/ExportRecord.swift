@@ -2,30 +2,36 @@ import Bus
 import Storage
 import Workouts
 
-/// What is stored of a session's exports, for good: an upload must never be sent again by itself.
+/// The stored state of a session's exports. It stays for good, so that no upload repeats without a request.
 struct ExportRecord: Codable, Equatable, Sendable {
-    /// Requests and results that are remembered, so that their repetition is harmless.
+    /// Requests and results whose repetition is recognized.
     static let answeredLimit = 16
 
-    /// What the exporter goes by of a workout; the whole of it is stored beside.
+    /// The part of a workout that decides about its exports. The whole workout is stored beside the record.
     struct Workout: Codable, Equatable, Sendable {
         var revision: Int64
         var mode: Mode
-        /// The revision of each summary that went in.
+        /// The revision of each summary that the workout contains.
         var summaries: [String: Int64]
         var healthKit: HealthKitWorkout
-        /// What will hold it, below the folder of exports: known before it is written, so that it is found after a crash.
-        var files: [String]
-        /// When it may be exported: at once, or when nothing newer came for a while.
+        /// The earliest time of an export: an incomplete workout waits for a newer revision.
         var readyAt: Timestamp
+
+        init(_ workout: WorkoutRecord, now: Timestamp) {
+            revision = workout.revision
+            mode = workout.mode
+            summaries = workout.summaries
+            healthKit = HealthKitWorkout(workout)
+            readyAt = workout.incomplete == true ? now + ExporterMachine.incompleteDelay : now
+        }
     }
 
     var workout: Workout
-    /// By the targets' names.
+    /// Sorted by target.
     var jobs: [ExportJob] = []
-    /// The latest requests and results that were accepted, oldest first.
+    /// The latest accepted requests and results, oldest first.
     private(set) var answered: [CommandID] = []
-    /// When something came of it last, by the service's clock.
+    /// The time of the last change, by the service's clock.
     var changedAt: Timestamp
 
     init(workout: Workout, changedAt: Timestamp) {
@@ -55,11 +61,16 @@ struct ExportRecord: Codable, Equatable, Sendable {
         answered.append(id)
     }
 
-    /// Whether there is something that the service itself is still to do.
-    var isOpen: Bool { jobs.contains { $0.target != .healthKit && $0.isOpen } }
+    /// Whether the exporter itself has work left.
+    var isOpen: Bool { jobs.contains { !$0.isForDevice && $0.isOpen } }
 
-    /// Whether nothing happens to it any more and its retained topics are gone: it is not held in memory until the session
-    /// is heard of again.
+    /// The time of the exporter's next attempt.
+    var dueAt: Timestamp? {
+        jobs.filter { !$0.isForDevice && $0.status == .pending }.compactMap(\.nextAttemptAt).min()
+    }
+
+    /// Whether no work is left and the retained topics have expired. Such a record leaves memory until a message about
+    /// its session arrives.
     func isAtRest(_ now: Timestamp) -> Bool {
         !isOpen && now.seconds(since: changedAt) >= ExporterMachine.retention
     }

@@ -1,19 +1,61 @@
 import Workouts
 
-/// A workout to be collected once and brought to one or more targets.
+/// A workout that is collected once and delivered to one or more targets.
 struct ExportWork: Equatable, Sendable {
     struct Destination: Equatable, Sendable {
         let target: Target
-        /// The same however often it is tried, also after a restart.
+        /// The same for every attempt, also after a restart.
         let idempotencyKey: String
-        /// The revision of its status since it was begun, by which what comes of it is told from what was begun before.
+        /// The revision of the status at the begin of the delivery. It tells outcomes from those of earlier deliveries.
         let begun: Int64
     }
 
     let key: SessionKey
     /// The revision of the workout.
     let workout: Int64
-    /// What the workout was made from, for the collector.
+    /// The revision of each summary that the workout contains.
     let summaries: [String: Int64]
     let destinations: [Destination]
+}
+
+/// A work with its workout, series and track, ready for delivery.
+struct CollectedWork: Sendable {
+    let work: ExportWork
+    let workout: WorkoutRecord
+    let series: Series
+    let track: Track
+}
+
+/// Work that runs beside the loop.
+enum TargetJob: Sendable {
+    /// Delivers a workout and reports its outcomes.
+    case deliver(CollectedWork)
+    /// Removes deleted sessions from every target.
+    case remove(Set<SessionKey>)
+    /// Removes what killed processes left half-written.
+    case removeLeftovers(Set<Shard>)
+
+    /// The sessions of a delivery's shard belong to another process.
+    func isDelivery(in shards: Set<Shard>) -> Bool {
+        if case .deliver(let collected) = self { shards.contains(collected.work.key.session.shard) } else { false }
+    }
+}
+
+/// The outcome of a delivery to one destination.
+struct DeliveryOutcome: Sendable {
+    let key: SessionKey
+    let target: Target
+    /// See ``ExportWork/Destination/begun``.
+    let begun: Int64
+    let delivery: Delivery
+    /// The time that writing and sending took.
+    let took: Duration
+
+    init(key: SessionKey, _ destination: ExportWork.Destination, delivery: Delivery, took: Duration = .zero) {
+        self.key = key
+        target = destination.target
+        begun = destination.begun
+        self.delivery = delivery
+        self.took = took
+    }
 }

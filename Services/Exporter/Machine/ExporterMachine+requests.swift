@@ -1,41 +1,46 @@
 import Bus
 import Workouts
 
-/// What people and devices say of exports. Each is answered, and its repetition alike.
+/// Requests of people and results of devices. Each gets a reply, and a repetition gets the same reply.
 extension ExporterMachine {
     /// Takes a request to export a workout again.
     ///
-    /// - Parameter targets: where the user has workouts brought to, HealthKit aside.
+    /// - Parameter targets: the targets of the user's workouts.
     mutating func receive(
         _ request: SessionRequest, of key: SessionKey, targets: [Target], now: Timestamp
     ) -> [ExportAction] {
         guard case .export(let wanted) = request.action else { return [] }
+        let chosen = (wanted.map { [$0] } ?? targets).map { (target: $0, policy: policy(of: $0)) }
         return answer(request.id, request.client, key, now) { entry throws(Refusal) in
-            let all = targets + [.healthKit]
-            if let wanted, !all.contains(wanted) { throw .invalidCommand("target: none of yours is called \(wanted)") }
-            return (wanted.map { [$0] } ?? all).filter { entry.ask($0, isNamed: wanted != nil, now) }
+            if let wanted, !targets.contains(wanted) {
+                let names = targets.map(\.description).joined(separator: ", ")
+                throw .invalidCommand("target: unknown export target '\(wanted)'; configured: \(names)")
+            }
+            return chosen.filter { entry.request($0.target, $0.policy, isNamed: wanted != nil, now) }.map(\.target)
         }
     }
 
-    /// Takes what a device says came of an export that it performs.
+    /// Takes the result of an export that a device performs.
     mutating func receive(
         _ result: ExportResult, of key: SessionKey, target: Target, now: Timestamp
     ) -> [ExportAction] {
         answer(result.id, result.client, key, now) { entry throws(Refusal) in
-            guard target == .healthKit, var job = entry.record[target] else {
-                throw .invalidCommand("target: no device performs this export")
+            guard var job = entry.record[target], job.isForDevice else {
+                throw .invalidCommand("target: no device performs exports to '\(target)'")
             }
             let known = entry.record.workout
-            guard result.workout <= known.revision else { throw .invalidCommand("workout: no such revision is known") }
+            guard result.workout <= known.revision else {
+                throw .invalidCommand("workout: unknown revision \(result.workout); newest: \(known.revision)")
+            }
             guard job.take(result, known, now: now) else { return [] }
             entry.revise(job, now)
             return [target]
         }
     }
 
-    /// Answers a message, doing what it says unless that was done before.
+    /// Performs a message unless it is a repetition, and replies.
     ///
-    /// - Parameter change: returns the targets whose jobs it changed.
+    /// - Parameter change: changes jobs and returns their targets.
     private mutating func answer(
         _ id: CommandID, _ client: Client, _ key: SessionKey, _ now: Timestamp,
         _ change: (inout Entry) throws(Refusal) -> [Target]
@@ -61,25 +66,26 @@ extension ExporterMachine {
 }
 
 extension ExporterMachine.Entry {
-    /// A person wants the workout brought to a target once more, or now.
+    /// Makes the export to a target due, again if the target has the workout. Returns whether the job changed.
     ///
-    /// - Parameter isNamed: whether this very target was asked for.
-    /// - Returns: whether that changed anything.
-    fileprivate mutating func ask(_ target: Target, isNamed: Bool, _ now: Timestamp) -> Bool {
+    /// - Parameter isNamed: whether the request names this target.
+    fileprivate mutating func request(
+        _ target: Target, _ policy: ExportPolicy, isNamed: Bool, _ now: Timestamp
+    ) -> Bool {
         let known = record.workout
         var job = record[target] ?? ExportJob(target: target, workout: known.revision)
-        if target == .healthKit {
+        if policy == .device {
             if job.mode == .watch {
-                // What the watch saves by itself is left to it, unless a person says otherwise.
+                // The watch saves its own workout. Only a request that names the target overrides that.
                 guard isNamed, job.status != .done else { return false }
             }
-            job.askPhone(known, now: now)
+            job.requestPhone(known, now: now)
         } else if let begun = underway[target] {
-            // It is on its way; of an upload that may be an older revision, and that may have been asked for too.
-            guard target != .folder, job.workout != known.revision, job.again ?? -1 < begun else { return false }
+            // The delivery in progress may be of an older revision. Then the newer one follows it.
+            guard policy == .once, job.workout != known.revision, job.again ?? -1 < begun else { return false }
             job.again = job.revision
         } else {
-            job.ask(known, now: now)
+            job.request(known, policy, now: now)
         }
         revise(job, now)
         return true

@@ -2,15 +2,15 @@ import Bus
 import MQTT
 import Workouts
 
-/// The broker may forget everything or bring the past back: the owner says what counts.
+/// Statuses are retained topics. A broker may lose them or restore old ones; the exporter then publishes the current ones.
 extension ExporterMachine {
-    /// A new connection: all retained topics are published again, open exports first.
+    /// Publishes every status again on a new connection, open exports first.
     mutating func connected() -> [ExportAction] {
         reconnected()
         return announce(Set(Shard.all))
     }
 
-    /// The retained topics of some shards, open exports first.
+    /// Publishes the statuses of some shards, open exports first.
     func announce(_ shards: Set<Shard>) -> [ExportAction] {
         let keys = entries.keys.filter { shards.contains($0.session.shard) }.sorted { left, right in
             (isOpen(left) ? 0 : 1, left) < (isOpen(right) ? 0 : 1, right)
@@ -22,7 +22,7 @@ extension ExporterMachine {
 
     private func isOpen(_ key: SessionKey) -> Bool { entries[key]?.record.jobs.contains(where: \.isOpen) ?? false }
 
-    /// The message that makes known how far an export has come; an empty one, which clears the topic, when there is none.
+    /// The retained status of an export. Without a job the message is empty and clears the topic.
     mutating func message(of key: SessionKey, target: Target) -> MQTTMessage {
         let topic = Topic.session(key, .export(target))
         guard let entry = entries[key], let job = entry.record[target] else { return topic.message([]) }
@@ -30,10 +30,10 @@ extension ExporterMachine {
         return topic.message(JSONCoding.encode(job.status(of: key, entry.record.workout)))
     }
 
-    /// A revision of `export/{target}` that stands on the bus.
+    /// Takes a revision of `export/{target}` that arrives from the broker.
     mutating func see(_ revision: Int64, of key: SessionKey, target: Target, now: Timestamp) -> [ExportAction] {
-        // What was cleared has come back, or is of an earlier life that this store does not know.
-        if entries[key]?.record.isAtRest(now) == true { forget(key) }
+        // The broker restored a cleared topic, or the store is newer than the topic.
+        if entries[key]?.record.isAtRest(now) == true { evict(key) }
         guard var entry = entries[key] else { return [.publish(key, target)] }
         switch entry.see(revision, target, now) {
         case .known: return []
@@ -52,9 +52,8 @@ extension ExportJob {
         message.nextAttemptAt = nextAttemptAt
         message.reason = reason
         message.files = files.isEmpty ? nil : files
-        guard target == .healthKit else { return message }
         message.mode = mode
-        if status == .exporting { message.healthKit = known.healthKit }
+        if isForDevice, status == .exporting { message.healthKit = known.healthKit }
         return message
     }
 }

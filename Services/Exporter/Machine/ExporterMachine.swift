@@ -1,22 +1,38 @@
 import Bus
 import Workouts
 
-/// The finished workouts, where they are to be brought, and how far that has come.
+/// An action of the machine. One commit saves and erases; the other actions follow it.
+enum ExportAction: Hashable {
+    /// Saves the session's record as it is at the time of the commit.
+    case save(SessionKey)
+    /// Saves the received workout beside the record.
+    case saveWorkout(SessionKey)
+    /// Erases the record and the workout.
+    case erase(SessionKey)
+    /// Publishes ``ExporterMachine/message(of:target:)`` on `export/{target}`.
+    case publish(SessionKey, Target)
+    /// Removes a deleted session from all targets.
+    case remove(SessionKey)
+    case reply(User, Client, Reply)
+}
+
+/// Decides where and when finished workouts are exported.
 ///
-/// A value: it reads no clock and performs nothing. Workouts, outcomes, requests, results and time go in, work and actions
-/// come out. A session that is not in ``entries`` may be in the store: whoever hears of it (its workout, a request, a result,
-/// its deletion) loads it first.
+/// A value: it reads no clock and performs nothing. Workouts, outcomes, requests, results and time go in; work and actions
+/// come out. A session that is not in ``entries`` may be in the store: the loop loads it before it passes on a message
+/// about it.
 struct ExporterMachine {
-    /// Retained topics are cleared this long after the session's last change, in seconds; then it leaves memory.
+    /// The exporter clears retained topics this long after a session's last change, in seconds. Then the session leaves
+    /// memory.
     static let retention = 48 * 3_600.0
-    /// An incomplete workout is exported when nothing newer came for so long, in seconds.
-    static let patience = 600.0
+    /// The time that an incomplete workout waits for a newer revision, in seconds.
+    static let incompleteDelay = 600.0
     /// Deleted sessions that are remembered.
     static let deletedLimit = 10_000
 
     struct Entry {
         var record: ExportRecord
-        /// Of what is on its way to each target, the revision of its status when it was begun.
+        /// For each delivery in progress, the revision of its status at the begin.
         var underway: [Target: Int64] = [:]
         /// `export/{target}` of each job.
         private(set) var topics: [Target: RetainedTopic]
@@ -52,67 +68,63 @@ struct ExporterMachine {
         }
     }
 
+    private let policies: [Target: ExportPolicy]
     private(set) var entries: [SessionKey: Entry] = [:]
-    /// Sessions with something left for the service to do and nothing on its way.
+    /// Sessions with work left for the exporter and no delivery in progress.
     private(set) var waiting: Set<SessionKey> = []
-    /// Sessions with something on its way.
+    /// Sessions with a delivery in progress.
     private(set) var working: Set<SessionKey> = []
-    /// How many workouts are on their way to each target.
+    /// Deliveries in progress by target.
     private(set) var underway: [Target: Int] = [:]
-    /// Not before then is anything due; `nil` when that is to be looked up.
+    /// Nothing is due before this time; `nil` if it must be computed.
     var dueAt: Timestamp?
-    /// What comes late of a deleted session does not bring it back.
+    /// Late messages about these sessions do not restore them.
     private(set) var deleted = RecentSessions(limit: deletedLimit)
-    /// What may be written yet of deleted sessions that were on their way to the folder.
-    var doomedFiles: [SessionKey: [String]] = [:]
-    /// When time was looked at last.
+    /// The time of the last sweep.
     var sweptAt: Timestamp?
+
+    init(policies: [Target: ExportPolicy] = ExportTargets.policies()) {
+        self.policies = policies
+    }
+
+    /// A record may contain a target that this version does not have. Its workouts are never sent twice.
+    func policy(of target: Target) -> ExportPolicy { policies[target] ?? .once }
 
     // MARK: Sessions
 
-    /// Takes over a session from the store. What was on its way when the process ended is due at once.
+    /// Takes a session from the store. Interrupted deliveries are due at once.
     mutating func load(_ record: ExportRecord, of key: SessionKey, now: Timestamp) -> [ExportAction] {
         guard entries[key] == nil, !deleted.contains(key) else { return [] }
         var entry = Entry(record)
         var interrupted: [Target] = []
-        for var job in record.jobs where job.status == .exporting && job.target != .healthKit {
+        for var job in record.jobs where job.status == .exporting && !job.isForDevice {
             job.resume(now)
             entry.revise(job, now)
             interrupted.append(job.target)
         }
         store(entry, key)
-        let files = record.jobs.flatMap(\.oldFiles)
         return (interrupted.isEmpty ? [] : [.save(key)]) + interrupted.map { .publish(key, $0) }
-            + (files.isEmpty ? [] : [.removeFiles(key, files)])
     }
 
-    /// Forgets sessions that are another process's now.
+    /// Drops sessions that belong to another process.
     mutating func drop(where isLost: (SessionKey) -> Bool) {
-        for key in entries.keys.filter(isLost) { forget(key) }
-        for key in doomedFiles.keys.filter(isLost) { doomedFiles[key] = nil }
+        for key in entries.keys.filter(isLost) { evict(key) }
     }
 
-    /// Takes a workout; the same or an older revision changes nothing.
+    /// Takes a workout. The same or an older revision changes nothing.
     ///
-    /// - Parameters:
-    ///   - targets: where the user has workouts brought to, HealthKit aside.
-    ///   - files: what will hold it in the folder, if that is one of them.
-    mutating func receive(
-        _ workout: WorkoutRecord, targets: [Target], files: [String], now: Timestamp
-    ) -> [ExportAction] {
+    /// - Parameter targets: the targets of the user's workouts.
+    mutating func receive(_ workout: WorkoutRecord, targets: [Target], now: Timestamp) -> [ExportAction] {
         let key = SessionKey(workout.user, workout.session)
         guard !deleted.contains(key), workout.revision > entries[key]?.record.workout.revision ?? -1 else { return [] }
-        let known = ExportRecord.Workout(workout, files: files, now: now)
+        let known = ExportRecord.Workout(workout, now: now)
         var entry = entries[key] ?? Entry(ExportRecord(workout: known, changedAt: now))
-        let outdated = Set(entry.record.workout.files).subtracting(files)
-        entry.record[.folder]?.outdate(outdated)
         entry.record.workout = known
         entry.record.changedAt = now
         var changed: [Target] = []
-        for target in Set(targets + [.healthKit] + entry.record.jobs.map(\.target)).sorted()
-        where entry.underway[target] == nil {
+        for target in Set(targets + entry.record.jobs.map(\.target)).sorted() where entry.underway[target] == nil {
             var job = entry.record[target] ?? ExportJob(target: target, workout: known.revision)
-            guard job.renew(known) else { continue }
+            guard job.renew(known, policy(of: target)) else { continue }
             entry.revise(job, now)
             changed.append(target)
         }
@@ -120,18 +132,15 @@ struct ExporterMachine {
         return [.saveWorkout(key), .save(key)] + changed.map { .publish(key, $0) }
     }
 
-    /// The session was deleted, and everything of it goes.
+    /// Deletes a session. Targets may have exports of a session that the store does not contain.
     mutating func delete(_ key: SessionKey) -> [ExportAction] {
-        deleted.insert(key)
-        guard let entry = entries[key] else { return [] }
-        forget(key)
-        let files = Set(entry.record.workout.files + entry.record.jobs.flatMap { $0.files + $0.oldFiles }).sorted()
-        if entry.underway[.folder] != nil { doomedFiles[key] = files }
-        let clears = entry.record.jobs.map { ExportAction.publish(key, $0.target) }
-        return [.erase(key)] + clears + (files.isEmpty ? [] : [.removeFiles(key, files)])
+        guard deleted.insert(key) else { return [] }
+        guard let entry = entries[key] else { return [.remove(key)] }
+        evict(key)
+        return [.erase(key), .remove(key)] + entry.record.jobs.map { .publish(key, $0.target) }
     }
 
-    // MARK: Keeping
+    // MARK: Entries
 
     mutating func store(_ entry: Entry, _ key: SessionKey) {
         for target in entries[key]?.underway.keys ?? [:].keys { underway[target, default: 0] -= 1 }
@@ -142,7 +151,7 @@ struct ExporterMachine {
         if entry.underway.isEmpty && entry.record.isOpen { waiting.insert(key) } else { waiting.remove(key) }
     }
 
-    mutating func forget(_ key: SessionKey) {
+    mutating func evict(_ key: SessionKey) {
         for target in entries[key]?.underway.keys ?? [:].keys { underway[target, default: 0] -= 1 }
         entries[key] = nil
         waiting.remove(key)
@@ -160,13 +169,30 @@ struct ExporterMachine {
     }
 }
 
-extension ExportRecord.Workout {
-    init(_ workout: WorkoutRecord, files: [String], now: Timestamp) {
-        self.files = files
-        revision = workout.revision
-        mode = workout.mode
-        summaries = workout.summaries
-        healthKit = HealthKitWorkout(workout)
-        readyAt = workout.incomplete == true ? now + ExporterMachine.patience : now
+/// A bounded set of sessions. An insertion beyond the limit evicts the oldest.
+struct RecentSessions {
+    private let limit: Int
+    private var keys: Set<SessionKey> = []
+    /// A ring; once it is full, `next` is the index of the oldest.
+    private var order: [SessionKey] = []
+    private var next = 0
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func contains(_ key: SessionKey) -> Bool { keys.contains(key) }
+
+    /// Returns whether the session is new.
+    mutating func insert(_ key: SessionKey) -> Bool {
+        guard keys.insert(key).inserted else { return false }
+        if order.count < limit {
+            order.append(key)
+        } else {
+            keys.remove(order[next])
+            order[next] = key
+            next = (next + 1) % limit
+        }
+        return true
     }
 }

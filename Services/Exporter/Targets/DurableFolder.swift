@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder whose files appear whole or not at all, whatever befalls the process, the machine or the disk.
+/// A folder whose files appear complete or not at all, even if the process, the machine or the disk fails.
 struct DurableFolder: Sendable {
     struct Problem: Error, CustomStringConvertible {
         let path: String
@@ -11,7 +11,7 @@ struct DurableFolder: Sendable {
 
     let path: String
 
-    /// Makes the folder, and those above it, for the owner alone; one that is there stays as it is.
+    /// Creates the folder and its parents for the owner alone. An existing folder stays as it is.
     func make() throws(Problem) {
         if mkdir(path, 0o700) == 0 { return try parent.sync() }
         switch errno {
@@ -27,12 +27,12 @@ struct DurableFolder: Sendable {
         DurableFolder(path: URL(filePath: path).deletingLastPathComponent().path)
     }
 
-    /// Writes a file under a hidden name and brings it to the disk.
+    /// Writes a file under a hidden name and syncs it.
     ///
     /// - Parameters:
     ///   - label: letters, digits and dashes that `removeHidden` finds it by.
-    ///   - mode: who may read and write it, as far as the process lets others at all.
-    ///   - isExact: whether just these may, whatever the process lets others.
+    ///   - mode: the permissions, subject to the process's umask.
+    ///   - isExact: ignores the umask.
     /// - Returns: the hidden name, for `rename` or `remove`.
     func writeHidden(
         _ bytes: [UInt8], _ label: String, mode: mode_t = 0o600, isExact: Bool = false
@@ -62,17 +62,17 @@ struct DurableFolder: Sendable {
         return fsync(descriptor) == 0 ? nil : problem
     }
 
-    /// Gives a file a name, instead of the file that had it. It lasts after `sync`.
+    /// Renames a file and replaces any file of that name. `sync` makes it durable.
     func rename(_ old: String, to new: String) throws(Problem) {
         guard Foundation.rename("\(path)/\(old)", "\(path)/\(new)") == 0 else { throw problem }
     }
 
-    /// Removes a file, if it is there. It lasts after `sync`.
+    /// Removes a file if it exists. `sync` makes it durable.
     func remove(_ name: String) throws(Problem) {
         guard unlink("\(path)/\(name)") == 0 || errno == ENOENT else { throw problem }
     }
 
-    /// Brings the names to the disk; nothing when there is no such folder.
+    /// Syncs the folder's names to disk. A missing folder is no error.
     func sync() throws(Problem) {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -80,11 +80,11 @@ struct DurableFolder: Sendable {
             throw problem
         }
         defer { close(descriptor) }
-        // Some network file systems have no such call for folders.
+        // Some network file systems cannot sync folders.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw problem }
     }
 
-    /// Removes what `writeHidden` wrote under some labels for a process that was killed. Nobody may be writing under them.
+    /// Removes the files that killed processes wrote with `writeHidden` under some labels.
     func removeHidden(where isWanted: (_ label: String) -> Bool) throws(Problem) {
         for name in try names() {
             let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -95,7 +95,7 @@ struct DurableFolder: Sendable {
         }
     }
 
-    /// Of the files and folders in it; none when there is no such folder.
+    /// The names of its files and folders. A missing folder has none.
     func names() throws(Problem) -> [String] {
         guard let stream = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return [] }
@@ -111,6 +111,6 @@ struct DurableFolder: Sendable {
         return names
     }
 
-    /// Of the call that has just failed.
+    /// The error of the last system call.
     private var problem: Problem { Problem(path: path) }
 }

@@ -1,28 +1,28 @@
 import Foundation
 import Workouts
 
-/// A file that holds a workout, below the folder of exports: `anna/2026-11-21T061503Z-morning-run-<session>.fit`.
+/// The file of a workout in the export folder: `anna/2026-11-21T061503Z-morning-run-<session>.fit`.
 ///
-/// A user's files sort by the start of the workout, and no two workouts share one.
+/// A user's files sort by the start of the workout. The session keeps the files of different workouts apart.
 struct ExportFile: Hashable {
-    /// Of the workout's name; the session, which stands whole in the name, is what keeps files apart.
+    /// The longest part that comes from the workout's name.
     static let longestName = 40
 
     let key: SessionKey
     let format: ExportFormat
-    /// In the user's folder.
+    /// The name in the user's folder.
     let name: String
 
-    /// Follows from the record alone.
+    /// Depends on the record alone.
     init(_ workout: WorkoutRecord, _ format: ExportFormat) {
         key = SessionKey(workout.user, workout.session)
         self.format = format
         let start = (workout.startedAt ?? workout.endedAt).map(Self.stamp) ?? "undated"
         let title = Self.title(workout.name) ?? Self.title(workout.activity.rawValue) ?? "workout"
-        name = "\(start)-\(title)-\(workout.session).\(format)"
+        name = "\(start)-\(title)\(Self.ending(workout.session, format))"
     }
 
-    /// Reads a path as ``path`` writes it; `nil` for any other, such as one that leads out of the folder.
+    /// Parses a ``path``. Any other path gives `nil`, such as one that leads out of the folder.
     init?(_ path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let user = User(String(parts[0])) else { return nil }
@@ -36,17 +36,20 @@ struct ExportFile: Hashable {
         name = String(parts[1])
     }
 
-    /// Below the folder of exports.
+    /// The path in the export folder.
     var path: String { "\(key.user)/\(name)" }
+
+    /// The ending of every name that a session's file of a format can have.
+    static func ending(_ session: SessionID, _ format: ExportFormat) -> String { "-\(session).\(format)" }
 
     /// `2026-11-21T061503Z`.
     private static func stamp(_ time: Timestamp) -> String {
-        // Years of four digits: others would not sort.
+        // Years with four digits sort.
         let seconds = min(max(time.seconds, 0), 253_402_300_799).rounded(.down)
         return Date(timeIntervalSince1970: seconds).formatted(Date.ISO8601FormatStyle(timeSeparator: .omitted))
     }
 
-    /// Lowercase letters and digits in words between dashes; `nil` when nothing of it can be kept.
+    /// Lowercase letters and digits in words between dashes; `nil` when no such character is left.
     private static func title(_ name: String) -> String? {
         let folded = name.prefix(200).description.folding(options: .diacriticInsensitive, locale: nil)
         let words = folded.lowercased().utf8.split { !isPlain($0) }

@@ -1,27 +1,54 @@
 import Foundation
 import Workouts
 
-/// Leaves workouts as files in a folder, in a folder of its own for each user.
+/// Writes workouts as files, in one folder for each user.
 ///
-/// Files of all formats are written under hidden names and brought to the disk before the first of them appears, so a full
-/// disk leaves the files of an earlier revision as they are. Files and folders are readable by their owner alone.
-struct FolderTarget: Sendable {
+/// The files of all formats are on disk under hidden names before the first of them appears, so a full disk leaves the
+/// files of the earlier revision as they are. The owner alone can read files and folders.
+struct FolderTarget: ExportTarget {
+    static let name = Target.folder
+    static let policy = ExportPolicy.replace
+    /// Enough to keep the cores busy.
+    static let concurrency = 8
+
     let folder: String
     let formats: [ExportFormat]
-    let encode: @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
+    private let encode: @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
+    /// Marks this process's hidden files, which are no leftovers.
+    private let process = UUID().uuidString.prefix(8)
 
-    /// The files that a workout will have, below the folder. Kept beforehand, they are found after a crash too.
-    func files(of workout: WorkoutRecord) -> [String] {
-        formats.map { ExportFile(workout, $0).path }
+    init(
+        folder: String, formats: [ExportFormat],
+        encode: @escaping @Sendable (ExportFormat, ExportedWorkout) -> [UInt8] = { $0.bytes(of: $1) }
+    ) {
+        self.folder = folder
+        self.formats = formats
+        self.encode = encode
     }
 
-    /// Writes the files of a workout, instead of those of the same name.
-    func deliver(_ workout: ExportedWorkout) -> Delivery {
+    init?(_ configuration: ExportConfiguration, _ resources: ExportResources) {
+        guard let folder = configuration.folder else { return nil }
+        self.init(folder: folder, formats: configuration.formats)
+    }
+
+    // MARK: Delivery
+
+    func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery {
+        await onFileThread { write(workout) }
+    }
+
+    /// Writes the files of a workout in place of all others of its session.
+    private func write(_ workout: ExportedWorkout) -> Delivery {
+        let key = SessionKey(workout.workout.user, workout.workout.session)
         let files = formats.map { ExportFile(workout.workout, $0) }
+        let place = place(of: key.user)
         do throws(DurableFolder.Problem) {
-            let place = place(of: workout.workout.user)
             try place.make()
             try write(files, of: workout, to: place)
+            let endings = ExportFormat.allCases.map { ExportFile.ending(key.session, $0) }
+            try remove(from: place, of: key.user) { name in
+                endings.contains { name.hasSuffix($0) } && !files.contains { $0.name == name }
+            }
         } catch {
             return .failed("\(error)")
         }
@@ -34,7 +61,8 @@ struct FolderTarget: Sendable {
         var hidden: [(name: String, file: ExportFile)] = []
         do throws(DurableFolder.Problem) {
             for file in files {
-                hidden.append((try place.writeHidden(encode(file.format, workout), "\(file.key.session)"), file))
+                let label = "\(file.key.session)-\(process)"
+                hidden.append((try place.writeHidden(encode(file.format, workout), label), file))
             }
             for (name, file) in hidden { try place.rename(name, to: file.name) }
         } catch {
@@ -44,34 +72,44 @@ struct FolderTarget: Sendable {
         try place.sync()
     }
 
-    /// Removes files of a workout, below the folder; what is not there is no error, and paths that it never gave are left alone.
-    func remove(_ files: [String]) throws(DurableFolder.Problem) {
-        for file in files.compactMap(ExportFile.init) {
-            let place = place(of: file.key.user)
-            try place.remove(file.name)
-            try place.sync()
+    // MARK: Removal
+
+    func remove(_ keys: Set<SessionKey>) async throws {
+        try await onFileThread { () throws(DurableFolder.Problem) in
+            for user in Set(keys.map(\.user)) {
+                try remove(from: place(of: user), of: user) { name in
+                    ExportFile("\(user)/\(name)").map { keys.contains($0.key) } ?? false
+                }
+            }
         }
     }
 
-    /// Removes every file of some sessions, also those that nobody took note of before a process was killed.
-    func removeAll(of keys: Set<SessionKey>) throws(DurableFolder.Problem) {
-        for user in Set(keys.map(\.user)) {
-            let place = place(of: user)
-            let files = try place.names().compactMap { ExportFile("\(user)/\($0)") }.filter { keys.contains($0.key) }
-            for file in files { try place.remove(file.name) }
-            if !files.isEmpty { try place.sync() }
-        }
+    /// Removes a user's export files by name. Other files in the folder stay.
+    private func remove(
+        from place: DurableFolder, of user: User, where isWanted: (String) -> Bool
+    ) throws(DurableFolder.Problem) {
+        let names = try place.names().filter { isWanted($0) && ExportFile("\(user)/\($0)") != nil }
+        for name in names { try place.remove(name) }
+        if !names.isEmpty { try place.sync() }
     }
 
-    /// Removes what a process that was killed was writing of some shards' sessions: others write theirs to this folder too. To
-    /// be called before the first delivery.
-    func clear(_ shards: Set<Shard>) throws(DurableFolder.Problem) {
-        for user in try DurableFolder(path: folder).names().compactMap(User.init) {
-            try place(of: user).removeHidden { SessionID($0).map { shards.contains($0.shard) } ?? false }
+    func removeLeftovers(_ shards: Set<Shard>) async throws {
+        try await onFileThread { () throws(DurableFolder.Problem) in
+            for user in try DurableFolder(path: folder).names().compactMap(User.init) {
+                try place(of: user).removeHidden { label in
+                    guard let session = SessionID(String(label.prefix(36))) else { return false }
+                    return shards.contains(session.shard) && !label.hasSuffix("-\(process)")
+                }
+            }
         }
     }
 
     private func place(of user: User) -> DurableFolder {
         DurableFolder(path: "\(folder)/\(user)")
     }
+}
+
+extension Target {
+    /// Files in a folder.
+    static let folder = Target("folder")!
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The body of a form as browsers send it, `multipart/form-data` of RFC 7578. The same parts give the same bytes.
+/// The body of a form, `multipart/form-data` of RFC 7578. The same parts give the same bytes.
 struct MultipartForm {
     struct Part {
         let name: String
@@ -8,7 +8,7 @@ struct MultipartForm {
         let mediaType: String
         let body: [UInt8]
 
-        /// A field with a text.
+        /// A text field.
         init(_ name: String, _ text: String) {
             self.name = name
             mediaType = "text/plain; charset=utf-8"
@@ -16,7 +16,7 @@ struct MultipartForm {
         }
 
         /// - Parameters:
-        ///   - name: of the field; like the file's, without quotes and line ends.
+        ///   - name: the field. Neither it nor the file's name contains quotes or line ends.
         init(_ name: String, file: String, mediaType: String, _ body: [UInt8]) {
             self.name = name
             self.file = file
@@ -28,7 +28,7 @@ struct MultipartForm {
     private let parts: [Part]
     private let boundary: String
 
-    /// - Parameter word: letters, digits and dashes, 60 at most, of which the boundary is made.
+    /// - Parameter word: the begin of the boundary: at most 60 letters, digits and dashes.
     init(_ parts: [Part], boundary word: String) {
         self.parts = parts
         var number = 0

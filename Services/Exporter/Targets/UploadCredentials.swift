@@ -3,27 +3,27 @@ import MQTT
 import ServiceKit
 import Workouts
 
-/// What users are known by where their workouts are uploaded to: a folder with a file for each of them.
+/// The users' credentials for uploads: a folder with one file for each user.
 ///
-/// Files are read whenever they are needed, so what is changed, added or taken away counts at once.
+/// Every upload reads its file, so changes take effect at once.
 struct UploadCredentials: Sendable {
     enum Problem: Error, Equatable {
-        /// Until somebody mends it.
+        /// The file stays unusable until it changes.
         case unusable(String)
-        /// It may be there another time.
+        /// A later attempt may succeed.
         case unreadable(String)
     }
 
     let folder: String
 
-    /// Whether there is a file for a user.
+    /// Returns whether the user has a file.
     func has(_ user: User) -> Bool {
         access(path(of: user), F_OK) == 0
     }
 
     /// The value of the header `Authorization`.
     ///
-    /// - Throws: `Problem`, with a text for people that tells nothing of what stands in the file.
+    /// - Throws: `Problem`, whose text never quotes the file.
     func authorization(of user: User) throws(Problem) -> Secret {
         let line = try read(user)
         let words = line.split(separator: " ", maxSplits: 1).map(String.init)
@@ -34,20 +34,20 @@ struct UploadCredentials: Sendable {
             return Secret("Basic \(Data(words[1].utf8).base64EncodedString())")
         default:
             throw .unusable(
-                "the credentials of \(user) are not one line 'bearer TOKEN' or 'basic NAME:PASSWORD'")
+                "invalid credentials of '\(user)'; expected one line 'bearer TOKEN' or 'basic NAME:PASSWORD'")
         }
     }
 
-    /// The one line in a user's file; empty when there are others.
+    /// The only line of a user's file; empty if there are several.
     private func read(_ user: User) throws(Problem) -> String {
         do throws(PasswordFile.Problem) {
             let text = try PasswordFile(path: path(of: user)).read()
             return text.value.contains(where: \.isNewline) ? "" : text.value
         } catch {
             switch error {
-            case .unreadable where has(user): throw .unreadable("the credentials of \(user): \(error)")
-            case .unreadable: throw .unusable("there are no credentials of \(user)")
-            case .readableByOthers, .empty: throw .unusable("the credentials of \(user): \(error)")
+            case .unreadable where has(user): throw .unreadable("unreadable credentials of '\(user)': \(error)")
+            case .unreadable: throw .unusable("no credentials of '\(user)'")
+            case .readableByOthers, .empty: throw .unusable("invalid credentials of '\(user)': \(error)")
             }
         }
     }

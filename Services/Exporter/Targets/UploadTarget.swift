@@ -6,62 +6,72 @@ import NIOHTTP1
 import ServiceKit
 import Workouts
 
-/// Uploads workouts over HTTP, each as one file in a form. Whatever happens comes back as an outcome.
+/// Uploads workouts over HTTP, each as one file in a form.
 ///
 /// The form has the fields `file`, `name` (of the workout) and `external_id` (user/session).
-struct UploadTarget: Sendable {
-    /// By then an answer has begun, or it is given up; the file has its own time besides.
-    static let patience = Duration.seconds(60)
-    /// Of a line that gets a file through, in bytes a second.
-    static let slowestLine = 16_384
-    /// Longer files are not sent, in bytes: forty hours with an item a second have half of it as JSON.
+struct UploadTarget: ExportTarget {
+    static let name = Target.upload
+    static let policy = ExportPolicy.once
+    /// Uploads that wait for a slow server.
+    static let concurrency = 16
+
+    /// The timeout of a request, besides the time that its file takes.
+    static let timeout = Duration.seconds(60)
+    /// The slowest connection that gets a file through, in bytes a second.
+    static let minimumBandwidth = 16_384
+    /// The largest file, in bytes. Forty hours with an item a second take half of it as JSON.
     static let sizeLimit = 64 << 20
-    /// What a server asks for beyond this, in seconds, is not waited for.
-    static let longestPause = 86_400.0
+    /// The longest `Retry-After` that counts, in seconds.
+    static let longestRetryAfter = 86_400.0
 
     let url: String
     let format: ExportFormat
     let credentials: UploadCredentials
     let clock: any WallClock
     let client: HTTPClient
-    let patience: Duration
-    var slowestLine = Self.slowestLine
+    let timeout: Duration
+    var minimumBandwidth = Self.minimumBandwidth
     let encode: @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
 
-    /// How a client has to be set up.
+    /// The configuration of the HTTP client.
     static var http: HTTPClient.Configuration {
         var pool = HTTPClient.Configuration.ConnectionPool()
-        // The machine decides when to try again.
+        // The machine decides about retries.
         pool.retryConnectionEstablishment = false
-        // Credentials are for one address.
+        // Credentials are for one address only.
         return HTTPClient.Configuration(redirectConfiguration: .disallow, connectionPool: pool)
     }
 
+    init?(_ configuration: ExportConfiguration, _ resources: ExportResources) {
+        guard let upload = configuration.upload else { return nil }
+        self.init(upload, resources)
+    }
+
     init(
-        _ configuration: ExportConfiguration.Upload, clock: any WallClock, client: HTTPClient,
-        patience: Duration = Self.patience,
-        encode: @escaping @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
+        _ configuration: ExportConfiguration.Upload, _ resources: ExportResources,
+        encode: @escaping @Sendable (ExportFormat, ExportedWorkout) -> [UInt8] = { $0.bytes(of: $1) }
     ) {
         url = configuration.url
         format = configuration.format
         credentials = UploadCredentials(folder: configuration.credentials)
-        self.clock = clock
-        self.client = client
-        self.patience = patience
+        clock = resources.clock
+        client = resources.client
+        timeout = resources.uploadTimeout
         self.encode = encode
     }
 
-    /// Whether workouts of a user are uploaded at all.
+    /// Users with credentials have their workouts uploaded.
     func takes(_ user: User) -> Bool { credentials.has(user) }
 
-    /// Uploads a workout.
-    ///
-    /// - Parameter key: the `Idempotency-Key`, the same however often the workout is sent.
-    func deliver(_ workout: ExportedWorkout, key: String) async -> Delivery {
+    /// Uploads a workout; the header `Idempotency-Key` is the same for every attempt.
+    func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery {
         let user = workout.workout.user
         do {
-            let (message, size) = try request(workout, key, try credentials.authorization(of: user))
-            let time = patience + .seconds(Double(size) / Double(slowestLine))
+            let authorization = try await onFileThread { () throws(UploadCredentials.Problem) in
+                try credentials.authorization(of: user)
+            }
+            let (message, size) = try request(workout, idempotencyKey, authorization)
+            let time = timeout + .seconds(Double(size) / Double(minimumBandwidth))
             return outcome(try await answer(to: message, within: time), user)
         } catch UploadCredentials.Problem.unusable(let reason) {
             return .refused(reason)
@@ -70,13 +80,13 @@ struct UploadTarget: Sendable {
         } catch UploadCredentials.Problem.unreadable(let reason) {
             return .failed(reason)
         } catch let error as HTTPClientError where error == .deadlineExceeded {
-            return .failed("\(host): no answer in time")
+            return .failed("\(host): timeout")
         } catch let error as HTTPClientError {
             return .failed("\(host): \(error.shortDescription)")
         } catch let error as IOError {
             return .failed("\(host): \(String(cString: strerror(error.errnoCode)))")
         } catch {
-            // Of TLS, for one. What such errors say of themselves is for whoever built the library.
+            // For example TLS. The texts of such errors are meant for the library's developers.
             return .failed("\(host): no connection (\(type(of: error)))")
         }
     }
@@ -84,7 +94,7 @@ struct UploadTarget: Sendable {
     private struct TooLarge: Error, CustomStringConvertible {
         let count: Int
 
-        var description: String { "the file has \(count) bytes, and more than \(sizeLimit) are not uploaded" }
+        var description: String { "the file has \(count) bytes; uploads have at most \(sizeLimit)" }
     }
 
     /// The request, and the size of its file.
@@ -110,7 +120,7 @@ struct UploadTarget: Sendable {
         return (message, file.count)
     }
 
-    /// What came within the time, without its body: the status has said it all.
+    /// The head of the answer. The status decides; the body is not read.
     private func answer(to message: HTTPClientRequest, within time: Duration) async throws -> Answer {
         let response = try await client.execute(message, timeout: TimeAmount(time))
         return Answer(status: Int(response.status.code), retryAfter: response.headers.first(name: "Retry-After"))
@@ -122,24 +132,29 @@ struct UploadTarget: Sendable {
     }
 
     private func outcome(_ answer: Answer, _ user: User) -> Delivery {
-        // Its own words for the status may be anything.
+        // The server's own reason phrase may contain anything.
         let phrase = HTTPResponseStatus(statusCode: answer.status).reasonPhrase
         let title = phrase.isEmpty ? "\(answer.status)" : "\(answer.status) \(phrase)"
         switch answer.status {
         case 200..<300, 409: return .delivered()
-        case 300..<400: return .refused("\(title): the address is another, and credentials are not sent there")
-        case 401: return .refused("\(title): the credentials of \(user) are not accepted")
-        case 403: return .refused("\(title): \(user) may not upload there")
-        case 404, 405, 410: return .refused("\(title): uploads are not taken at this address")
+        case 300..<400: return .refused("\(title): redirects are not followed, to protect the credentials")
+        case 401: return .refused("\(title): the server rejects the credentials of '\(user)'")
+        case 403: return .refused("\(title): the server does not permit uploads of '\(user)'")
+        case 404, 405, 410: return .refused("\(title): the server takes no uploads at this address")
         case 408, 425, 429, 500..<600:
-            let pause = answer.retryAfter.flatMap(RetryAfter.init)?.seconds(from: clock.now)
-            return .failed(title, retryAfter: pause.map { min($0, Self.longestPause) })
-        case 413: return .refused("\(title): the file is too large")
-        case 400..<500: return .refused("\(title): the file is not accepted")
-        default: return .failed("\(title): not an answer to an upload")
+            let retryAfter = answer.retryAfter.flatMap(RetryAfter.init)?.seconds(from: clock.now)
+            return .failed(title, retryAfter: retryAfter.map { min($0, Self.longestRetryAfter) })
+        case 413: return .refused("\(title): the file is too large for the server")
+        case 400..<500: return .refused("\(title): the server rejects the file")
+        default: return .failed("\(title): unexpected status")
         }
     }
 
-    /// Whom a reason is about; nothing of the address that may be secret.
+    /// The host for reasons. The rest of the address may be secret.
     private var host: String { URL(string: url)?.host ?? "upload" }
+}
+
+extension Target {
+    /// An HTTP upload.
+    static let upload = Target("upload")!
 }

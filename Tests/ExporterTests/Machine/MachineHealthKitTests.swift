@@ -4,7 +4,7 @@ import Workouts
 
 @testable import Exporter
 
-/// HealthKit is written by a device: the phone that is asked, or the watch by itself.
+/// A device writes to HealthKit: the phone on request, or the watch by itself.
 struct MachineHealthKitTests {
     private var run = MachineRun()
 
@@ -15,7 +15,7 @@ struct MachineHealthKitTests {
 
     private let fault = Refusal(code: "unavailable", message: "locked")
 
-    @Test mutating func `in phone mode the status carries what is to be written, and an ok ends it`() {
+    @Test mutating func `in phone mode the status contains the workout, and a result ends the export`() {
         finish(7)
         let status = run.status(.healthKit)
         #expect(status?.status == .exporting && status?.mode == .phone && status?.workout == 7)
@@ -25,7 +25,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .done && run.status(.healthKit)?.healthKit == nil)
     }
 
-    @Test mutating func `a device that fails is asked again by the plan, under a higher revision`() throws {
+    @Test mutating func `a device that fails is asked again after the backoff, under a higher revision`() throws {
         finish(7)
         run.result(7, fault)
         let status = try #require(run.status(.healthKit))
@@ -36,7 +36,7 @@ struct MachineHealthKitTests {
         #expect(try #require(run.status(.healthKit)).revision > status.revision)
     }
 
-    @Test mutating func `a device that does not answer is asked again for two days, and then it has failed`() throws {
+    @Test mutating func `without a result the device is asked for 48 hours, then the export has failed`() throws {
         finish(7)
         var asked: [Double] = []
         var last = try #require(run.status(.healthKit)).revision
@@ -55,7 +55,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit) == nil && run.machine.entries.isEmpty)
     }
 
-    @Test mutating func `a person who does not allow it is not asked again but on request`() {
+    @Test mutating func `a denied export is asked for again on request only`() {
         finish(7)
         run.result(7, Refusal(code: "denied", message: "no"))
         #expect(run.status(.healthKit)?.status == .failed)
@@ -67,7 +67,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.workout == 8)
     }
 
-    @Test mutating func `in watch mode nothing is asked, and the watch's ok ends it`() {
+    @Test mutating func `in watch mode nothing is asked, and the watch's result ends the export`() {
         finish(7, mode: .watch)
         run.pass(86_400)
         let status = run.status(.healthKit)
@@ -83,7 +83,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .done)
     }
 
-    @Test mutating func `a watch that failed leaves it to the phone, for good`() {
+    @Test mutating func `after a failure of the watch the phone performs the export for good`() {
         finish(7, mode: .watch)
         run.result(7, Refusal(code: "denied", message: "no"))
         run.pass(1)
@@ -94,7 +94,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.workout == 8)
     }
 
-    @Test mutating func `a watch that never tells can be passed over by a request that names HealthKit`() {
+    @Test mutating func `a request that names HealthKit overrides a silent watch`() {
         finish(7, mode: .watch)
         run.request(nil)
         run.pass(1)
@@ -104,7 +104,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.mode == .phone)
     }
 
-    @Test mutating func `a newer workout is asked for again, and a result of the older changes nothing`() {
+    @Test mutating func `a newer workout is asked for again, and a result for the older one changes nothing`() {
         finish(7)
         finish(8)
         #expect(run.status(.healthKit)?.healthKit?.metadata.syncVersion == 8)
@@ -116,7 +116,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.workout == 9)
     }
 
-    @Test mutating func `a repeated result is answered alike and counts once`() {
+    @Test mutating func `a repeated result gets a reply and counts once`() {
         finish(7)
         let id = CommandID("6f9619ff-8b86-4011-b42d-00c04fc964aa")!
         #expect(run.result(7, fault, id: id)?.ok == true)
@@ -126,7 +126,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.attempts == 1)
     }
 
-    @Test mutating func `results of nothing that was asked are refused`() {
+    @Test mutating func `a result without a request is refused`() {
         #expect(run.result(7)?.error?.code == "session_not_found")
         run.receive(MachineRun.workout(7))
         #expect(run.result(7, target: .folder)?.error?.code == "invalid_command")
@@ -134,7 +134,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.folder)?.status == .pending)
     }
 
-    @Test mutating func `a device's reason of any length stays short`() {
+    @Test mutating func `a long reason of a device is truncated`() {
         finish(7)
         run.result(7, Refusal(code: "unavailable", message: String(repeating: "x", count: 100_000)))
         #expect(run.status(.healthKit)?.reason?.count == 200)

@@ -4,15 +4,15 @@ import Workouts
 
 @testable import Exporter
 
-/// What stands on the broker, what leaves it, and what becomes of deleted sessions.
+/// Retained statuses, their expiry, and deleted sessions.
 struct MachineRetainedTests {
     private var run = MachineRun()
     private let key = MachineRun.key
 
     private mutating func export(_ revision: Int64, files: [String] = []) {
-        run.receive(MachineRun.workout(revision), targets: [.folder], files: files)
+        run.receive(MachineRun.workout(revision), targets: [.folder])
         for work in run.begin() {
-            run.folder.formUnion(files)
+            run.write(files)
             run.end(work, .delivered(files: files))
         }
         run.pass(1)
@@ -27,14 +27,14 @@ struct MachineRetainedTests {
         #expect(again.map(\.target) == [.folder, .healthKit] && again.allSatisfy { $0.status == .done })
     }
 
-    @Test mutating func `an own echo is nothing, an older revision is answered, a newer one gone above`() throws {
+    @Test mutating func `an echo changes nothing, an older revision is replaced, a newer one is exceeded`() throws {
         export(7)
         let newest = try #require(run.status(.folder)).revision
-        let told = run.published.count
+        let before = run.published.count
         run.see(newest, .folder)
-        #expect(run.published.count == told)
+        #expect(run.published.count == before)
         run.see(newest - 1_000_000, .folder)
-        #expect(run.published.count == told + 1 && run.published.last?.revision == newest)
+        #expect(run.published.count == before + 1 && run.published.last?.revision == newest)
         run.see(newest + 1_000_000, .folder)
         #expect(run.published.last?.revision == newest + 1_000_001 && run.published.last?.status == .done)
         run.crash()
@@ -42,7 +42,7 @@ struct MachineRetainedTests {
         #expect(try #require(run.status(.folder)).revision > newest + 1_000_001)
     }
 
-    @Test mutating func `what stands of nothing that is known is cleared`() {
+    @Test mutating func `a status of an unknown export is cleared`() {
         run.see(1, .folder)
         #expect(run.cleared == ["pacebus/v1/\(key.session.shard)/anna/\(key.session)/export/folder"])
         export(7)
@@ -50,7 +50,7 @@ struct MachineRetainedTests {
         #expect(run.cleared.count == 2)
     }
 
-    @Test mutating func `48 hours after its last change a session leaves the broker and memory, not the disk`() {
+    @Test mutating func `48 hours after its last change a session leaves the broker and memory, but not the disk`() {
         export(7)
         run.pass(48 * 3_600 - 60)
         #expect(run.status(.folder) != nil)
@@ -66,7 +66,7 @@ struct MachineRetainedTests {
         #expect(run.begin().count == 1 && run.status(.folder)?.status == .exporting)
     }
 
-    @Test mutating func `a session that is not exported yet stays however long it takes`() throws {
+    @Test mutating func `a session with an open export never expires`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         for _ in 0..<20 {
             run.end(try #require(run.begin().first), .failed("500"))
@@ -75,12 +75,12 @@ struct MachineRetainedTests {
         #expect(run.status(.upload)?.attempts == 20 && run.begin().count == 1)
     }
 
-    @Test mutating func `of a deleted session nothing remains and nothing comes back`() {
+    @Test mutating func `a deleted session leaves nothing behind and does not return`() {
         export(7, files: ["anna/a.fit"])
-        run.receive(MachineRun.workout(8), targets: [.folder], files: ["anna/b.fit"])
-        run.folder.insert("anna/b.fit")
+        run.receive(MachineRun.workout(8), targets: [.folder])
+        run.write(["anna/b.fit"])
         run.delete()
-        #expect(run.disk.isEmpty && run.folder.isEmpty && run.retained[key]?.isEmpty == true)
+        #expect(run.disk.isEmpty && run.files.isEmpty && run.retained[key]?.isEmpty == true)
         run.receive(MachineRun.workout(9))
         #expect(run.disk.isEmpty && run.machine.entries.isEmpty && run.begin().isEmpty)
         #expect(run.request(.folder)?.error?.code == "session_not_found")
@@ -88,31 +88,26 @@ struct MachineRetainedTests {
         #expect(run.status(.folder) == nil)
     }
 
-    @Test mutating func `files that were written while the session was deleted go as they are told of`() throws {
+    @Test mutating func `files written during the deletion are removed after the delivery`() throws {
         run.receive(MachineRun.workout(7), targets: [.folder])
         let work = try #require(run.begin().first)
         run.delete()
-        run.folder = ["anna/a.fit"]
+        run.write(["anna/a.fit"])
         run.end(work, .delivered(files: ["anna/a.fit"]))
-        #expect(run.folder.isEmpty && run.disk.isEmpty && run.retained[key]?.isEmpty == true)
+        #expect(run.files.isEmpty && run.disk.isEmpty && run.retained[key]?.isEmpty == true)
     }
 
-    @Test mutating func `files of an older workout that were written before a crash go too`() throws {
-        run.receive(MachineRun.workout(7), targets: [.folder], files: ["anna/a.fit"])
-        _ = run.begin()
-        run.folder = ["anna/a.fit"]
-        run.crash()
-        run.receive(MachineRun.workout(8), targets: [.folder], files: ["anna/b.fit"])
-        run.folder.insert("anna/b.fit")
-        run.end(try #require(run.begin().first), .delivered(files: ["anna/b.fit"]))
-        #expect(run.folder == ["anna/b.fit"])
+    @Test mutating func `a session that only a killed process knew is removed from all targets`() {
+        run.write(["anna/a.fit"])
+        run.delete()
+        #expect(run.files.isEmpty)
     }
 
-    @Test mutating func `a deleted session that is at rest is found on disk`() {
+    @Test mutating func `the deletion of an expired session erases its record and files`() {
         export(7, files: ["anna/a.fit"])
         run.pass(48 * 3_600)
         run.crash()
         run.delete()
-        #expect(run.disk.isEmpty && run.folder.isEmpty)
+        #expect(run.disk.isEmpty && run.files.isEmpty)
     }
 }

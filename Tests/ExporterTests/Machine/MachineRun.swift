@@ -6,23 +6,26 @@ import Workouts
 
 @testable import Exporter
 
-/// A machine with a disk, a bus and a folder of the test's own, its actions carried out as the service does.
+/// A machine with a disk, a bus and targets of the test. It performs actions as the service does.
 struct MachineRun {
-    private(set) var machine = ExporterMachine()
+    /// The targets of the service, and one more that keeps files.
+    private static let policies = ExportTargets.policies(ExportTargets.all + [ArchiveTarget.self])
+
+    private(set) var machine = ExporterMachine(policies: policies)
     var now = Timestamp(seconds: 1_800_000_000)
     /// Records by session, as they are stored.
     private(set) var disk: [SessionKey: [UInt8]] = [:]
-    /// Statuses that stand retained.
+    /// Retained statuses.
     private(set) var retained: [SessionKey: [Target: ExportStatus]] = [:]
-    /// Everything that was published of statuses, in its order.
+    /// All published statuses in order.
     private(set) var published: [ExportStatus] = []
-    /// Topics that were cleared.
+    /// Cleared topics.
     private(set) var cleared: [String] = []
     private(set) var replies: [Reply] = []
-    /// What stands in the folder; the test writes, the machine has things removed.
-    var folder: Set<String> = []
+    /// The files that targets keep. The test writes them, and the machine's actions remove them.
+    private(set) var files: [SessionKey: [Target: [String]]] = [:]
 
-    /// What of an event's actions is still done before the process is killed; `nil` while it lives.
+    /// When the process is killed during an event's actions; `nil` while it lives.
     private var fate: Fate?
 
     enum Fate: CaseIterable {
@@ -50,23 +53,29 @@ struct MachineRun {
         return record
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    mutating func receive(_ workout: WorkoutRecord, targets: [Target] = [.folder, .upload], files: [String] = []) {
+    /// - Parameter targets: the user's targets besides HealthKit.
+    mutating func receive(_ workout: WorkoutRecord, targets: [Target] = [.folder, .upload]) {
         let key = SessionKey(workout.user, workout.session)
-        hear(key)
-        perform(machine.receive(workout, targets: targets, files: files, now: now))
+        load(key)
+        perform(machine.receive(workout, targets: targets + [.healthKit], now: now))
+    }
+
+    /// A target writes files in place of those of an earlier revision.
+    mutating func write(_ files: [String], _ target: Target = .folder, of key: SessionKey = key) {
+        self.files[key, default: [:]][target] = files
     }
 
     mutating func begin(room: Int = 4, uploads: Int? = nil) -> [ExportWork] {
-        let begun = machine.begin(now: now, room: [.folder: room, .upload: uploads ?? room])
+        let begun = machine.begin(now: now, room: [.folder: room, .archive: room, .upload: uploads ?? room])
         perform(begun.actions)
         return begun.works
     }
 
     mutating func end(_ work: ExportWork, _ target: Target, _ delivery: Delivery) {
         guard let destination = work.destinations.first(where: { $0.target == target }) else {
-            Issue.record("it does not go to \(target)")
+            Issue.record("no destination \(target)")
             return
         }
         perform(machine.receive(delivery, for: target, of: work.key, begun: destination.begun, now: now))
@@ -82,9 +91,9 @@ struct MachineRun {
         _ target: Target?, id: CommandID = CommandID(UUID()), of key: SessionKey = key,
         targets: [Target] = [.folder, .upload]
     ) -> Reply? {
-        hear(key)
+        load(key)
         let request = SessionRequest(id: id, client: Client("tests")!, action: .export(target))
-        perform(machine.receive(request, of: key, targets: targets, now: now))
+        perform(machine.receive(request, of: key, targets: targets + [.healthKit], now: now))
         return replies.last { $0.id == id }
     }
 
@@ -93,18 +102,18 @@ struct MachineRun {
         _ workout: Int64, _ error: Refusal? = nil, id: CommandID = CommandID(UUID()), of key: SessionKey = key,
         target: Target = .healthKit
     ) -> Reply? {
-        hear(key)
+        load(key)
         let result = ExportResult(id: id, client: Client("tests")!, workout: workout, error: error)
         perform(machine.receive(result, of: key, target: target, now: now))
         return replies.last { $0.id == id }
     }
 
     mutating func delete(_ key: SessionKey = key) {
-        hear(key)
+        load(key)
         perform(machine.delete(key))
     }
 
-    /// What stands retained comes to the service.
+    /// The retained status arrives from the broker.
     mutating func see(_ revision: Int64, of key: SessionKey = key, _ target: Target) {
         perform(machine.see(revision, of: key, target: target, now: now))
     }
@@ -118,7 +127,7 @@ struct MachineRun {
 
     /// The process is killed and another starts on the same disk.
     mutating func crash() {
-        machine = ExporterMachine()
+        machine = ExporterMachine(policies: Self.policies)
         for (key, bytes) in disk.sorted(by: { $0.key < $1.key }) {
             guard let record = decode(bytes), !record.isAtRest(now) else { continue }
             perform(machine.load(record, of: key, now: now))
@@ -126,7 +135,7 @@ struct MachineRun {
         connect()
     }
 
-    /// The process is killed over what the test lets happen.
+    /// The process is killed during an event.
     mutating func die(_ fate: Fate, over event: (inout MachineRun) -> Void) {
         self.fate = fate
         event(&self)
@@ -134,14 +143,14 @@ struct MachineRun {
         crash()
     }
 
-    // MARK: What is done about it
+    // MARK: Actions
 
-    private mutating func hear(_ key: SessionKey) {
+    private mutating func load(_ key: SessionKey) {
         guard machine.entries[key] == nil, let record = record(key) else { return }
         perform(machine.load(record, of: key, now: now))
     }
 
-    /// What is on disk of a session.
+    /// The stored record of a session.
     func record(_ key: SessionKey) -> ExportRecord? { disk[key].flatMap(decode) }
 
     private func decode(_ bytes: [UInt8]) -> ExportRecord? {
@@ -160,14 +169,14 @@ struct MachineRun {
             case .save(let key): disk[key] = machine.entries[key].map { JSONCoding.encode($0.record) } ?? disk[key]
             case .saveWorkout: break
             case .erase(let key): disk[key] = nil
-            case .publish, .removeFiles, .reply: break
+            case .publish, .remove, .reply: break
             }
         }
         if fate == .afterCommit { return }
         for action in actions {
             switch action {
             case .publish(let key, let target): publish(machine.message(of: key, target: target), key, target)
-            case .removeFiles(_, let files): folder.subtract(files)
+            case .remove(let key): files[key] = nil
             case .reply(_, _, let reply): replies.append(reply)
             case .save, .saveWorkout, .erase: break
             }

@@ -4,12 +4,12 @@ import Workouts
 
 @testable import Exporter
 
-/// What becomes of a workout in a folder and an upload.
+/// Exports that the exporter performs itself: files and uploads.
 struct MachineTests {
     private var run = MachineRun()
     private let key = MachineRun.key
 
-    @Test mutating func `a finished workout is collected once and brought to each target`() throws {
+    @Test mutating func `a finished workout is collected once and delivered to each target`() throws {
         run.receive(MachineRun.workout(7))
         #expect(run.status(.folder)?.status == .pending)
         let works = run.begin()
@@ -37,7 +37,7 @@ struct MachineTests {
         #expect(run.begin().map(\.workout) == [8] && run.status(.healthKit)?.status == .exporting)
     }
 
-    @Test mutating func `a complete workout ends the waiting`() {
+    @Test mutating func `a complete workout is exported at once`() {
         run.receive(MachineRun.workout(7, isIncomplete: true))
         run.receive(MachineRun.workout(8))
         #expect(run.begin().map(\.workout) == [8])
@@ -48,12 +48,12 @@ struct MachineTests {
         for work in run.begin() { run.end(work, .delivered()) }
         let before = run.published.count
         run.pass(60)
-        let told = run.published.count
+        let after = run.published.count
         run.receive(MachineRun.workout(revision))
-        #expect(before < told && run.published.count == told && run.begin().isEmpty)
+        #expect(before < after && run.published.count == after && run.begin().isEmpty)
     }
 
-    @Test mutating func `what failed is tried again after a minute, doubling to six hours, without end`() throws {
+    @Test mutating func `a failed export is retried after a minute, doubling to six hours, without end`() throws {
         run.receive(MachineRun.workout(7), targets: [.folder])
         var waits: [Double] = []
         for attempt in 1...12 {
@@ -71,13 +71,15 @@ struct MachineTests {
     }
 
     @Test(arguments: [(5, 60), (600, 600), (1e300, 7 * 86_400), (.nan, 60), (-5, 60)])
-    mutating func `a target that asks for more patience gets it within reason`(asked: Double, given: Double) throws {
+    mutating func `a target's Retry-After counts between the backoff and seven days`(asked: Double, given: Double)
+        throws
+    {
         run.receive(MachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .failed("busy", retryAfter: asked))
         #expect(run.status(.upload)?.nextAttemptAt == run.now + given)
     }
 
-    @Test mutating func `what a target refuses has failed and is not tried again by itself`() throws {
+    @Test mutating func `a refused export has failed and is not retried`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .refused("401 Unauthorized"))
         #expect(run.status(.upload)?.status == .failed && run.status(.upload)?.reason == "401 Unauthorized")
@@ -85,7 +87,7 @@ struct MachineTests {
         #expect(run.begin().isEmpty)
     }
 
-    @Test mutating func `a failed export is taken up by a request and by a newer workout`() throws {
+    @Test mutating func `a failed export begins again on request and for a newer workout`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .refused("413"))
         #expect(run.request(.upload)?.ok == true)
@@ -96,17 +98,23 @@ struct MachineTests {
         #expect(work.workout == 8 && work.destinations.map(\.idempotencyKey) == ["\(key)/upload"])
     }
 
-    @Test mutating func `a newer workout replaces the files of the older`() throws {
-        run.receive(MachineRun.workout(7), targets: [.folder])
-        run.folder = ["anna/a.fit", "anna/a.tcx"]
+    @Test(arguments: [Target.folder, .archive])
+    mutating func `a newer workout goes to every target that replaces`(target: Target) throws {
+        run.receive(MachineRun.workout(7), targets: [target])
         run.end(try #require(run.begin().first), .delivered(files: ["anna/a.fit", "anna/a.tcx"]))
-        run.receive(MachineRun.workout(8), targets: [.folder])
-        run.folder.insert("anna/b.fit")
+        run.receive(MachineRun.workout(8), targets: [target])
         run.end(try #require(run.begin().first), .delivered(files: ["anna/a.tcx", "anna/b.fit"]))
-        #expect(run.folder == ["anna/a.tcx", "anna/b.fit"] && run.status(.folder)?.workout == 8)
+        #expect(run.status(target)?.files == ["anna/a.tcx", "anna/b.fit"] && run.status(target)?.workout == 8)
     }
 
-    @Test mutating func `what comes of an older workout under way counts for that alone`() throws {
+    @Test mutating func `an export to a target that this version does not have ends with its refusal`() throws {
+        run.receive(MachineRun.workout(7), targets: [Target("elsewhere")!])
+        let work = try #require(run.begin().first)
+        run.end(work, .refused("not configured"))
+        #expect(run.status(Target("elsewhere")!)?.status == .failed && run.machine.waiting.isEmpty)
+    }
+
+    @Test mutating func `the outcome of an older workout counts for that alone`() throws {
         run.receive(MachineRun.workout(7))
         let old = try #require(run.begin().first)
         run.receive(MachineRun.workout(8))
@@ -120,7 +128,7 @@ struct MachineTests {
         #expect(run.status(.folder)?.status == .exporting)
     }
 
-    @Test mutating func `what comes of a workout under way does not end the same one begun after a hand-over`() throws {
+    @Test mutating func `an outcome from before a hand-over does not end the delivery begun after it`() throws {
         run.receive(MachineRun.workout(7))
         let old = try #require(run.begin().first)
         run.crash()
@@ -131,7 +139,7 @@ struct MachineTests {
         #expect(run.machine.working.isEmpty && run.status(.upload)?.attempts == 0)
     }
 
-    @Test mutating func `a refusal of an older workout does not keep the newer from being tried`() throws {
+    @Test mutating func `a refusal of an older workout does not stop the newer one`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         let old = try #require(run.begin().first)
         run.receive(MachineRun.workout(8), targets: [.upload])
@@ -139,7 +147,7 @@ struct MachineTests {
         #expect(run.begin().map(\.workout) == [8])
     }
 
-    @Test mutating func `backing off is not ended by a newer workout`() throws {
+    @Test mutating func `a newer workout does not end the backoff`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .failed("500"))
         run.receive(MachineRun.workout(8), targets: [.upload])
@@ -148,7 +156,7 @@ struct MachineTests {
         #expect(run.begin().map(\.workout) == [8])
     }
 
-    @Test mutating func `after a crash what was under way is due at once, its tries counted`() throws {
+    @Test mutating func `after a crash an interrupted delivery is due at once and keeps its attempts`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         run.end(try #require(run.begin().first), .failed("500"))
         run.pass(60)
@@ -160,7 +168,7 @@ struct MachineTests {
         #expect(again.destinations.map(\.idempotencyKey) == first.destinations.map(\.idempotencyKey))
     }
 
-    @Test mutating func `no more than there is room for, each user in turn, the longest due first`() {
+    @Test mutating func `deliveries begin within the room, users in turn, the longest due first`() {
         func session(_ number: Int) -> SessionID { SessionID("00000000-0000-4000-8000-00000000000\(number)")! }
         let anna = User("anna")!
         let keys = [
@@ -177,7 +185,7 @@ struct MachineTests {
         #expect(run.begin(room: 5).isEmpty)
     }
 
-    @Test mutating func `an upload without room keeps no files waiting, and goes up when there is room`() {
+    @Test mutating func `an upload without room delays no files and begins when there is room`() {
         run.receive(MachineRun.workout(7))
         let first = run.begin(uploads: 0)
         #expect(first.map { $0.destinations.map(\.target) } == [[.folder]])
@@ -187,7 +195,7 @@ struct MachineTests {
         #expect(run.begin(uploads: 1).map { $0.destinations.map(\.target) } == [[.upload]])
     }
 
-    @Test mutating func `a clock that is set back delays nothing for long`() {
+    @Test mutating func `a clock that steps backwards delays nothing for long`() {
         run.now = run.now + 365 * 86_400
         run.receive(MachineRun.workout(7), targets: [.folder])
         run.now = run.now - 365 * 86_400

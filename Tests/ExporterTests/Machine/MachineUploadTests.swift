@@ -4,7 +4,7 @@ import Workouts
 
 @testable import Exporter
 
-/// An upload is sent once, under a key that makes sending it again harmless.
+/// An upload happens once, under a key that makes a repetition harmless.
 struct MachineUploadTests {
     private var run = MachineRun()
     private let key = MachineRun.key
@@ -15,7 +15,7 @@ struct MachineUploadTests {
         return try #require(work.destinations.first).idempotencyKey
     }
 
-    @Test mutating func `a later workout goes up on request alone, under a key of its own`() throws {
+    @Test mutating func `a later workout is uploaded on request only, under a new key`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         #expect(try send() == "\(key)/upload")
         run.receive(MachineRun.workout(8), targets: [.upload])
@@ -30,7 +30,7 @@ struct MachineUploadTests {
         #expect(run.begin().isEmpty)
     }
 
-    @Test mutating func `each request after a delivery has a key of its own, also of the same workout`() throws {
+    @Test mutating func `each request after a delivery has a new key, also for the same workout`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         var keys = [try send()]
         for _ in 0..<3 {
@@ -41,7 +41,7 @@ struct MachineUploadTests {
         #expect(Set(keys).count == 4)
     }
 
-    @Test mutating func `until it was delivered the newest workout is sent, under one key`() throws {
+    @Test mutating func `until the first delivery the newest workout is sent under one key`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         let first = try send(.failed("timed out"))
         run.receive(MachineRun.workout(8), targets: [.upload])
@@ -51,7 +51,7 @@ struct MachineUploadTests {
         #expect(work.workout == 8 && work.destinations.map(\.idempotencyKey) == [first])
     }
 
-    @Test mutating func `the key of what is sent again stays, whatever comes before it was delivered`() throws {
+    @Test mutating func `the key of a repeated upload stays until its delivery`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         _ = try send()
         run.request(.upload)
@@ -67,7 +67,7 @@ struct MachineUploadTests {
         #expect(run.begin().isEmpty)
     }
 
-    @Test mutating func `a request while it is under way sends nothing twice`() throws {
+    @Test mutating func `a request during a delivery sends nothing twice`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         let work = try #require(run.begin().first)
         #expect(run.request(.upload)?.ok == true)
@@ -75,7 +75,7 @@ struct MachineUploadTests {
         #expect(run.begin().isEmpty && run.status(.upload)?.status == .done)
     }
 
-    @Test mutating func `a request while an older workout is under way sends the newer after it`() throws {
+    @Test mutating func `a request during the delivery of an older workout sends the newer one after it`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         let work = try #require(run.begin().first)
         run.receive(MachineRun.workout(8), targets: [.upload])
@@ -88,7 +88,7 @@ struct MachineUploadTests {
     }
 
     @Test(arguments: [Delivery.delivered(), .failed("500"), .refused("401")])
-    mutating func `a request while an older workout goes up once more sends the newer after it, once`(
+    mutating func `a request during a repeated upload of an older workout sends the newer one after it, once`(
         ending: Delivery
     ) throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
@@ -107,7 +107,7 @@ struct MachineUploadTests {
         #expect(run.begin().isEmpty && run.status(.upload)?.workout == 8 && Set(keys).count == 3)
     }
 
-    @Test mutating func `a request while an older workout is tried in vain sends the newer once`() throws {
+    @Test mutating func `a request during a failing delivery of an older workout sends the newer one once`() throws {
         run.receive(MachineRun.workout(7), targets: [.upload])
         let work = try #require(run.begin().first)
         run.receive(MachineRun.workout(8), targets: [.upload])
@@ -118,7 +118,7 @@ struct MachineUploadTests {
         #expect(run.begin().isEmpty && run.status(.upload)?.workout == 8)
     }
 
-    @Test mutating func `a request makes what backs off go at once`() throws {
+    @Test mutating func `a request ends the backoff`() throws {
         run.receive(MachineRun.workout(7, isIncomplete: true), targets: [.upload])
         run.request(.upload)
         #expect(try send(.failed("500")) == "\(key)/upload")
@@ -126,7 +126,7 @@ struct MachineUploadTests {
         #expect(run.begin().count == 1)
     }
 
-    @Test mutating func `a request is answered alike when it is repeated, and done once, also over a crash`() throws {
+    @Test mutating func `a repeated request gets a reply and is performed once, also over a crash`() throws {
         run.receive(MachineRun.workout(7))
         for work in run.begin() { run.end(work, .delivered()) }
         let id = CommandID("6f9619ff-8b86-4011-b42d-00c04fc964aa")!
@@ -140,15 +140,18 @@ struct MachineUploadTests {
         #expect(run.begin().isEmpty && run.replies.count == 3)
     }
 
-    @Test mutating func `a request for what is not there is refused and changes nothing`() {
+    @Test mutating func `a request for an unknown session or target is refused and changes nothing`() {
         #expect(run.request(.upload)?.error?.code == "session_not_found")
         run.receive(MachineRun.workout(7), targets: [.folder])
         #expect(run.request(.upload, targets: [.folder])?.error?.code == "invalid_command")
         #expect(run.status(.upload) == nil)
-        #expect(run.request(Target("elsewhere")!)?.error?.code == "invalid_command")
+        let refusal = run.request(Target("elsewhere")!)?.error
+        #expect(refusal?.code == "invalid_command")
+        #expect(
+            refusal?.message == "target: unknown export target 'elsewhere'; configured: folder, upload, healthkit")
     }
 
-    @Test mutating func `a target that came with new settings takes older workouts on request`() throws {
+    @Test mutating func `a newly configured target takes older workouts on request`() throws {
         run.receive(MachineRun.workout(7), targets: [.folder])
         for work in run.begin() { run.end(work, .delivered()) }
         #expect(run.request(.upload)?.ok == true)

@@ -6,22 +6,22 @@ import Workouts
 
 @testable import Exporter
 
-/// People whose workouts come in any order and any number of times, targets that honour keys and fail as they please,
-/// devices that answer or do not, and a process that is killed at any moment.
+/// Workouts in any order and any number, targets that fail at random, devices with and without results, and a process that
+/// is killed at any time.
 struct MachineWorld {
     private(set) var run = MachineRun()
     /// The revisions of each session's workout, as the engine published them.
     private var published: [SessionKey: [WorkoutRecord]] = [:]
-    /// The newest that the service has taken in, and kept.
-    private var heard: [SessionKey: Int64] = [:]
+    /// The newest revision that the service has stored.
+    private var received: [SessionKey: Int64] = [:]
     private var deleted: Set<SessionKey> = []
     private var underway: [(work: ExportWork, destination: ExportWork.Destination)] = []
     private var results: [(result: ExportResult, key: SessionKey)] = []
-    /// What the upload's far end has stored, by key.
+    /// What the upload server has stored, by idempotency key.
     private var stored: [String: Int64] = [:]
     /// Requests for the upload of a session.
     private var requests: [SessionKey: Int] = [:]
-    /// Sessions that may be uploaded: never yet, or somebody asked since.
+    /// Sessions that may be uploaded: for the first time, or after a request.
     private var isWanted: [SessionKey: Bool] = [:]
     private var checked = 0
     private var newest: [SessionKey: [Target: ExportStatus]] = [:]
@@ -31,14 +31,16 @@ struct MachineWorld {
     }
 
     private func targets(_ key: SessionKey) -> [Target] {
-        key.user.description == "u2" ? [.folder] : [.folder, .upload]
+        key.user.description == "u2" ? [.folder, .archive] : [.archive, .folder, .upload]
     }
 
-    private func files(_ workout: Int64, of key: SessionKey) -> [String] {
-        ["\(key)-\(workout % 3).fit", "\(key).csv"]
+    private static func keepsFiles(_ target: Target) -> Bool { [.archive, .folder].contains(target) }
+
+    private func files(_ workout: Int64, of key: SessionKey, in target: Target) -> [String] {
+        target == .archive ? ["\(key)/\(workout).json"] : ["\(key)-\(workout % 3).fit", "\(key).csv"]
     }
 
-    // MARK: What may happen
+    // MARK: Events
 
     mutating func step(_ random: inout SeededRandom) {
         let key = keys.randomElement(using: &random)!
@@ -49,7 +51,7 @@ struct MachineWorld {
             receive(workout)
         case 9..<16: begin(Int.random(in: 0...3, using: &random))
         case 16..<26: end(&random)
-        case 26..<28: request(key, [nil, .folder, .upload, .healthKit].randomElement(using: &random)!)
+        case 26..<28: request(key, [nil, .folder, .archive, .upload, .healthKit].randomElement(using: &random)!)
         case 28..<32: answer(&random)
         case 32..<36: run.pass(.random(in: 0...3_600, using: &random))
         case 36:
@@ -79,9 +81,9 @@ struct MachineWorld {
 
     private mutating func receive(_ workout: WorkoutRecord) {
         let key = SessionKey(workout.user, workout.session)
-        run.receive(workout, targets: targets(key), files: files(workout.revision, of: key))
+        run.receive(workout, targets: targets(key))
         guard !deleted.contains(key) else { return }
-        heard[key] = max(heard[key] ?? 0, workout.revision)
+        received[key] = max(received[key] ?? 0, workout.revision)
     }
 
     private mutating func begin(_ room: Int) {
@@ -90,7 +92,7 @@ struct MachineWorld {
             #expect(!underway.contains { $0.work.key == work.key }, "collected twice at once")
             for destination in work.destinations {
                 if destination.target == .upload {
-                    #expect(isWanted[work.key] ?? true, "uploaded again, and nobody asked")
+                    #expect(isWanted[work.key] ?? true, "uploaded again without a request")
                 }
                 underway.append((work, destination))
             }
@@ -111,24 +113,25 @@ struct MachineWorld {
     }
 
     private mutating func deliver(_ work: ExportWork, _ destination: ExportWork.Destination) {
-        bring(work, destination)
-        let written = destination.target == .folder ? files(work.workout, of: work.key) : []
-        tell(work, destination, .delivered(files: written))
+        tell(work, destination, .delivered(files: bring(work, destination)))
     }
 
-    /// The target has it, whatever is heard of that.
-    private mutating func bring(_ work: ExportWork, _ destination: ExportWork.Destination) {
-        if destination.target == .folder {
-            run.folder.formUnion(files(work.workout, of: work.key))
-        } else if stored[destination.idempotencyKey] == nil {
-            stored[destination.idempotencyKey] = work.workout
+    /// Gives the workout to the target, which may fail afterwards, and returns its files.
+    @discardableResult
+    private mutating func bring(_ work: ExportWork, _ destination: ExportWork.Destination) -> [String] {
+        guard Self.keepsFiles(destination.target) else {
+            if stored[destination.idempotencyKey] == nil { stored[destination.idempotencyKey] = work.workout }
+            return []
         }
+        let files = files(work.workout, of: work.key, in: destination.target)
+        run.write(files, destination.target, of: work.key)
+        return files
     }
 
     private mutating func tell(_ work: ExportWork, _ destination: ExportWork.Destination, _ delivery: Delivery) {
         run.end(work, destination.target, delivery)
         guard destination.target == .upload, case .delivered = delivery else { return }
-        // Asked for while an older revision was on its way, it goes up once more.
+        // A request during the delivery of an older revision leads to another upload.
         isWanted[work.key] = run.machine.entries[work.key]?.record[.upload]?.again != nil
     }
 
@@ -157,18 +160,13 @@ struct MachineWorld {
     }
 
     private mutating func crash(_ random: inout SeededRandom) {
-        // What was on its way may have arrived all the same.
-        for (work, destination) in underway where !deleted.contains(work.key) && Bool.random(using: &random) {
-            bring(work, destination)
-        }
+        // Interrupted deliveries may have arrived.
+        for (work, destination) in underway where Bool.random(using: &random) { bring(work, destination) }
         let doomed = underway.randomElement(using: &random)
         underway = []
-        if let fate = MachineRun.Fate.allCases.randomElement(using: &random), let (work, destination) = doomed,
-            !deleted.contains(work.key)
-        {
-            bring(work, destination)
-            let written = destination.target == .folder ? files(work.workout, of: work.key) : []
-            run.die(fate) { $0.end(work, destination.target, .delivered(files: written)) }
+        if let fate = MachineRun.Fate.allCases.randomElement(using: &random), let (work, destination) = doomed {
+            let files = bring(work, destination)
+            run.die(fate) { $0.end(work, destination.target, .delivered(files: files)) }
         } else {
             run.crash()
         }
@@ -182,7 +180,7 @@ struct MachineWorld {
         }
     }
 
-    // MARK: What holds
+    // MARK: Invariants
 
     private mutating func check() {
         for status in run.published[checked...] {
@@ -201,7 +199,7 @@ struct MachineWorld {
         }
     }
 
-    /// Everything works again, and people ask for what has failed: every workout ends in each of its targets.
+    /// Ends all failures and requests failed exports: every workout arrives at each of its targets.
     mutating func settle() {
         for key in keys where !deleted.contains(key) {
             if let workout = published[key]?.last { receive(workout) }
@@ -222,33 +220,33 @@ struct MachineWorld {
             run.pass(6 * 3_600)
             check()
         }
-        var files: Set<String> = []
         for key in keys {
-            guard !deleted.contains(key), let revision = heard[key] else {
+            guard !deleted.contains(key), let revision = received[key] else {
                 #expect(run.disk[key] == nil && run.retained[key]?.isEmpty ?? true, "something is left of \(key)")
+                #expect(run.files[key] == nil, "files of \(key) are left")
                 continue
             }
-            files.formUnion(self.files(revision, of: key))
             for target in targets(key) + [.healthKit] {
                 let job = run.record(key)?[target]
-                #expect(job?.status == .done, "\(key) never came to \(target)")
+                #expect(job?.status == .done, "\(key) is not exported to \(target)")
                 if target != .upload { #expect(job?.delivered ?? -1 <= revision) }
-                if target == .folder { #expect(job?.delivered == revision) }
+                guard Self.keepsFiles(target) else { continue }
+                #expect(job?.delivered == revision)
+                #expect(run.files[key]?[target] == files(revision, of: key, in: target))
             }
             if targets(key).contains(.upload) { #expect(stored["\(key)/upload"] != nil) }
         }
-        #expect(run.folder == files)
     }
 }
 
 extension ExportStatus {
-    /// Whether a device is to write it, or is writing it by itself.
+    /// Whether a device is asked, or writes the workout by itself.
     fileprivate var isForDevice: Bool { status == .exporting || (status == .pending && mode == .watch) }
 }
 
-/// Whatever comes, in whatever order, how often, and whoever dies meanwhile.
+/// Any events in any order, with repetitions and crashes.
 @Suite(.timeLimit(.minutes(5))) struct MachinePropertyTests {
-    @Test func `every workout ends in each target, an upload once, and nothing remains of what was deleted`() {
+    @Test func `every workout arrives at each target, at an upload once, and deleted workouts leave nothing`() {
         var random = SeededRandom()
         for _ in 0..<60 {
             var world = MachineWorld()

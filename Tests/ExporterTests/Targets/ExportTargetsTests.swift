@@ -7,32 +7,53 @@ import Workouts
 @testable import Exporter
 
 @Suite struct ExportTargetsTests {
-    @Test func `files that wait for the disk keep no other task waiting`() async throws {
+    @Test func `a slow disk delays no other task`() async throws {
         let folder = try TemporaryFolder()
         let began = Atomic(0)
         let late = Atomic(0)
         let disk = DispatchSemaphore(value: 0)
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
-        var targets = ExportTargets()
-        targets.folder = FolderTarget(folder: folder.path, formats: [.fit]) { _, _ in
+        let file = FolderTarget(folder: folder.path, formats: [.fit]) { _, _ in
             began.add(1, ordering: .relaxed)
             if disk.wait(timeout: .now() + 60) == .timedOut { late.add(1, ordering: .relaxed) }
             return [1]
         }
-        await withTaskGroup { [targets] group in
+        let targets = ExportTargets([file])
+        await withTaskGroup { group in
             for _ in 0..<count {
-                let workout = ServiceWorkout().record
-                let work = ExportWork(
-                    key: SessionKey(workout.user, workout.session), workout: 1, summaries: [:],
-                    destinations: [.init(target: .folder, idempotencyKey: "k", begun: 1)])
-                let collected = CollectedWork(
-                    work: work, workout: workout, series: Series(times: [], columns: []),
-                    track: Track(times: [], columns: []))
+                let collected = Self.collected(.folder)
                 group.addTask { await targets.deliver(collected) { _ in } }
             }
             #expect(await eventually { began.load(ordering: .relaxed) == count })
             for _ in 0..<count { disk.signal() }
         }
         #expect(late.load(ordering: .relaxed) == 0)
+    }
+
+    private static func collected(_ target: Target) -> CollectedWork {
+        let workout = ServiceWorkout().record
+        let work = ExportWork(
+            key: SessionKey(workout.user, workout.session), workout: 1, summaries: [:],
+            destinations: [.init(target: target, idempotencyKey: "k", begun: 1)])
+        return CollectedWork(
+            work: work, workout: workout, series: Series(times: [], columns: []), track: Track(times: [], columns: []))
+    }
+
+    @Test func `a target that is no longer configured refuses workouts`() async throws {
+        let targets = ExportTargets([
+            FolderTarget(folder: try TemporaryFolder().path, formats: [.fit]), HealthKitTarget(),
+        ])
+        var outcomes: [DeliveryOutcome] = []
+        await targets.deliver(Self.collected(.upload)) { outcomes.append($0) }
+        let reason = "export target 'upload' is not configured; configured: folder, healthkit"
+        #expect(outcomes.map(\.delivery) == [.refused(reason)])
+    }
+
+    @Test func `every target has a name of its own, a policy and room for its deliveries`() {
+        let targets = ExportTargets([])
+        #expect(targets.policies.count == ExportTargets.all.count)
+        for (name, policy) in targets.policies {
+            #expect((targets.concurrency[name] ?? 0 > 0) == (policy != .device), "\(name)")
+        }
     }
 }

@@ -24,11 +24,23 @@ import Workouts
         FolderTarget(folder: path ?? exports, formats: formats, encode: encode)
     }
 
+    /// Delivers a workout and returns its files.
+    private func files(_ workout: ExportedWorkout, to target: FolderTarget) async throws -> [String] {
+        guard case .delivered(let files) = await target.deliver(workout) else { throw NotDelivered() }
+        return files
+    }
+
+    private struct NotDelivered: Error {}
+
+    private func key(_ workout: ExportedWorkout) -> SessionKey {
+        SessionKey(workout.workout.user, workout.workout.session)
+    }
+
     private func text(_ path: String) throws -> String {
         try String(contentsOfFile: "\(exports)/\(path)", encoding: .utf8)
     }
 
-    /// What stands in the folder of a user, hidden files too.
+    /// The names in a user's folder, including hidden ones.
     private func names(_ user: String = "anna", in path: String? = nil) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "\(path ?? exports)/\(user)").sorted()
     }
@@ -37,11 +49,10 @@ import Workouts
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test func `each format is a file that its owner alone can read, in the user's folder`() throws {
-        let delivery = target().deliver(workout)
+    @Test func `each format is a file in the user's folder that its owner alone can read`() async throws {
+        let delivery = await target().deliver(workout)
         let files = ["fit", "csv"].map { "anna/2026-11-21T061503Z-morning-run-\(workout.workout.session).\($0)" }
         #expect(delivery == .delivered(files: files))
-        #expect(target().files(of: workout.workout) == files)
         #expect(try text(files[0]) == "fit of Morning Run, revision 1")
         #expect(try text(files[1]) == "csv of Morning Run, revision 1")
         #expect(try names().count == 2)
@@ -51,50 +62,44 @@ import Workouts
         }
     }
 
-    @Test func `a later revision takes the place of the files of the same name, and old ones go when that is said`()
-        throws
-    {
-        let other = ExportedWorkout.named("Morning Run")
-        _ = target().deliver(other)
-        guard case .delivered(let first) = target().deliver(workout) else { throw NotDelivered() }
-        guard case .delivered(let second) = target().deliver(workout.revised()) else {
-            throw NotDelivered()
-        }
+    @Test func `a later revision replaces the files, also under another name and in other formats`() async throws {
+        let other = try await files(.named("Morning Run"), to: target())
+        let first = try await files(workout, to: target())
+        let second = try await files(workout.revised(), to: target())
         #expect(second == first)
         #expect(try text(first[0]) == "fit of Morning Run, revision 2")
-        guard case .delivered(let third) = target([.fit]).deliver(workout.revised("Hills")) else {
-            throw NotDelivered()
-        }
-        try target().remove(second)
+        let third = try await files(workout.revised("Hills"), to: target([.fit]))
         #expect(third == ["anna/2026-11-21T061503Z-hills-\(workout.workout.session).fit"])
-        #expect(try names() == (third + target().files(of: other.workout)).map { String($0.dropFirst(5)) }.sorted())
+        #expect(try names() == (third + other).map { String($0.dropFirst(5)) }.sorted())
     }
 
-    private struct NotDelivered: Error {}
-
-    @Test func `a file that is removed is gone, and so it stays`() throws {
-        guard case .delivered(let files) = target().deliver(workout) else { throw NotDelivered() }
+    @Test func `a removed workout is gone, and a repeated removal is no error`() async throws {
+        _ = try await files(workout, to: target())
         for _ in 0..<2 {
-            try target().remove(files)
+            try await target().remove([key(workout)])
             #expect(try names() == [])
         }
-        try target(in: folder.file("nowhere")).remove(files)
+        try await target(in: folder.file("nowhere")).remove([key(workout)])
     }
 
-    @Test func `all files of a session that is deleted go, whatever they are called, and no others`() throws {
-        for revision in [workout, workout.revised("Hills"), .named("Morning Run"), .named("Run", user: "bert")] {
-            _ = target().deliver(revision)
+    @Test func `the removal of sessions takes all their files, whatever their names, and no others`() async throws {
+        let others = target([.gpx, .json])
+        for revision in [workout, .named("Morning Run"), .named("Run", user: "bert")] {
+            _ = try await files(revision, to: target())
         }
+        // A killed process wrote this one.
+        let before = workout.revised("Hills").workout
+        try Data().write(to: URL(filePath: "\(exports)/\(ExportFile(before, .gpx).path)"))
         try Data().write(to: URL(filePath: "\(exports)/anna/notes.csv"))
-        let key = { SessionKey(User($0)!, workout.workout.session) }
-        try target().removeAll(of: [key("anna"), key("bert"), key("carl")])
+        let keys = ["anna", "bert", "carl"].map { SessionKey(User($0)!, workout.workout.session) }
+        try await others.remove(Set(keys))
         #expect(try names().count == 3)
         #expect(try names().allSatisfy { !$0.contains("\(workout.workout.session)") })
         #expect(try names("bert").count == 2)
     }
 
-    @Test func `paths that no workout has, or another, are left alone`() throws {
-        let session = SessionID(UUID())
+    @Test func `files that no export has written stay`() async throws {
+        let session = workout.workout.session
         let foreign = [
             "../secret-\(session).fit", "anna/../secret-\(session).fit", "/secret-\(session).fit",
             "anna//secret-\(session).fit", "./secret-\(session).fit", "../exports/secret-\(session).fit",
@@ -107,43 +112,89 @@ import Workouts
         for user in ["anna", "Anna"] {
             try manager.createDirectory(atPath: "\(exports)/\(user)", withIntermediateDirectories: true)
         }
-        for path in foreign where !path.hasSuffix("/") && path.contains("/") && !path.contains("\0") {
-            try Data("theirs".utf8).write(to: URL(filePath: "\(exports)/\(path)"))
-        }
-        let other = ExportedWorkout.named("Morning Run")
-        _ = target().deliver(other)
-        let before = manager.subpaths(atPath: folder.path)?.count
-        try target().remove(foreign)
-        #expect(before ?? 0 > 10)
-        #expect(manager.subpaths(atPath: folder.path)?.count == before)
+        let written = foreign.filter { !$0.hasSuffix("/") && $0.contains("/") && !$0.contains("\0") }
+            .filter { !$0.hasPrefix("anna//") && !$0.hasPrefix("/") }
+        for path in written { try Data("theirs".utf8).write(to: URL(filePath: "\(exports)/\(path)")) }
+        let before = manager.subpaths(atPath: folder.path)?.sorted()
+        _ = try await files(workout, to: target())
+        _ = try await files(workout.revised("Hills"), to: target())
+        try await target().remove([key(workout)])
+        #expect(before?.count ?? 0 > 10)
+        #expect(manager.subpaths(atPath: folder.path)?.sorted() == before)
     }
 
-    @Test func `what a killed process was writing is never seen and goes at the next start`() throws {
-        guard case .delivered(let files) = target().deliver(workout) else { throw NotDelivered() }
+    @Test func `after any deliveries and removals each user has the files of the last deliveries alone`() async throws {
+        var random = SeededRandom()
+        var workouts = (0..<4).map { ExportedWorkout.named("Run", user: $0.isMultiple(of: 2) ? "anna" : "bert") }
+        var expected: [Int: [String]] = [:]
+        for _ in 0..<200 {
+            let index = workouts.indices.randomElement(using: &random)!
+            let name = ["Run", "Hills", "Läufchen", "x"].randomElement(using: &random)!
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0:
+                try await target().remove([key(workouts[index])])
+                expected[index] = nil
+            case 1:
+                // A killed process came this far.
+                let place = DurableFolder(path: "\(exports)/\(workouts[index].workout.user)")
+                try place.make()
+                _ = try place.writeHidden([1], "\(workouts[index].workout.session)-DEADBEEF")
+            default:
+                workouts[index] = workouts[index].revised(name)
+                let formats = ExportFormat.allCases.filter { _ in Bool.random(using: &random) }
+                expected[index] = try await files(workouts[index], to: target(formats))
+            }
+        }
+        try await target().removeLeftovers(Set(Shard.all))
+        let found = try ["anna", "bert"].flatMap { user in try names(user).map { "\(user)/\($0)" } }
+        #expect(found.sorted() == expected.values.flatMap(\.self).sorted())
+    }
+
+    @Test func `half-written files of a killed process stay hidden and are removed with their shard`() async throws {
+        let files = try await files(workout, to: target())
         let shard = workout.workout.session.shard
-        // It came as far as this.
         let place = DurableFolder(path: "\(exports)/anna")
-        let hidden = try place.writeHidden([1, 2, 3], "\(workout.workout.session)")
-        #expect(hidden.hasPrefix("."))
-        // Another process, for shards of its own, is writing this.
+        // Older versions wrote the session alone.
+        for label in ["\(workout.workout.session)", "\(workout.workout.session)-DEADBEEF"] {
+            #expect(try place.writeHidden([1, 2, 3], label).hasPrefix("."))
+        }
+        // Another process writes this one for its own shards.
         let session = try #require((0..<1_000).lazy.map { _ in SessionID(UUID()) }.first { $0.shard != shard })
-        let others = try place.writeHidden([1, 2, 3], "\(session)")
+        let others = try place.writeHidden([1, 2, 3], "\(session)-DEADBEEF")
         try Data().write(to: URL(filePath: "\(exports)/anna/.theirs.part"))
         #expect(try text(files[0]) == "fit of Morning Run, revision 1")
-        #expect(try names().count == 5)
-        try target().clear([shard])
+        #expect(try names().count == 6)
+        try await target().removeLeftovers([shard])
         #expect(try names() == [others, ".theirs.part"].sorted() + files.map { String($0.dropFirst(5)) }.sorted())
-        #expect(target().deliver(workout.revised()) == .delivered(files: files))
-        try target(in: folder.file("nowhere")).clear([shard])
+        #expect(await target().deliver(workout.revised()) == .delivered(files: files))
+        try await target(in: folder.file("nowhere")).removeLeftovers([shard])
     }
 
-    @Test func `whoever reads meanwhile finds one revision or another, and all of it`() async throws {
+    @Test func `the removal of leftovers does not disturb deliveries of the same process`() async throws {
+        let target = target()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in 0..<8 {
+                group.addTask {
+                    var workout = ExportedWorkout.named("Run \(index)")
+                    for _ in 0..<20 {
+                        workout = workout.revised()
+                        guard case .delivered = await target.deliver(workout) else { throw NotDelivered() }
+                    }
+                }
+            }
+            for _ in 0..<50 { try await target.removeLeftovers(Set(Shard.all)) }
+            try await group.waitForAll()
+        }
+        #expect(try names().count == 16)
+    }
+
+    @Test func `a reader finds a complete file of one revision at any time`() async throws {
         let size = 100_000
         let target = target([.fit]) { _, workout in
             [UInt8](repeating: UInt8(workout.workout.revision % 250), count: size)
         }
         let workout = workout
-        guard case .delivered(let files) = target.deliver(workout) else { throw NotDelivered() }
+        let files = try await files(workout, to: target)
         let url = URL(filePath: "\(exports)/\(files[0])")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -160,7 +211,7 @@ import Workouts
                 var workout = workout
                 while !Task.isCancelled {
                     workout = workout.revised()
-                    guard target.deliver(workout) == .delivered(files: files) else {
+                    guard await target.deliver(workout) == .delivered(files: files) else {
                         throw NotDelivered()
                     }
                     await Task.yield()
@@ -171,7 +222,7 @@ import Workouts
         }
     }
 
-    @Test func `a full disk keeps the earlier files, leaves none half, and is tried again`() async throws {
+    @Test func `a full disk keeps the earlier files complete, and a retry replaces them`() async throws {
         guard let disk = SmallDisk(folder, megabytes: 2) else {
             print("a full disk keeps the earlier files: skipped, mounting a small disk needs root")
             return
@@ -181,33 +232,39 @@ import Workouts
         let target = target(in: disk.path) { format, workout in
             [UInt8](repeating: 7, count: format == .csv && workout.workout.revision == 2 ? 3 << 20 : 100_000)
         }
-        guard case .delivered(let files) = target.deliver(workout) else { throw NotDelivered() }
+        let files = try await files(workout, to: target)
         let before = try names(in: disk.path)
         let problem = Delivery.failed("cannot write to \(disk.path)/anna: No space left on device")
-        #expect(target.deliver(workout.revised("Hills")) == problem)
+        #expect(await target.deliver(workout.revised("Hills")) == problem)
         #expect(try names(in: disk.path) == before)
         try disk.fill()
-        #expect(target.deliver(workout) == problem)
+        #expect(await target.deliver(workout) == problem)
         #expect(try names(in: disk.path) == before)
         #expect(try Data(contentsOf: URL(filePath: "\(disk.path)/\(files[1])")).count == 100_000)
         try disk.makeRoom()
-        // A server that another test just then starts may hold the filler open for a moment.
-        #expect(await eventually { target.deliver(workout) == .delivered(files: files) })
+        // A server that another test starts may hold the filler open for a moment.
+        #expect(await eventually { await target.deliver(workout) == .delivered(files: files) })
     }
 
-    @Test func `a folder that cannot be written to is named`() throws {
+    @Test func `a folder that is not writable is named in the reason`() async throws {
         let file = try folder.write("", to: "file")
         #expect(
-            target(in: file).deliver(workout) == .failed("cannot write to \(file)/anna: Not a directory")
+            await target(in: file).deliver(workout) == .failed("cannot write to \(file)/anna: Not a directory")
         )
         guard let disk = SmallDisk(folder, megabytes: 1) else {
-            print("a folder that cannot be written to is named: skipped in part, mounting a disk needs root")
+            print("a folder that is not writable is named in the reason: skipped in part, mounting a disk needs root")
             return
         }
         defer { disk.unmount() }
         try #require(mount("tmpfs", disk.path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "") == 0)
         #expect(
-            target(in: disk.path).deliver(workout)
+            await target(in: disk.path).deliver(workout)
                 == .failed("cannot write to \(disk.path)/anna: Read-only file system"))
+    }
+}
+
+extension FolderTarget {
+    fileprivate func deliver(_ workout: ExportedWorkout) async -> Delivery {
+        await deliver(workout, idempotencyKey: "k")
     }
 }

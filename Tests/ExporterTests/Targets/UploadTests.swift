@@ -6,7 +6,7 @@ import Workouts
 
 @testable import Exporter
 
-/// What becomes of uploads, against a server that behaves as badly as a test asks.
+/// Uploads to a server that fails as a test asks.
 @Suite(.timeLimit(.minutes(5))) struct UploadTests {
     private let folder: TemporaryFolder
     private let workout = ExportedWorkout.named("Runde um den Grunewaldsee – \"schnell\" 🏃")
@@ -23,28 +23,27 @@ import Workouts
     }
 
     private func withTarget<Result>(
-        _ url: String, patience: Duration = UploadTarget.patience, slowestLine: Int = UploadTarget.slowestLine,
+        _ url: String, timeout: Duration = UploadTarget.timeout, minimumBandwidth: Int = UploadTarget.minimumBandwidth,
         file: [UInt8] = Self.bytes,
         _ body: (UploadTarget) async throws -> Result
     ) async throws -> Result {
         try await HTTPClient.withHTTPClient(configuration: UploadTarget.http) { client in
             let configuration = ExportConfiguration.Upload(url: url, format: .gpx, credentials: folder.path)
-            var target = UploadTarget(configuration, clock: ManualClock(), client: client, patience: patience) { _, _ in
-                file
-            }
-            target.slowestLine = slowestLine
+            let resources = ExportResources(clock: ManualClock(), client: client, uploadTimeout: timeout)
+            var target = UploadTarget(configuration, resources) { _, _ in file }
+            target.minimumBandwidth = minimumBandwidth
             return try await body(target)
         }
     }
 
     private func deliver(
-        _ server: UploadServer, _ step: String = "{}", key: String = "k", patience: Duration = UploadTarget.patience
+        _ server: UploadServer, _ step: String = "{}", key: String = "k", timeout: Duration = UploadTarget.timeout
     ) async throws -> Delivery {
         try server.script(step)
-        return try await withTarget(server.url, patience: patience) { await $0.deliver(workout, key: key) }
+        return try await withTarget(server.url, timeout: timeout) { await $0.deliver(workout, idempotencyKey: key) }
     }
 
-    @Test func `a workout is uploaded as one file with its name, whose it is, and a key`() async throws {
+    @Test func `an upload has one file, the workout's name, its user and a key`() async throws {
         let server = try await UploadServer("{}")
         #expect(try await deliver(server, key: "anna/1:upload") == .delivered())
         let session = workout.workout.session
@@ -62,13 +61,13 @@ import Workouts
         #expect(request.headers["content-length"].flatMap(Int.init) ?? 0 > Self.bytes.count)
     }
 
-    @Test func `what stands in the file and the name ends no part of the form`() async throws {
+    @Test func `boundaries in the file and the name do not end a part of the form`() async throws {
         let session = workout.workout.session
         let name = "\r\n--pacebus-\(session)-1\r\nContent-Disposition: form-data; name=\"external_id\"\r\n\r\nbert"
         let file = Array("a\r\n--pacebus-\(session)-0--\r\n--pacebus-\(session)-3\r\n".utf8)
         let server = try await UploadServer("{}")
         let delivery = try await withTarget(server.url, file: file) {
-            await $0.deliver(workout.revised(name), key: "k")
+            await $0.deliver(workout.revised(name), idempotencyKey: "k")
         }
         #expect(delivery == .delivered())
         #expect(try server.file(0) == file)
@@ -94,26 +93,26 @@ import Workouts
             .failed("503 Service Unavailable", retryAfter: 86_400)
         ),
         (#"{"status":599}"#, .failed("599")),
-        (#"{"status":777}"#, .failed("777: not an answer to an upload")),
-        (#"{"status":401}"#, .refused("401 Unauthorized: the credentials of anna are not accepted")),
-        (#"{"status":403}"#, .refused("403 Forbidden: anna may not upload there")),
-        (#"{"status":404}"#, .refused("404 Not Found: uploads are not taken at this address")),
-        (#"{"status":413,"kind":"huge"}"#, .refused("413 Payload Too Large: the file is too large")),
-        (#"{"status":415}"#, .refused("415 Unsupported Media Type: the file is not accepted")),
-        (#"{"status":422}"#, .refused("422 Unprocessable Entity: the file is not accepted")),
+        (#"{"status":777}"#, .failed("777: unexpected status")),
+        (#"{"status":401}"#, .refused("401 Unauthorized: the server rejects the credentials of 'anna'")),
+        (#"{"status":403}"#, .refused("403 Forbidden: the server does not permit uploads of 'anna'")),
+        (#"{"status":404}"#, .refused("404 Not Found: the server takes no uploads at this address")),
+        (#"{"status":413,"kind":"huge"}"#, .refused("413 Payload Too Large: the file is too large for the server")),
+        (#"{"status":415}"#, .refused("415 Unsupported Media Type: the server rejects the file")),
+        (#"{"status":422}"#, .refused("422 Unprocessable Entity: the server rejects the file")),
         (
             #"{"status":302,"headers":{"Location":"/elsewhere"}}"#,
-            .refused("302 Found: the address is another, and credentials are not sent there")
+            .refused("302 Found: redirects are not followed, to protect the credentials")
         ),
     ])
-    func `each answer has its outcome`(step: String, outcome: Delivery) async throws {
+    func `each status has its outcome`(step: String, outcome: Delivery) async throws {
         let server = try await UploadServer("{}")
         let delivery = try await deliver(server, step)
         #expect(delivery == outcome)
         #expect(try server.requests.count == 1)
     }
 
-    /// The reason of a failure that may pass.
+    /// The reason of a temporary failure.
     private func failure(_ delivery: Delivery) throws -> String {
         guard case .failed(let reason, nil) = delivery else { throw Unexpected(delivery: delivery) }
         return reason
@@ -124,7 +123,7 @@ import Workouts
     }
 
     @Test(arguments: ["close", "cut", "store-close", "nonsense"])
-    func `a connection that breaks is tried again, and nothing is stored twice`(kind: String) async throws {
+    func `a broken connection is retried and nothing is stored twice`(kind: String) async throws {
         let server = try await UploadServer("{}")
         let reason = try failure(try await deliver(server, #"{"kind":"\#(kind)"}"#))
         #expect(reason.hasPrefix("127.0.0.1: "), "\(reason)")
@@ -135,35 +134,35 @@ import Workouts
     }
 
     @Test(arguments: ["hang", "store-hang"])
-    func `an answer that does not come is given up in time, and nothing is stored twice`(kind: String) async throws {
+    func `a missing answer ends with a timeout and nothing is stored twice`(kind: String) async throws {
         let server = try await UploadServer("{}")
-        let delivery = try await deliver(server, #"{"kind":"\#(kind)"}"#, patience: .milliseconds(300))
+        let delivery = try await deliver(server, #"{"kind":"\#(kind)"}"#, timeout: .milliseconds(300))
         let reason = try failure(delivery)
-        #expect(reason == "127.0.0.1: no answer in time")
+        #expect(reason == "127.0.0.1: timeout")
         #expect(try await deliver(server) == .delivered())
         #expect(try server.uploads.count == 1)
     }
 
-    @Test func `a server that does not read on is given up in time`() async throws {
+    @Test func `a server that stops reading ends with a timeout`() async throws {
         let server = try await UploadServer(#"{"kind":"hang"}"#)
         let delivery = try await withTarget(
-            server.url, patience: .milliseconds(200), slowestLine: 160 << 20,
+            server.url, timeout: .milliseconds(200), minimumBandwidth: 160 << 20,
             file: [UInt8](repeating: 7, count: 16 << 20)
-        ) { await $0.deliver(workout, key: "k") }
+        ) { await $0.deliver(workout, idempotencyKey: "k") }
         let reason = try failure(delivery)
-        #expect(reason == "127.0.0.1: no answer in time")
+        #expect(reason == "127.0.0.1: timeout")
     }
 
-    @Test func `a large file has the time that a slow line takes for it`() async throws {
+    @Test func `a large file has a longer timeout`() async throws {
         let server = try await UploadServer("{}")
         let file = [UInt8](repeating: 7, count: 8 << 20)
-        let delivery = try await withTarget(server.url, patience: .milliseconds(1), file: file) {
-            await $0.deliver(workout, key: "k")
+        let delivery = try await withTarget(server.url, timeout: .milliseconds(1), file: file) {
+            await $0.deliver(workout, idempotencyKey: "k")
         }
         #expect(delivery == .delivered())
     }
 
-    @Test func `a server that is away is tried again, and knows after a restart what it has`() async throws {
+    @Test func `an unreachable server is retried, and keeps what it has over a restart`() async throws {
         let server = try await UploadServer("{}")
         #expect(try await deliver(server) == .delivered())
         server.stop()
@@ -175,38 +174,38 @@ import Workouts
         #expect(try server.uploads.map(\.key) == ["k", "another"])
     }
 
-    @Test func `a server without TLS where TLS is wanted gets no credentials`() async throws {
+    @Test func `a server without TLS at an https address gets no credentials`() async throws {
         let server = try await UploadServer("{}")
-        let delivery = try await withTarget("https://127.0.0.1:\(server.port)/", patience: .seconds(5)) {
-            await $0.deliver(workout, key: "k")
+        let delivery = try await withTarget("https://127.0.0.1:\(server.port)/", timeout: .seconds(5)) {
+            await $0.deliver(workout, idempotencyKey: "k")
         }
         #expect(try failure(delivery).hasPrefix("127.0.0.1: "))
         #expect(try server.requests.isEmpty)
     }
 
-    @Test func `a host that is none is tried again`() async throws {
-        let delivery = try await withTarget("https://host.invalid/", patience: .seconds(5)) {
-            await $0.deliver(workout, key: "k")
+    @Test func `an unknown host is retried`() async throws {
+        let delivery = try await withTarget("https://host.invalid/", timeout: .seconds(5)) {
+            await $0.deliver(workout, idempotencyKey: "k")
         }
         #expect(try failure(delivery).hasPrefix("host.invalid: "))
     }
 
-    @Test func `a file beyond the limit is not sent`() async throws {
+    @Test func `a file over the limit is refused`() async throws {
         let server = try await UploadServer("{}")
         let delivery = try await withTarget(
             server.url, file: [UInt8](repeating: 7, count: UploadTarget.sizeLimit + 1)
-        ) { await $0.deliver(workout, key: "k") }
-        #expect(delivery == .refused("the file has 67108865 bytes, and more than 67108864 are not uploaded"))
+        ) { await $0.deliver(workout, idempotencyKey: "k") }
+        #expect(delivery == .refused("the file has 67108865 bytes; uploads have at most 67108864"))
         #expect(try server.requests.isEmpty)
     }
 
-    @Test func `credentials that change count from the next upload on`() async throws {
+    @Test func `changed credentials take effect at the next upload`() async throws {
         let server = try await UploadServer("{}")
         try await withTarget(server.url) { target in
             let lines = ["bearer one\n", "BEARER two", "Basic anna:pass word: ß\r\n"]
             for (number, line) in lines.enumerated() {
                 try Self.write(line, for: "anna", in: folder)
-                let delivery = await target.deliver(workout, key: "\(number)")
+                let delivery = await target.deliver(workout, idempotencyKey: "\(number)")
                 #expect(delivery == .delivered())
             }
         }
@@ -216,13 +215,13 @@ import Workouts
             ])
     }
 
-    @Test func `nobody without credentials is uploaded for`() async throws {
+    @Test func `users without credentials are refused`() async throws {
         let server = try await UploadServer("{}")
         try await withTarget(server.url) { target in
             #expect(target.takes(User("anna")!))
             #expect(!target.takes(User("bert")!))
-            let delivery = await target.deliver(.named("Run", user: "bert"), key: "k")
-            #expect(delivery == .refused("there are no credentials of bert"))
+            let delivery = await target.deliver(.named("Run", user: "bert"), idempotencyKey: "k")
+            #expect(delivery == .refused("no credentials of 'bert'"))
         }
         #expect(try server.requests.isEmpty)
     }
@@ -231,25 +230,25 @@ import Workouts
         "", "\n", "secret", "bearer", "bearer ", "bearer two secrets", "bearer sécret", "basic secret",
         "digest anna:secret", "bearer secret\nbearer secret", "bearer \u{1}secret",
     ])
-    func `a file without credentials in it refuses the upload and is not quoted`(text: String) async throws {
+    func `an invalid credentials file refuses the upload and is not quoted`(text: String) async throws {
         let server = try await UploadServer("{}")
         try Self.write(text, for: "anna", in: folder)
         guard case .refused(let reason) = try await deliver(server) else { throw NotRefused() }
-        #expect(reason.hasPrefix("the credentials of anna"))
+        #expect(reason.hasPrefix("invalid credentials of 'anna'"))
         #expect(!reason.contains("secret") && !reason.contains("sécret"), "\(reason)")
         #expect(try server.requests.isEmpty)
     }
 
-    @Test func `credentials that every user can read are not used`() async throws {
+    @Test func `credentials readable by every user are refused`() async throws {
         let server = try await UploadServer("{}")
         try FileManager.default.setAttributes([.posixPermissions: 0o604], ofItemAtPath: folder.file("anna"))
         guard case .refused(let reason) = try await deliver(server) else { throw NotRefused() }
-        #expect(reason.hasPrefix("the credentials of anna: ") && reason.contains("is readable by every user"))
+        #expect(reason.hasPrefix("invalid credentials of 'anna': ") && reason.contains("is readable by every user"))
         try FileManager.default.removeItem(atPath: folder.file("anna"))
         try FileManager.default.createDirectory(atPath: folder.file("anna"), withIntermediateDirectories: false)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.file("anna"))
         let problem = try failure(try await deliver(server))
-        #expect(problem.hasPrefix("the credentials of anna: cannot read "))
+        #expect(problem.hasPrefix("unreadable credentials of 'anna': cannot read "))
         #expect(try server.requests.isEmpty)
     }
 

@@ -1,21 +1,20 @@
 import Bus
 import Workouts
 
-/// A device performs it: the watch that made the workout saves it by itself, else the phone is asked.
+/// Exports that a device performs: in watch mode the watch saves its own workout, otherwise the exporter asks the phone.
 extension ExportJob {
-    /// A device's code for a person who does not allow it.
+    /// The error code of a device whose user denies permission.
     private static let denied = "denied"
-    /// Characters of a device's reason that are kept.
+    /// The longest reason that is kept, in characters.
     private static let reasonLimit = 200
 
-    mutating func renewHealthKit(_ known: ExportRecord.Workout) -> Bool {
-        let isPhoneAsked = isAsked == true
-        if !isPhoneAsked {
-            // What the watch has saved is left to it.
+    mutating func renewOnDevice(_ known: ExportRecord.Workout) -> Bool {
+        if isAsked != true {
+            // The watch keeps its own workout up to date.
             guard status != .done else { return false }
             mode = known.mode
         }
-        // What a person does not allow waits until somebody asks for it.
+        // A denied export waits for a request.
         guard status != .failed else { return false }
         status = .pending
         workout = known.revision
@@ -24,13 +23,13 @@ extension ExportJob {
         return true
     }
 
-    /// Whether the phone is to be asked, or asked again.
+    /// Whether it is time to ask the phone, for the first time or again.
     func isDeviceDue(_ now: Timestamp) -> Bool {
         guard mode == .phone, isOpen, let nextAttemptAt else { return false }
         return RetryPlan.isDue(nextAttemptAt, now)
     }
 
-    /// The phone is asked; if it was asked before, that was in vain.
+    /// Asks the phone. An earlier request without a result counts as a failed attempt.
     mutating func askDevice(_ known: ExportRecord.Workout, now: Timestamp) {
         if status == .exporting { attempts += 1 }
         status = .exporting
@@ -39,23 +38,21 @@ extension ExportJob {
         nextAttemptAt = RetryPlan.next(after: attempts + 1, now: now)
     }
 
-    /// No phone has taken it, for as long as its retained topics stand.
+    /// Ends requests without a result, because the retained topics expire.
     mutating func giveUp() {
         status = .failed
-        reason = "no device has written it for 48 hours"
+        reason = "no device has written the workout for 48 hours"
         nextAttemptAt = nil
     }
 
-    /// A person wants the phone to write it, whoever was to.
-    mutating func askPhone(_ known: ExportRecord.Workout, now: Timestamp) {
+    /// Makes the phone write the workout, also in watch mode.
+    mutating func requestPhone(_ known: ExportRecord.Workout, now: Timestamp) {
         mode = .phone
         isAsked = true
-        ask(known, now: now)
+        request(known, .device, now: now)
     }
 
-    /// What a device says came of it.
-    ///
-    /// - Returns: whether that changed anything; a repeated result, or an older one, does not.
+    /// Takes a device's result and returns whether the job changed. Repeated and older results change nothing.
     mutating func take(_ result: ExportResult, _ known: ExportRecord.Workout, now: Timestamp) -> Bool {
         guard status != .done, mode == .watch || result.workout == workout else { return false }
         if result.ok {
@@ -69,7 +66,7 @@ extension ExportJob {
         }
         guard status != .failed else { return false }
         if mode == .watch {
-            askPhone(known, now: max(known.readyAt, now))
+            requestPhone(known, now: max(known.readyAt, now))
         } else if result.error?.code == Self.denied, isAsked == true {
             status = .failed
             attempts += 1

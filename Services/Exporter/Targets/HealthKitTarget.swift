@@ -1,8 +1,28 @@
 import Bus
 import Workouts
 
+/// Apple's HealthKit, which only the user's devices can write to.
+struct HealthKitTarget: ExportTarget {
+    static let name = Target.healthKit
+    static let policy = ExportPolicy.device
+    static let concurrency = 0
+
+    init() {}
+
+    init(_ configuration: ExportConfiguration, _ resources: ExportResources) {}
+
+    func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery {
+        .refused("the user's device performs this export")
+    }
+}
+
+extension Target {
+    /// Apple's HealthKit, through the user's device.
+    static let healthKit = Target("healthkit")!
+}
+
 extension HealthKitWorkout {
-    /// What is to be written of a finished workout.
+    /// Describes a finished workout in the terms of HealthKit.
     init(_ workout: WorkoutRecord) {
         let start = workout.startedAt ?? workout.segments.first?.start ?? workout.endedAt ?? Timestamp(microseconds: 0)
         let end = max(start, workout.endedAt ?? workout.segments.last?.end ?? start)
@@ -69,7 +89,7 @@ extension HealthKitWorkout.Metadata {
     }
 }
 
-/// The quantities that HealthKit tells apart by activity.
+/// The quantities that have a type of their own for each activity in HealthKit.
 extension Activity {
     fileprivate var distance: String? {
         switch self {

@@ -4,8 +4,8 @@ import Workouts
 
 @testable import Exporter
 
-/// What a companion app is told to write.
-struct HealthKitPayloadTests {
+/// The workout that a companion app writes to HealthKit.
+struct HealthKitWorkoutTests {
     private var workout = MachineRun.workout(7)
 
     private func value(_ identifier: String, _ statistic: HealthKitWorkout.Quantity.Statistic) -> String? {
@@ -24,7 +24,7 @@ struct HealthKitPayloadTests {
             written.events == [.init(type: .pause, date: start + 600), .init(type: .resume, date: start + 660)])
     }
 
-    @Test mutating func `a pause to the end has no resume, and a moment's pause is none`() throws {
+    @Test mutating func `a pause until the end has no resume, and a pause of no length is left out`() throws {
         let start = try #require(workout.startedAt)
         workout.segments = [
             Segment(start: start, end: start + 10), Segment(start: start + 10, end: start + 20),
@@ -32,7 +32,7 @@ struct HealthKitPayloadTests {
         #expect(HealthKitWorkout(workout).events == [.init(type: .pause, date: start + 20)])
     }
 
-    @Test mutating func `laps stand between the pauses, each with all its seconds`() throws {
+    @Test mutating func `laps are between the pauses, each with its full duration`() throws {
         let start = try #require(workout.startedAt)
         workout.laps = try JSONCoding.decode(
             [MetricsSummary.Lap].self,
@@ -71,7 +71,7 @@ struct HealthKitPayloadTests {
         if let power { #expect(value(power, .average) == "200.0 W" && value(power, .maximum) == "400.0 W") }
     }
 
-    @Test mutating func `energy, steps and heart rate stand for every activity`() {
+    @Test mutating func `energy, steps and heart rate are present for every activity`() {
         workout.activeEnergy = 640
         workout.steps = 9_000
         workout.averageHeartRate = 148
@@ -80,7 +80,7 @@ struct HealthKitPayloadTests {
         #expect(value("HeartRate", .average) == "148.0 count/min" && value("HeartRate", .maximum) == "171.0 count/min")
     }
 
-    @Test mutating func `metadata names the workout, its revision and what was around it`() {
+    @Test mutating func `metadata contains the workout, its revision, weather and ascent`() {
         workout.environment = .indoor
         workout.timeZone = "Europe/Berlin"
         workout.ascent = 12.5
@@ -95,14 +95,14 @@ struct HealthKitPayloadTests {
         #expect(metadata.weatherHumidity == .init(75, unit: "%"))
     }
 
-    @Test mutating func `the samples and the route are pointed to where there are any`() {
+    @Test mutating func `the revisions of series and route are present if the workout has them`() {
         workout.summaries = ["metrics": 5, "route": 6]
         #expect(HealthKitWorkout(workout).seriesRevision == 5 && HealthKitWorkout(workout).routeRevision == nil)
         workout.polyline = ["_p~iF~ps|U"]
         #expect(HealthKitWorkout(workout).routeRevision == 6)
     }
 
-    @Test mutating func `the longest workout fits a payload`() throws {
+    @Test mutating func `the longest workout fits into a payload`() throws {
         let start = try #require(workout.startedAt)
         workout.segments = (0..<Session.segmentLimit).map { number in
             Segment(start: start + Double(number) * 3.000_001, end: start + Double(number) * 3.000_001 + 1.5)
@@ -118,7 +118,7 @@ struct HealthKitPayloadTests {
         #expect(JSONCoding.encode(written).count < 200 << 10)
     }
 
-    @Test mutating func `a record without times or segments is written as well`() {
+    @Test mutating func `a record without times or segments is valid`() {
         workout.startedAt = nil
         workout.endedAt = nil
         workout.segments = []

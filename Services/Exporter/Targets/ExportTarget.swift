@@ -1,0 +1,79 @@
+import AsyncHTTPClient
+import Dispatch
+import ServiceKit
+import Workouts
+
+/// A place that finished workouts are exported to.
+///
+/// A new target is one file with a conforming type, one line in ``ExportTargets/all`` and its settings in
+/// ``ExportConfiguration``. Scheduling, records, retries, statuses, requests and metrics follow from these.
+protocol ExportTarget: Sendable {
+    /// The name in topics, records, requests and metrics. It never changes, because records contain it.
+    static var name: Target { get }
+    static var policy: ExportPolicy { get }
+    /// Workouts in delivery at one time.
+    static var concurrency: Int { get }
+
+    /// Returns `nil` if the configuration does not ask for the target.
+    init?(_ configuration: ExportConfiguration, _ resources: ExportResources)
+
+    /// Returns whether the user's workouts go to the target. The loop calls it for every workout, so it returns at once.
+    func takes(_ user: User) -> Bool
+
+    /// Brings a workout to the target. A repeated delivery does no harm.
+    ///
+    /// A target with ``ExportPolicy/replace`` also removes everything that earlier revisions left there.
+    /// - Parameter idempotencyKey: the same for every attempt at one delivery, also after a restart.
+    func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery
+
+    /// Removes everything of deleted sessions. Sessions without anything there are no error.
+    func remove(_ keys: Set<SessionKey>) async throws
+
+    /// Removes what killed processes left half-written for sessions of these shards. Deliveries of this process may run
+    /// at the same time and keep their files.
+    func removeLeftovers(_ shards: Set<Shard>) async throws
+}
+
+extension ExportTarget {
+    func takes(_ user: User) -> Bool { true }
+    func remove(_ keys: Set<SessionKey>) async throws {}
+    func removeLeftovers(_ shards: Set<Shard>) async throws {}
+}
+
+/// What happens to a workout that has a later revision, and who performs the export.
+enum ExportPolicy: Sendable {
+    /// A later revision replaces the earlier one.
+    case replace
+    /// A workout goes there once. A later revision goes there on request only, under a new idempotency key.
+    case once
+    /// The user's device performs the export: it reads the status, writes the workout and publishes a result. The
+    /// exporter never calls `deliver`.
+    case device
+}
+
+/// What targets share besides the configuration.
+struct ExportResources: Sendable {
+    let clock: any WallClock
+    let client: HTTPClient
+    var uploadTimeout = UploadTarget.timeout
+}
+
+/// The outcome of a delivery. Reasons are for people.
+enum Delivery: Equatable, Sendable {
+    /// The target has the workout: in `files`, if it keeps files.
+    case delivered(files: [String] = [])
+    /// The target refuses the workout for good.
+    case refused(String)
+    /// A later attempt may succeed, after `retryAfter` seconds at the earliest.
+    case failed(String, retryAfter: Double? = nil)
+}
+
+/// Runs blocking file work on a thread of its own, because all tasks share one thread a core.
+func onFileThread<Value: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(returning: Result(catching: work)) }
+    }
+    return try result.get()
+}
