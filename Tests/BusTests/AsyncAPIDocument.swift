@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `asyncapi.yaml`, as `asyncapi_check.py` and the interpreter that `PYTHON` names read it.
+/// `asyncapi.yaml`, read by `asyncapi_check.py` and the interpreter in `PYTHON`.
 struct AsyncAPIDocument: Decodable {
     struct Channel: Decodable {
         let name: String
         let address: String
         let qos: [UInt8]
         let retain: Bool
-        /// For each parameter of the address the pattern of its level.
+        /// The pattern of each parameter of the address.
         let patterns: [String: String]
         /// Whether its payload has a schema.
         let described: Bool
@@ -22,24 +22,24 @@ struct AsyncAPIDocument: Decodable {
         }
     }
 
-    /// A payload to be held against the schema of its channel.
+    /// A payload to validate against the schema of its channel.
     struct Payload {
         let channel: String
         let bytes: [UInt8]
     }
 
-    /// What is wrong with the document; `nil` when there was no schema to hold it against.
+    /// The errors of the document; `nil` if the schema of AsyncAPI is missing.
     let document: [String]?
-    /// What is wrong with each of the payloads.
+    /// The validation errors of each payload.
     let payloads: [[String]]
-    /// The keys of each of the payloads that the document does not know.
+    /// The keys of each payload that the document does not define.
     let undescribed: [[String]]
     let channels: [Channel]
 
-    /// Whether the interpreter lacks a module that the check needs.
+    /// Whether the interpreter lacks a required module.
     static let isUnreadable = Python.lacks("jsonschema, yaml")
 
-    /// Reads the document and holds the payloads against it, with one process for all.
+    /// Reads the document and validates all payloads with one process.
     static func read(checking payloads: [Payload] = []) async throws -> AsyncAPIDocument {
         let folder = try TemporaryFolder()
         let lines = payloads.map {

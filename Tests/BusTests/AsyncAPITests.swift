@@ -15,7 +15,7 @@ struct AsyncAPITests {
         #expect(problems == [])
     }
 
-    @Test func `each topic of the code is one channel of the document, and each channel a topic`() async throws {
+    @Test func `each topic of the code is a channel of the document and each channel a topic`() async throws {
         var random = SeededRandom()
         let channels = try await AsyncAPIDocument.read().channels
         var found: Set<String> = []
@@ -31,7 +31,7 @@ struct AsyncAPITests {
         #expect(found == Set(channels.map(\.name)))
     }
 
-    @Test func `the code takes a name exactly when the document's patterns do`() async throws {
+    @Test func `the code accepts a name exactly if the document's patterns do`() async throws {
         var random = SeededRandom()
         let levels = [
             "a", "watch-1", "a_b", "-a", "_a", "_session-engine", "_", "A", "", "+", "#", "0", "00", "7", "99999",
@@ -51,7 +51,7 @@ struct AsyncAPITests {
                     let level = isUsual ? usual[parameter] ?? "a" : levels.randomElement(using: &random)!
                     return name.replacing("{\(parameter)}", with: level)
                 }
-                // "virtual-run/request" is a topic of its own, and the shard must be the session's.
+                // "virtual-run/request" is a topic of its own, and the shard must match the session.
                 guard !name.hasPrefix("pacebus/v1/00/"), !name.contains("/virtual-run/request") else { continue }
                 let isTopic = try regex.wholeMatch(in: name) != nil
                 #expect((Topic(name) != nil) == isTopic, "\(name)")
@@ -59,7 +59,7 @@ struct AsyncAPITests {
         }
     }
 
-    @Test func `what the code writes is what the document says`() async throws {
+    @Test func `payloads of the code match the document`() async throws {
         var random = SeededRandom()
         var payloads: [AsyncAPIDocument.Payload] = []
         for _ in 0..<5 { payloads += try random.payloads() }
@@ -70,7 +70,7 @@ struct AsyncAPITests {
         #expect(written == Set(document.channels.filter(\.described).map(\.name)))
     }
 
-    @Test func `a payload with a key missing or of another kind is not what the document says`() async throws {
+    @Test func `a payload with a missing key or a wrong type violates the document`() async throws {
         var random = SeededRandom()
         let required = [
             "command": "id", "state": "segments", "samples": "s", "samplesAck": "n", "metrics": "pa",
@@ -101,7 +101,7 @@ struct AsyncAPITests {
         }
     }
 
-    @Test func `what is refused of a command or request is not what the document says`() async throws {
+    @Test func `a refused command or request violates the document`() async throws {
         let refused = RefusedPayload.all.filter(\.isReported)
         let payloads = refused.map { AsyncAPIDocument.Payload(channel: $0.channel, bytes: Array($0.text.utf8)) }
         let problems = try await AsyncAPIDocument.read(checking: payloads).payloads

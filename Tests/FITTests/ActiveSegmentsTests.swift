@@ -2,7 +2,7 @@ import FIT
 import TestSupport
 import Testing
 
-/// A session from 100 to 200 s, and what timer events make of it.
+/// A session from 100 to 200 s with various timer events.
 struct ActiveSegmentsTests {
     private enum Event: Int {
         case start = 0
@@ -10,7 +10,7 @@ struct ActiveSegmentsTests {
         case stopAll = 4
     }
 
-    /// Segments as their bounds, in the seconds the events are given in.
+    /// The bounds of the segments, in the seconds of the events.
     private static func segments(_ events: [(Int, Event)]) throws -> [[Double]] {
         let epoch = 1_700_000_000
         var fixture = FITFixture()
@@ -34,14 +34,14 @@ struct ActiveSegmentsTests {
         #expect(try Self.segments([]) == [[100, 200]])
     }
 
-    @Test func `events beyond the session are cut to it`() throws {
+    @Test func `events outside the session are limited to it`() throws {
         #expect(try Self.segments([(0, .start), (300, .stopAll)]) == [[100, 200]])
         #expect(
             try Self.segments([(0, .start), (90, .stop), (95, .start), (110, .stop), (190, .start), (300, .stop)])
                 == [[100, 110], [190, 200]])
     }
 
-    @Test func `repeated starts and stops change nothing`() throws {
+    @Test func `repeated starts and stops have no effect`() throws {
         #expect(
             try Self.segments(
                 [
@@ -51,37 +51,37 @@ struct ActiveSegmentsTests {
                 == [[100, 120], [150, 190]])
     }
 
-    @Test func `a missing first start or last stop is made up by the session's ends`() throws {
+    @Test func `the session's ends replace a missing first start or last stop`() throws {
         #expect(try Self.segments([(120, .stop), (150, .start)]) == [[100, 120], [150, 200]])
     }
 
-    @Test func `a start after the session's own start is when the time begins`() throws {
+    @Test func `a first start after the session's start begins the active time`() throws {
         #expect(try Self.segments([(110, .start)]) == [[110, 200]])
     }
 
-    @Test func `a pause of no length does not divide and a segment of no length is none`() throws {
+    @Test func `pauses and segments of zero length are ignored`() throws {
         #expect(try Self.segments([(100, .start), (150, .stop), (150, .start), (200, .stop)]) == [[100, 200]])
         #expect(
             try Self.segments([(100, .start), (120, .stop), (130, .start), (130, .stop), (200, .stop)]) == [[100, 120]])
     }
 
-    @Test func `a stop at the very end leaves nothing behind it`() throws {
+    @Test func `a stop at the end leaves no segment after it`() throws {
         #expect(
             try Self.segments([(100, .start), (200, .stop), (200, .stopAll), (200, .start)]) == [[100, 200]])
     }
 
-    @Test func `events that are out of order in the file are put in order`() throws {
+    @Test func `unsorted events are sorted by time`() throws {
         #expect(
             try Self.segments([(200, .stop), (150, .start), (120, .stop), (100, .start)]) == [[100, 120], [150, 200]])
     }
 
-    @Test func `events that leave no active time tell nothing`() throws {
+    @Test func `events that leave no active time are ignored`() throws {
         #expect(try Self.segments([(10, .start), (20, .stop)]) == [[100, 200]])
         #expect(try Self.segments([(200, .start)]) == [[100, 200]])
     }
 
     @Test(arguments: 0..<200)
-    func `segments of any events are in order, apart and inside the session`(round: Int) throws {
+    func `segments of any events are sorted, disjoint and within the session`(round: Int) throws {
         var random = SeededRandom(seed: UInt64(round))
         let events = (0..<Int.random(in: 0...12, using: &random)).map { _ in
             (Int.random(in: 80...220, using: &random), [Event.start, .stop, .stopAll].randomElement(using: &random)!)

@@ -2,12 +2,11 @@ import FIT
 import TestSupport
 import Testing
 
-/// Whatever the bytes, reading ends with a result or an error and never with a trap: a trap would end the whole test
-/// run.
+/// Reading any bytes ends with a result or an error. A trap would end the whole test run.
 struct DamagedFileTests {
     private static let sound = FITFixture.workout(start: 1_700_000_000, duration: 12, pauses: [4...8])
 
-    /// Reads all there is to read.
+    /// Reads everything in the file.
     @discardableResult
     private static func read(_ bytes: [UInt8]) -> FITActivity? {
         guard let file = try? FITFile(bytes), let activity = try? FITActivity(file) else { return nil }
@@ -15,7 +14,7 @@ struct DamagedFileTests {
         return activity
     }
 
-    /// The file with checksums that match, so that damage inside reaches the decoder.
+    /// The file with matching checksums, so that the damage reaches the decoder.
     private static func repaired(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.count >= 16 else { return bytes }
         var bytes = bytes
@@ -28,7 +27,7 @@ struct DamagedFileTests {
         return bytes
     }
 
-    @Test func `the sound file is read and repairing it changes nothing`() throws {
+    @Test func `a valid file is read and repairing its checksums changes nothing`() throws {
         let activity = try #require(Self.read(Self.sound))
         #expect(activity.activeSegments.map { $0.upperBound - $0.lowerBound } == [4, 4])
         #expect(Self.read(Self.repaired(Self.sound))?.records == activity.records)
@@ -40,11 +39,11 @@ struct DamagedFileTests {
         }
     }
 
-    @Test func `every truncation under a matching checksum ends`() {
+    @Test func `every truncation with matching checksums is read without a trap`() {
         for count in 0..<Self.sound.count { Self.read(Self.repaired(Array(Self.sound.prefix(count)))) }
     }
 
-    @Test func `every flipped bit is noticed`() {
+    @Test func `every flipped bit is detected`() {
         for index in Self.sound.indices {
             for bit in 0..<8 {
                 var bytes = Self.sound
@@ -54,7 +53,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test func `random damage under a matching checksum ends`() {
+    @Test func `random damage with matching checksums is read without a trap`() {
         let seed = UInt64.random(in: .min ... .max)
         print("seed of damaged FIT files: \(seed)")
         var random = SeededRandom(seed: seed)
@@ -67,11 +66,11 @@ struct DamagedFileTests {
             }
             if Self.read(Self.repaired(bytes)) != nil { readable += 1 }
         }
-        // Otherwise the damage never gets behind the checksums and nothing is tested.
+        // Otherwise no damage passes the checksums and the test proves nothing.
         #expect(readable > 100, "seed \(seed)")
     }
 
-    @Test func `random bytes in a sound frame end`() {
+    @Test func `random bytes in a valid frame are read without a trap`() {
         let seed = UInt64.random(in: .min ... .max)
         print("seed of random FIT files: \(seed)")
         var random = SeededRandom(seed: seed)
@@ -81,7 +80,7 @@ struct DamagedFileTests {
         }
     }
 
-    @Test func `numbers too large for anything are read without harm`() throws {
+    @Test func `numbers beyond every range are read without a trap`() throws {
         var fixture = FITFixture()
         let huge = Int(bitPattern: UInt(Double.greatestFiniteMagnitude.bitPattern))
         fixture.add(18, [.init(2, .float64, huge), .init(7, .float64, huge), .init(5, .float64, huge)])

@@ -6,7 +6,7 @@ struct FITActivityTests {
     private static let start = 1_700_000_000
 
     @Test(arguments: [false, true])
-    func `a workout is read as it was written`(bigEndian: Bool) throws {
+    func `a workout is read as written`(bigEndian: Bool) throws {
         let bytes = FITFixture.workout(start: Self.start, duration: 300, pauses: [100...160], bigEndian: bigEndian)
         let activity = try FITActivity(FITFile(bytes))
         let session = activity.session
@@ -34,7 +34,7 @@ struct FITActivityTests {
         #expect(first.power == nil)
     }
 
-    @Test func `enhanced values win over the ones of 16 bits and the cadence has its fraction`() throws {
+    @Test func `enhanced values override 16-bit values and cadence includes its fraction`() throws {
         var fixture = Self.withSession()
         fixture.add(
             20, local: 1,
@@ -53,7 +53,7 @@ struct FITActivityTests {
         #expect(records[1].cadence == nil)
     }
 
-    @Test func `only timer events are timer events`() throws {
+    @Test func `only events of the timer are timer events`() throws {
         var fixture = Self.withSession()
         for (event, type) in [(0, 0), (36, 3), (0, 3), (0, 1), (9, 1), (0, 9)] {
             fixture.add(21, [.time(253, Self.start), .init(0, .enumeration, event), .init(1, .enumeration, type)])
@@ -61,7 +61,7 @@ struct FITActivityTests {
         #expect(try FITActivity(FITFile(fixture.bytes)).timerEvents.map(\.kind) == [.start, .stop, .stopDisableAll])
     }
 
-    @Test func `a session without an elapsed time lasts until it was written, and never less than nothing`() throws {
+    @Test func `a session without an elapsed time lasts until its message and never less than zero`() throws {
         var fixture = FITFixture()
         fixture.add(18, [.time(2, Self.start), .time(253, Self.start + 90)])
         fixture.add(18, [.time(2, Self.start), .time(253, Self.start - 90)])

@@ -10,22 +10,22 @@ struct FITFileTests {
         return fixture
     }
 
-    @Test func `the checksum is that of the published check value`() {
+    @Test func `the checksum matches the published check value`() {
         #expect(FITChecksum("123456789".utf8).value == 0xBB3D)
     }
 
     @Test(arguments: [(14, true), (14, false), (12, false)])
-    func `a header of either size is read, with or without its checksum`(size: Int, checksum: Bool) throws {
+    func `a header of either size is read with or without its checksum`(size: Int, checksum: Bool) throws {
         let file = try FITFile(Self.fixture(headerSize: size, headerChecksum: checksum).bytes)
         #expect(file.messages.map(\.global) == [0, 20])
     }
 
-    @Test func `messages of chained files follow one another and definitions do not carry over`() throws {
+    @Test func `messages of chained files are consecutive and definitions do not carry over`() throws {
         let bytes = Self.fixture().bytes
         #expect(try FITFile(bytes + bytes).messages.map(\.global) == [0, 20, 0, 20])
 
         var undefined = bytes
-        // The second file's only definition and message are replaced by a message of the first file's local type 1.
+        // A message of the first file's local type 1 replaces the second file's definition and message.
         var second = Array(FITFixture().bytes.dropLast(2))
         second[4] = 1
         let size = second.count
@@ -41,7 +41,7 @@ struct FITFileTests {
         ) { try FITFile(undefined) }
     }
 
-    @Test func `a wrong header checksum is refused where it stands`() {
+    @Test func `a wrong header checksum is refused at its offset`() {
         var bytes = Self.fixture().bytes
         bytes[12] ^= 1
         #expect(throws: FITError.corrupt(offset: 12, reason: "wrong header checksum")) {
@@ -49,7 +49,7 @@ struct FITFileTests {
         }
     }
 
-    @Test func `a wrong file checksum is refused where it stands`() {
+    @Test func `a wrong file checksum is refused at its offset`() {
         var bytes = Self.fixture().bytes
         bytes[bytes.count - 3] ^= 1
         #expect(throws: FITError.corrupt(offset: bytes.count - 2, reason: "wrong file checksum")) {
@@ -57,7 +57,7 @@ struct FITFileTests {
         }
     }
 
-    @Test func `what is no FIT file is told apart from a FIT file cut off`() {
+    @Test func `other files and truncated FIT files have different errors`() {
         #expect(throws: FITError.notFIT(offset: 0)) { try FITFile(Array("<?xml version='1.0'?><gpx/>".utf8)) }
         #expect(throws: FITError.truncated(offset: 0, missing: 12)) { try FITFile([]) }
         #expect(throws: FITError.truncated(offset: 14, missing: 1)) {
@@ -70,13 +70,13 @@ struct FITFileTests {
         }
     }
 
-    @Test func `a header of a size that does not exist is refused`() {
+    @Test func `an unknown header size is refused`() {
         var bytes = Self.fixture().bytes
         bytes[0] = 13
         #expect(throws: FITError.corrupt(offset: 0, reason: "unknown header size 13")) { try FITFile(bytes) }
     }
 
-    @Test func `descriptions say what is wrong and where`() {
+    @Test func `descriptions name the error and its offset`() {
         #expect(FITError.truncated(offset: 14, missing: 3).description.contains("byte 14 lacks 3 bytes"))
         #expect(FITError.corrupt(offset: 12, reason: "why").description.contains("byte 12: why"))
         #expect(FITError.notFIT(offset: 7).description.contains("byte 7"))

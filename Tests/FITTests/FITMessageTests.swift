@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct FITMessageTests {
-    /// The messages of a file with one message for each list of fields.
+    /// The messages of a file with one message per list of fields.
     private static func messages(
         _ lists: [FITFixture.Field]..., global: UInt16 = 20, bigEndian: Bool = false
     ) throws -> [FITMessage] {
@@ -43,7 +43,7 @@ struct FITMessageTests {
     }
 
     @Test(arguments: [false, true])
-    func `arrays keep the places of invalid elements`(bigEndian: Bool) throws {
+    func `arrays keep the positions of invalid elements`(bigEndian: Bool) throws {
         let message = try Self.messages(
             [.init(1, .uint16, 0xFFFF, 5, 600), .init(2, .byte, 0xFF, 1), .string(3, "Überfahrt", size: 16)],
             bigEndian: bigEndian)[0]
@@ -62,7 +62,7 @@ struct FITMessageTests {
         #expect(message.fields == [1: .text("abcd"), 2: .text("a\u{FFFD}")])
     }
 
-    @Test func `fields of unknown types or of sizes that do not fit are kept as bytes`() throws {
+    @Test func `fields of unknown types or wrong sizes are kept as bytes`() throws {
         let message = try Self.messages(
             [
                 .init(1, type: 0x9F, elements: [[1], [2], [3]]), .init(2, type: 0x86, elements: [[1], [2], [3]]),
@@ -71,7 +71,7 @@ struct FITMessageTests {
         #expect(message.fields == [1: .bytes([1, 2, 3]), 2: .bytes([1, 2, 3]), 3: .number(150)])
     }
 
-    @Test func `scale and offset give values in their units`() throws {
+    @Test func `scale and offset convert values to their units`() throws {
         let record = try Self.messages(
             [
                 .time(253, 1_700_000_000), .init(0, .sint32, -1_073_741_824), .init(2, .uint16, 2750),
@@ -84,7 +84,7 @@ struct FITMessageTests {
         #expect(record.number(FITProfile.Record.speed) == 3.456)
     }
 
-    @Test func `a set has its time in a field of its own`() throws {
+    @Test func `a set has its time in its own field`() throws {
         let set = try Self.messages(
             [.time(254, 1_700_000_000), .init(4, .uint16, 1000), .init(3, .uint16, 8)], global: 225)[0]
         #expect(set.timestamp == nil)
@@ -93,7 +93,7 @@ struct FITMessageTests {
         #expect(set.integer(FITProfile.Set.repetitions) == 8)
     }
 
-    @Test func `unknown messages are kept and disturb nothing`() throws {
+    @Test func `unknown messages are kept and have no effect on others`() throws {
         var fixture = FITFixture()
         fixture.add(20, [.init(3, .uint8, 140)])
         fixture.add(0xFF00, local: 1, [.init(3, .uint16, 1, 2, 3), .init(200, .uint8, 4)])
@@ -104,14 +104,14 @@ struct FITMessageTests {
         #expect(messages[2].number(FITProfile.Record.heartRate) == 141)
     }
 
-    @Test func `a local type may be defined anew`() throws {
+    @Test func `a local type can be redefined`() throws {
         let messages = try Self.messages([.init(3, .uint8, 140)], [.init(7, .uint16, 250), .init(3, .uint8, 141)])
         #expect(messages.map { $0.number(FITProfile.Record.heartRate) } == [140, 141])
         #expect(messages.map { $0.number(FITProfile.Record.power) } == [nil, 250])
     }
 
     @Test(arguments: [false, true])
-    func `developer fields are kept apart from ordinary fields of the same number`(bigEndian: Bool) throws {
+    func `developer fields are separate from profile fields of the same number`(bigEndian: Bool) throws {
         var fixture = FITFixture(bigEndian: bigEndian)
         fixture.add(20, [.init(3, .uint8, 140)], developer: [.init(3, .uint8, 99), .init(7, .uint16, 0x0102)])
         fixture.add(20, [.init(3, .uint8, 141)])
@@ -124,12 +124,12 @@ struct FITMessageTests {
         #expect(messages[1].developerFields.isEmpty)
     }
 
-    @Test func `compressed timestamps count on from the latest time`() throws {
+    @Test func `compressed timestamps count from the latest time`() throws {
         let start = 631_065_600 + 1000 * 32 + 30
         var fixture = FITFixture()
         fixture.add(20, local: 1, compressedTime: 5, [.init(3, .uint8, 100)])
         fixture.add(20, local: 0, [.time(253, start), .init(3, .uint8, 101)])
-        // 30, 31 and then over the edge of 32 twice; the same five bits mean the same moment.
+        // 30, 31, then twice beyond 32; equal five bits mean the same moment.
         for bits: UInt8 in [30, 31, 0, 1, 1, 0] {
             fixture.add(20, local: 1, compressedTime: bits, [.init(3, .uint8, 102)])
         }

@@ -10,12 +10,12 @@ struct FITWriterTests {
         return try FITFile(writer.finish()).messages
     }
 
-    /// What a field of `type` is read back as.
+    /// The value of a field of `type` after reading.
     private func written(_ type: FITBaseType, _ value: Double?) throws -> FITValue? {
         try messages { $0.add(1, [.init(FITField(7, type), value)]) }[0].fields[7]
     }
 
-    @Test func `the bytes are those of the same messages written by other means`() {
+    @Test func `the bytes equal those of independently written messages`() {
         var fixture = FITFixture()
         var writer = FITWriter()
         for second in 0..<3 {
@@ -34,7 +34,7 @@ struct FITWriterTests {
         #expect(writer.finish() == fixture.bytes)
     }
 
-    @Test func `a file without messages is one`() throws {
+    @Test func `a file without messages is valid`() throws {
         #expect(try messages { _ in }.isEmpty)
     }
 
@@ -43,7 +43,8 @@ struct FITWriterTests {
         (.uint16, 0, 65_534), (.uint16z, 1, 65_535), (.sint16, -32_768, 32_766), (.uint32, 0, 4_294_967_294),
         (.uint32z, 1, 4_294_967_295), (.sint32, -2_147_483_648, 2_147_483_646),
     ])
-    func `values beyond a type's range become the nearest in it`(type: FITBaseType, least: Double, most: Double) throws
+    func `values beyond a type's range become the nearest possible`(type: FITBaseType, least: Double, most: Double)
+        throws
     {
         for value in [least, most, (least + most) / 2 + 0.5].map({ $0.rounded(.down) }) {
             #expect(try written(type, value) == .number(value))
@@ -57,7 +58,7 @@ struct FITWriterTests {
         for value in [nil, Double.nan, .infinity, -.infinity] { #expect(try written(type, value) == nil) }
     }
 
-    @Test func `a time or place that cannot be told is none`() throws {
+    @Test func `a time or position out of range is invalid`() throws {
         for time in [631_065_599.0, 4_926_032_895, -1e18, 1e18] {
             #expect(try messages { $0.add(20, [.init(FITProfile.timestamp, time)]) }[0].timestamp == nil)
         }
@@ -71,7 +72,7 @@ struct FITWriterTests {
         #expect(message.number(FITProfile.Record.longitude) == -180)
     }
 
-    @Test func `scale and offset are those of the profile, the nearest step is taken`() throws {
+    @Test func `scale and offset follow the profile and round to the nearest step`() throws {
         let message = try messages {
             $0.add(
                 20, [.init(FITProfile.Record.enhancedAltitude, -12.31), .init(FITProfile.Record.distance, 1234.567)])
@@ -79,8 +80,8 @@ struct FITWriterTests {
         #expect(message.fields == [78: .number(2_438), 5: .number(123_457)])
     }
 
-    @Test func `more kinds of messages than can be defined at once take turns`() throws {
-        // Every order of coming back: kinds still in force, and kinds that had to make way.
+    @Test func `more than sixteen kinds of messages replace definitions in turn`() throws {
+        // Every order of reuse: active definitions and replaced ones.
         let kinds = (0..<20).map(UInt16.init) + [19, 3, 4, 0, 19] + (0..<40).reversed().map(UInt16.init)
         let messages = try messages { writer in
             for (index, kind) in kinds.enumerated() { writer.add(kind, [.init(FITField(1, .uint16), index)]) }
@@ -89,7 +90,7 @@ struct FITWriterTests {
         #expect(messages.map { $0.fields[1] } == kinds.indices.map { .number(Double($0)) })
     }
 
-    @Test func `a definition is written once while it is in force`() {
+    @Test func `an active definition is written once`() {
         func size(_ count: Int) -> Int {
             var writer = FITWriter()
             for _ in 0..<count {
@@ -100,7 +101,7 @@ struct FITWriterTests {
         #expect(size(2) - size(1) == 16 * 2)
     }
 
-    @Test func `a text is cut between characters, and ends at a zero`() throws {
+    @Test func `a text is truncated between characters and ends with a zero`() throws {
         func written(_ text: String) throws -> String? {
             try messages { $0.add(264, [.init(FITProfile.ExerciseTitle.text, text)]) }[0]
                 .text(FITProfile.ExerciseTitle.text)
@@ -111,7 +112,7 @@ struct FITWriterTests {
         #expect(try written("") == nil)
     }
 
-    @Test func `sets and what people call their exercises are read as they were written`() throws {
+    @Test func `sets and exercise titles are read as written`() throws {
         let squat = FITExercise(category: 28, number: 6)
         let messages = try messages { writer in
             writer.add(
@@ -125,7 +126,7 @@ struct FITWriterTests {
         #expect(messages.map(\.global) == [225, 225, 264])
         let (active, rest, title) = (messages[0], messages[1], messages[2])
         #expect(active.number(Field.start) == 1_700_000_000)
-        // A pause of 17.5 s lay in it.
+        // The set includes a pause of 17.5 s.
         #expect(active.number(Field.timestamp) == 1_700_000_060)
         #expect(active.number(Field.duration) == 42.5)
         #expect(active.integer(Field.type) == 1)
@@ -142,7 +143,7 @@ struct FITWriterTests {
         #expect(title.integer(FITProfile.messageIndex) == 0)
     }
 
-    @Test func `random messages are read as they were written`() throws {
+    @Test func `random messages are read as written`() throws {
         var random = SeededRandom()
         let types: [FITBaseType] = [.enumeration, .uint8, .sint8, .uint16, .sint16, .uint32, .sint32, .uint32z]
         var expected: [(global: UInt16, fields: [UInt8: FITValue])] = []

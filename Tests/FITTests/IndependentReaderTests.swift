@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Real recordings and generated ones, read by us and by fitdecode.
+/// Real and generated recordings, read by Pacebus and by fitdecode.
 @Suite(.disabled(if: IndependentReader.isMissing, "PYTHON names no interpreter that has fitdecode"))
 struct IndependentReaderTests {
     static let recordings = ProcessInfo.processInfo.environment["RECORDINGS_DIR"].map { URL(filePath: $0) }
@@ -11,7 +11,7 @@ struct IndependentReaderTests {
     @Test(
         .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"),
         arguments: [("run-5km", 1.0), ("ride-39km-with-pauses", 2.0), ("walk-700m", 1.0)])
-    func `a recording is read as by an independent reader`(name: String, tolerance: Double) async throws {
+    func `a real recording equals the independent reader's result`(name: String, tolerance: Double) async throws {
         let file = try #require(Self.recordings).appending(path: "\(name).fit")
         let activity = try await Self.compare(file)
         let active = activity.activeSegments.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
@@ -23,14 +23,14 @@ struct IndependentReaderTests {
     }
 
     @Test(arguments: [false, true])
-    func `a generated workout is read as by an independent reader`(bigEndian: Bool) async throws {
+    func `a generated workout equals the independent reader's result`(bigEndian: Bool) async throws {
         try await Self.compare(
             bytes: FITFixture.workout(
                 start: 1_700_000_000, duration: 400, pauses: [50...60, 200...300], interval: 3, sport: 2,
                 bigEndian: bigEndian))
     }
 
-    @Test func `generated oddities are read as by an independent reader`() async throws {
+    @Test func `generated special cases equal the independent reader's result`() async throws {
         let start = 1_700_000_000
         var fixture = FITFixture(headerSize: 12, bigEndian: true)
         fixture.add(207, [.init(3, .uint8, 0)])
@@ -53,7 +53,7 @@ struct IndependentReaderTests {
         try await compare(file)
     }
 
-    /// Expects every value of every session, lap, record and timer event to be the same in both.
+    /// Expects equal values for every session, lap, record and timer event.
     @discardableResult
     private static func compare(_ file: URL) async throws -> FITActivity {
         let decoded = try FITFile(Data(contentsOf: file))
@@ -85,7 +85,7 @@ extension String {
 }
 
 extension [String: Double] {
-    /// fitdecode leaves positions as the file has them, and the fraction of the cadence by itself.
+    /// fitdecode keeps positions in semicircles and the cadence's fraction separate.
     fileprivate var inOurUnits: Self {
         var fields = self
         for name in ["position_lat", "position_long"] { fields[name] = self[name].map { $0 * 180 / 2_147_483_648 } }

@@ -4,7 +4,7 @@ import Testing
 @testable import MQTT
 
 @Suite struct BackoffTests {
-    @Test func `waits double up to the maximum and are shortened by at most half`() {
+    @Test func `delays double up to the maximum and are shortened by at most half`() {
         var random = SeededRandom()
         var backoff = Backoff(minimum: .milliseconds(100), maximum: .seconds(1))
         for ceiling in [100, 200, 400, 800, 1_000, 1_000] {
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that lasted longer than the wait before it starts over`() {
+    @Test func `a connection that lasted longer than the last delay resets the backoff`() {
         var random = SeededRandom(seed: 1)
         var backoff = Backoff(minimum: .milliseconds(100), maximum: .seconds(30))
         for _ in 0..<5 { _ = backoff.next(using: &random) }
@@ -21,7 +21,7 @@ import Testing
         #expect(backoff.next(using: &random) <= .milliseconds(100))
     }
 
-    @Test func `a connection that ended at once does not start over`() {
+    @Test func `a connection that ended at once does not reset the backoff`() {
         var random = SeededRandom(seed: 1)
         var backoff = Backoff(minimum: .milliseconds(100), maximum: .seconds(30))
         for _ in 0..<5 { _ = backoff.next(using: &random) }
@@ -29,7 +29,7 @@ import Testing
         #expect(backoff.next(using: &random) >= .milliseconds(1_600))
     }
 
-    @Test func `two clients do not wait alike`() {
+    @Test func `two clients have different delays`() {
         var random = SeededRandom(seed: 7)
         var one = Backoff(minimum: .seconds(1), maximum: .seconds(30))
         var other = one

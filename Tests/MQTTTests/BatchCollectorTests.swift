@@ -28,7 +28,7 @@ import Testing
         return collector
     }
 
-    @Test func `messages come out as they went in, over several batches`() {
+    @Test func `messages keep their order over several batches`() {
         var random = SeededRandom()
         var collector = collector()
         for _ in 0..<5 {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a QoS 1 message needs acknowledgement until it is taken`() {
+    @Test func `a QoS 1 message requires acknowledgement until it is taken`() {
         var collector = collector()
         append("t", [1], to: &collector)
         #expect(!collector.needsAcknowledgement)
@@ -70,7 +70,7 @@ import Testing
         #expect(collector.takeDropped() == .init(unsubscribed: 1))
     }
 
-    @Test func `a topic table that is full starts over`() {
+    @Test func `a full topic table starts over`() {
         var table = TopicTable(limit: 10)
         for number in 0..<100 {
             #expect("topic/\(number)".withCString { table.string($0) } == "topic/\(number)")

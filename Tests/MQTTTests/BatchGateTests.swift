@@ -11,13 +11,13 @@ import Testing
         BatchGate(messageLimit: 4, byteLimit: 1_000, interval: .milliseconds(50))
     }
 
-    @Test func `the first messages after idling are due at once`() {
+    @Test func `the first messages after an idle time are due at once`() {
         var gate = gate()
         gate.read(withoutAcknowledgement, now: start)
         #expect(gate.due(isGranted: true) == start)
     }
 
-    @Test func `the next batch is due an interval after the delivery before it`() {
+    @Test func `the next batch is due one interval after the previous delivery`() {
         var gate = gate()
         gate.read(withoutAcknowledgement, now: start)
         gate.acknowledged(gate.deliver(now: start))
@@ -41,11 +41,11 @@ import Testing
         #expect(!gate.mayRead)
     }
 
-    @Test func `nothing is due while there is nothing`() {
+    @Test func `an empty batch is not due`() {
         #expect(gate().due(isGranted: true) == nil)
     }
 
-    @Test func `messages that come before the grant wait for it a second`() {
+    @Test func `messages before the grant are delayed by at most a second`() {
         var gate = gate()
         gate.read(withoutAcknowledgement, now: start)
         #expect(gate.due(isGranted: false) == start + .seconds(1))
@@ -53,14 +53,14 @@ import Testing
         #expect(gate.due(isGranted: false) == start)
     }
 
-    @Test func `collected QoS 1 messages forbid writing and not reading`() {
+    @Test func `collected QoS 1 messages forbid writing but not reading`() {
         var gate = gate()
         gate.read(withAcknowledgement, now: start)
         #expect(!gate.mayWrite)
         #expect(gate.mayRead)
     }
 
-    @Test func `an outstanding batch with QoS 1 messages forbids reading and writing until it is acknowledged`() {
+    @Test func `an outstanding batch with QoS 1 messages forbids reading and writing until acknowledged`() {
         var gate = gate()
         gate.read(withAcknowledgement, now: start)
         let batch = gate.deliver(now: start)
@@ -71,7 +71,7 @@ import Testing
         #expect(gate.mayRead)
     }
 
-    @Test func `an outstanding batch with QoS 0 messages lets reading and writing go on but no delivery`() {
+    @Test func `an outstanding batch with QoS 0 messages allows reading and writing but no delivery`() {
         var gate = gate()
         gate.read(withoutAcknowledgement, now: start)
         let batch = gate.deliver(now: start)
@@ -96,7 +96,7 @@ import Testing
         #expect(!gate.mayWrite)
     }
 
-    @Test func `after a loss the outstanding batch bars the next batch and not writing`() {
+    @Test func `after a loss the outstanding batch blocks the next batch but not writing`() {
         var gate = gate()
         gate.read(withAcknowledgement, now: start)
         let batch = gate.deliver(now: start)
@@ -108,7 +108,7 @@ import Testing
         #expect(gate.due(isGranted: true) != nil)
     }
 
-    @Test func `a subscriber that leaves QoS 1 messages unacknowledged costs the connection`() {
+    @Test func `a subscriber that leaves QoS 1 messages unacknowledged closes the connection`() {
         var collected = gate()
         collected.read(withAcknowledgement, now: start)
         var delivered = collected
@@ -118,7 +118,7 @@ import Testing
         #expect(delivered.mayWrite && delivered.mayRead && !delivered.isOutstanding)
     }
 
-    @Test func `a subscriber that leaves QoS 0 messages unacknowledged costs nothing`() {
+    @Test func `a subscriber that leaves QoS 0 messages unacknowledged keeps the connection`() {
         var gate = gate()
         gate.read(withoutAcknowledgement, now: start)
         _ = gate.deliver(now: start)
@@ -126,7 +126,7 @@ import Testing
         #expect(!gate.isOutstanding)
     }
 
-    @Test func `in the drain what was read is due at once`() {
+    @Test func `messages read before the drain are due at once`() {
         var gate = gate()
         gate.read(withoutAcknowledgement, now: start)
         gate.acknowledged(gate.deliver(now: start))

@@ -2,9 +2,9 @@ import MQTT
 import TestSupport
 import Testing
 
-/// Clients that send more than a window holds while they are sent as much, against a real mosquitto.
+/// Clients that send and receive more than a window, against a real mosquitto.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CongestionTests {
-    /// When the subscriber sends, between taking batches.
+    /// The occasion for sending between two batches.
     enum Occasion: CaseIterable, Sendable {
         case connected
         case tick
@@ -14,7 +14,7 @@ import Testing
     struct Setting: Sendable, CustomTestStringConvertible {
         var occasion: Occasion
         var version: MQTTConfiguration.Version
-        /// Mosquitto's own default is 20 in flight, announced as Receive Maximum.
+        /// mosquitto's default is 20 in flight, announced as Receive Maximum.
         var inFlight: Int
         var batchLimit: Int
 
@@ -27,7 +27,7 @@ import Testing
                 Setting(occasion: occasion, version: .v5, inFlight: 10_000, batchLimit: 4_096),
                 Setting(occasion: occasion, version: .v5, inFlight: 20, batchLimit: 4_096),
                 Setting(occasion: occasion, version: .v311, inFlight: 20, batchLimit: 4_096),
-                // Reading stops long before everything is sent.
+                // Reading stops long before all messages are sent.
                 Setting(occasion: occasion, version: .v5, inFlight: 10_000, batchLimit: 50),
                 Setting(occasion: occasion, version: .v311, inFlight: 10_000, batchLimit: 10),
             ]
@@ -37,7 +37,7 @@ import Testing
     private let count = 5_000
 
     @Test(arguments: Setting.all)
-    func `everything arrives though both sides send more than their windows hold`(_ setting: Setting) async throws {
+    func `all messages arrive when both sides send more than their windows`(_ setting: Setting) async throws {
         var settings = Mosquitto.Settings()
         settings.lines = ["max_inflight_messages \(setting.inFlight)"]
         let broker = try await Mosquitto(settings)
@@ -53,7 +53,7 @@ import Testing
                     let isSubscribed = Locked(false)
                     try await withThrowingTaskGroup(of: Void.self) { tasks in
                         if setting.occasion == .connected {
-                            // Retained, so that they stream in from the grant on.
+                            // Retained, so that they arrive from the grant on.
                             try await feed(feeder, retain: true)
                         }
                         tasks.addTask {
@@ -79,7 +79,7 @@ import Testing
         try await feeder.send((0..<count).map { MQTTMessage("in/\($0)", "x", retain: retain) })
     }
 
-    /// A service's loop: one event at a time, everything sent once, on its occasion.
+    /// The loop of a service: one event at a time, each message sent once, on its occasion.
     private func consume(
         _ client: MQTTClient, _ occasion: Occasion, _ isSubscribed: Locked<Bool>, _ received: Locked<Int>,
         _ losses: Locked<Int>
@@ -93,7 +93,7 @@ import Testing
                     guard occasion == .connected else { continue }
                     try await client.send(Array(unsent))
                 case .batch(let batch):
-                    // A tick comes before the batch that was delivered meanwhile.
+                    // A tick may precede a batch that was delivered meanwhile.
                     if occasion == .tick { try await send(&unsent, client) }
                     batch.acknowledge()
                     if occasion == .batch { try await send(&unsent, client) }
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// Half of all, so that it is more than a window twice.
+    /// Half of all messages, which is more than two windows.
     private func send(_ unsent: inout ArraySlice<MQTTMessage>, _ client: MQTTClient) async throws {
         let messages = Array(unsent.prefix(count / 2))
         unsent = unsent.dropFirst(count / 2)

@@ -27,25 +27,25 @@ import Testing
         return machine
     }
 
-    @Test func `it connects at once and only once`() {
+    @Test func `the first tick connects once`() {
         var machine = machine()
         #expect(machine.tick(now: start) == .connect)
         #expect(machine.tick(now: start) == .none)
     }
 
-    @Test func `without a subscriber CONNACK is enough`() {
+    @Test func `without a subscriber CONNACK establishes the connection`() {
         var machine = connecting()
         #expect(machine.accepted(subscriptions: nil, now: start) == .none)
         #expect(machine.isEstablished)
     }
 
-    @Test func `with an empty list of subscriptions CONNACK is announced`() {
+    @Test func `with no subscriptions CONNACK is announced to the subscriber`() {
         var machine = connecting()
         #expect(machine.accepted(subscriptions: [], now: start) == .announce)
         #expect(machine.isEstablished)
     }
 
-    @Test func `with subscriptions it is established when all are granted`() {
+    @Test func `with subscriptions the last grant establishes the connection`() {
         var machine = connecting()
         _ = machine.accepted(subscriptions: subscriptions, now: start)
         machine.sent([subscriptions[0]], as: 1, now: start)
@@ -76,7 +76,7 @@ import Testing
         #expect(machine.granted(9, codes: [0x80]) == .none)
     }
 
-    @Test func `a subscriber that comes later is subscribed and announced`() {
+    @Test func `a later subscriber is subscribed and announced`() {
         var machine = connecting()
         _ = machine.accepted(subscriptions: nil, now: start)
         #expect(machine.subscriberEntered(subscriptions, now: start) == .subscribe(subscriptions))
@@ -85,30 +85,30 @@ import Testing
         #expect(machine.granted(5, codes: [1, 1]) == .announce)
     }
 
-    @Test func `a subscriber that comes before CONNACK waits for it`() {
+    @Test func `a subscriber before CONNACK waits for it`() {
         var machine = connecting()
         #expect(machine.subscriberEntered(subscriptions, now: start) == .none)
     }
 
-    @Test func `a subscriber that leaves before its grant leaves the connection established`() {
+    @Test func `a subscriber that leaves before its grant keeps the connection established`() {
         var machine = subscribing()
         machine.subscriberLeft()
         #expect(machine.isEstablished)
         #expect(machine.granted(1, codes: [0x80, 0x80]) == .none)
     }
 
-    @Test func `a CONNACK that does not come in time is given up`() {
+    @Test func `a missing CONNACK ends the attempt after the timeout`() {
         var machine = connecting()
         #expect(machine.tick(now: start + .seconds(9)) == .none)
         #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.unreachable("timeout waiting for CONNACK")))
     }
 
-    @Test func `a SUBACK that does not come in time is given up`() {
+    @Test func `a missing SUBACK ends the connection after the timeout`() {
         var machine = subscribing()
         #expect(machine.tick(now: start + .seconds(10)) == .giveUp(.connectionLost("timeout waiting for SUBACK")))
     }
 
-    @Test func `a change is over when all of its packets are confirmed, and the connection stays established`() {
+    @Test func `the last confirmation ends a change and the connection stays established`() {
         var machine = connecting()
         _ = machine.accepted(subscriptions: [], now: start)
         machine.sent(subscriptions, as: 7, now: start)
@@ -120,16 +120,16 @@ import Testing
         #expect(machine.isEstablished && !machine.isChanging && machine.deadline == nil)
     }
 
-    @Test func `a change that is refused or not confirmed in time ends the connection`() {
+    @Test func `a refused or unconfirmed change ends the connection`() {
         var machine = connecting()
         _ = machine.accepted(subscriptions: [], now: start)
         machine.sent([subscriptions[1]], as: 7, now: start)
         var late = machine
         #expect(machine.granted(7, codes: [0x87]) == .giveUp(.subscriptionRefused(filter: "b", reason: 0x87)))
-        #expect(late.tick(now: start + .seconds(10)) == .giveUp(.connectionLost("no SUBACK in time")))
+        #expect(late.tick(now: start + .seconds(10)) == .giveUp(.connectionLost("timeout waiting for SUBACK")))
     }
 
-    @Test func `after a loss it waits and connects again`() {
+    @Test func `after a loss the next attempt follows the backoff`() {
         var random = SeededRandom(seed: 1)
         var machine = subscribing()
         let delay = machine.lost(now: start, using: &random)
@@ -139,7 +139,7 @@ import Testing
         #expect(machine.tick(now: start + delay) == .connect)
     }
 
-    @Test func `a second report of the same loss changes nothing`() {
+    @Test func `a second report of the same loss is ignored`() {
         var random = SeededRandom(seed: 1)
         var machine = subscribing()
         let delay = machine.lost(now: start, using: &random)

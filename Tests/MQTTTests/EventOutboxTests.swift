@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `leftover messages come before the news of the loss`() {
+    @Test func `remaining messages precede the loss`() {
         var outbox = EventOutbox()
         outbox.disconnected(.notConnected, leftover: [message])
         outbox.connected()
@@ -23,7 +23,7 @@ import Testing
         #expect(outbox.holdsMessages)
     }
 
-    @Test func `a connection that came and went unseen leaves no trace`() {
+    @Test func `a connection lost before delivery is omitted`() {
         var outbox = EventOutbox()
         outbox.disconnected(.notConnected, leftover: [message])
         for _ in 0..<100 {
@@ -33,7 +33,7 @@ import Testing
         #expect(kinds(outbox) == ["leftover", "disconnected"])
     }
 
-    @Test func `the first connection unseen leaves nothing`() {
+    @Test func `a first connection lost before delivery leaves no event`() {
         var outbox = EventOutbox()
         outbox.connected()
         outbox.disconnected(.notConnected, leftover: [])

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that tasks of a test share.
+/// A value shared by the tasks of a test.
 final class Locked<Value: Sendable>: Sendable {
     private let mutex: Mutex<Value>
 

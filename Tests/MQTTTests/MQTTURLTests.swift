@@ -27,11 +27,11 @@ import Testing
         ("mqtt://broker/path", .extra), ("mqtt://broker?a=b", .extra), ("mqtt://bro ker", .syntax),
         ("mqtt://broker:port", .syntax),
     ])
-    func `a bad URL is refused with its problem`(string: String, problem: MQTTURL.Problem) {
+    func `an invalid URL is refused with its problem`(string: String, problem: MQTTURL.Problem) {
         #expect(throws: problem) { try MQTTURL(string) }
     }
 
-    @Test func `a secret never prints`() {
+    @Test func `a secret is never printed`() {
         let secret = Secret("hunter2")
         var dumped = ""
         dump(secret, to: &dumped)

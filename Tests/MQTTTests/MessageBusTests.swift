@@ -2,7 +2,7 @@ import MQTT
 import TestSupport
 import Testing
 
-/// What every message bus does. It runs against the in-memory bus and against mosquitto with both protocol versions.
+/// The conformance suite of message buses: the in-memory bus, and mosquitto with both protocol versions.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct MessageBusTests {
     enum Kind: CaseIterable, Sendable {
         case inMemory
@@ -14,7 +14,7 @@ import Testing
     struct Fixture: Sendable {
         var one: any MessageBus
         var other: any MessageBus
-        /// `kill -9`, so that everything is forgotten.
+        /// `kill -9`: the broker loses all its state.
         var kill: @Sendable () -> Void
         var start: @Sendable () async throws -> Void
     }
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `messages arrive in the order in which they were published`(kind: Kind) async throws {
+    func `messages arrive in the order of publishing`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.one, ["a/#"]) { recorder in
                 let expected = (0..<500).map { "\($0)" }
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `sent messages arrive in order though they exceed the window`(kind: Kind) async throws {
+    func `sent messages beyond the window arrive in order`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.one, ["a/#"]) { recorder in
                 let expected = (0..<5_000).map { "\($0)" }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a subscription begins with retained messages and goes on with live ones`(kind: Kind) async throws {
+    func `a subscription begins with retained messages and continues with live ones`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await buses.other.publish(MQTTMessage("a/1", "old", retain: true))
             try await buses.other.publish(MQTTMessage("a/2", "cleared", retain: true))
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `only matching topics arrive`(kind: Kind) async throws {
+    func `only messages of matching topics arrive`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.one, ["x/+/z", "y/#"]) { recorder in
                 for topic in ["x", "x/1", "x/1/z", "x/1/2/z", "y", "y/1/2", "yy", "last/y", "x/last/z"] {
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a client hears itself, at the lower of both QoS`(kind: Kind) async throws {
+    func `a client receives its own messages at the lower of both QoS`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.one, ["a"], qos: .atMostOnce) { recorder in
                 try await buses.one.publish(MQTTMessage("a", "self", qos: .atLeastOnce))
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `after stopReading the stream ends and publishing goes on`(kind: Kind) async throws {
+    func `stopReading ends the stream and publishing continues`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.other, ["b"]) { listener in
                 try await withRecorder(buses.one, ["a"]) { recorder in
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `what was read before stopReading is delivered before the stream ends`(kind: Kind) async throws {
+    func `messages read before stopReading are delivered before the stream ends`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atMostOnce)]) { events in
                 var texts: [String] = []
@@ -138,11 +138,11 @@ import Testing
                     case .connected:
                         try await buses.other.publish(MQTTMessage("a", "first"))
                     case .batch(let batch) where held == nil && texts.isEmpty:
-                        // Unacknowledged, so that the next message waits in the client.
+                        // Unacknowledged, so that the next message stays in the client.
                         texts += batch.messages.map(\.text)
                         held = batch
                         try await buses.other.publish(MQTTMessage("a", "second"))
-                        // The client reads in order, so what it hears from itself comes after.
+                        // The client reads in order, so its own message arrives after the others.
                         try await buses.one.publish(MQTTMessage("other", "later"))
                         buses.one.stopReading()
                         held?.acknowledge()
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `after the broker was killed it is connected and subscribed again`(kind: Kind) async throws {
+    func `after a kill of the broker the client connects and subscribes again`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await buses.other.publish(MQTTMessage("a", "forgotten", retain: true))
             try await withRecorder(buses.one, ["a"]) { recorder in
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `an unacknowledged batch is followed by none and holds back what is sent`(kind: Kind) async throws {
+    func `an unacknowledged batch blocks the next batch and holds back sent messages`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.other, ["b"]) { listener in
                 try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a publish awaited before acknowledging returns, after what was sent before it`(kind: Kind) async throws {
+    func `a publish awaited before acknowledging returns after earlier sends`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.other, ["b"]) { listener in
                 try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a message that can never be sent is left out of what is sent`(kind: Kind) async throws {
+    func `an invalid message among sent messages is dropped alone`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.other, ["#"]) { listener in
                 let large = MQTTMessage(
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a subscriber that leaves a batch unacknowledged does not wedge the client`(kind: Kind) async throws {
+    func `a subscriber that leaves a batch unacknowledged does not block the client`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             for round in 0..<3 {
                 try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
@@ -396,7 +396,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a topic with a wildcard is refused`(kind: Kind) async throws {
+    func `publishing to a topic with a wildcard is refused`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             do {
                 try await buses.one.publish(MQTTMessage("a/+", "x"))

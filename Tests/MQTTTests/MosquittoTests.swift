@@ -6,14 +6,14 @@ import Testing
 /// The client against a real mosquitto: kills, access rules, TLS.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct MosquittoTests {
     @Test(arguments: [MQTTConfiguration.Version.v5, .v311])
-    func `a broker killed again and again loses nothing that the test's own acknowledgements cover`(
+    func `repeated kills of the broker lose no message below the subscriber's acknowledgement`(
         version: MQTTConfiguration.Version
     ) async throws {
         var random = SeededRandom()
         let broker = try await Mosquitto()
         let count = 3_000
         let kills = 6
-        // The broker forgets what it has taken, so the subscriber acknowledges by a number of its own.
+        // The broker may lose accepted messages, so the subscriber acknowledges by its own number.
         try await withRunningClient(testConfiguration(port: broker.port, version: version)) { subscriber in
             try await withRunningClient(testConfiguration(port: broker.port, version: version)) { publisher in
                 try await withRecorder(subscriber, ["numbers"]) { recorder in
@@ -52,7 +52,9 @@ import Testing
         }
     }
 
-    @Test func `publishes acknowledged before a kill are known, the rest throws and can be repeated`() async throws {
+    @Test func `a publish acknowledged before a kill has arrived and the others throw and can be repeated`()
+        async throws
+    {
         var random = SeededRandom()
         let broker = try await Mosquitto()
         try await withRunningClient(testConfiguration(port: broker.port)) { client in
@@ -80,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a denied topic throws in version 5 and passes in 3.1.1, where brokers have no answer for it`()
+    @Test func `a denied publish throws in version 5 and passes in 3.1.1`()
         async throws
     {
         var settings = Mosquitto.Settings()
@@ -105,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a wrong password keeps it away and is logged once`() async throws {
+    @Test func `a wrong password prevents the connection and is logged once`() async throws {
         var settings = Mosquitto.Settings()
         settings.users = ["someone": "s3cret"]
         let broker = try await Mosquitto(settings)
@@ -121,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a will is published after a broken connection and not after an orderly end`() async throws {
+    @Test func `the will is published after a broken connection but not after a graceful stop`() async throws {
         let broker = try await Mosquitto()
         try await withRunningClient(testConfiguration(port: broker.port)) { watcher in
             try await withRecorder(watcher, ["wills/#"]) { recorder in
@@ -130,7 +132,7 @@ import Testing
                 try await withRunningClient(configuration) { client in
                     try await expectEventually { client.isReady }
                 }
-                // The link breaks once and lets nobody in again: a client that came back could leave a second will.
+                // The link breaks once and accepts no more: a reconnected client could leave a second will.
                 let link = try FaultyLink(to: broker.port, random: SeededRandom(seed: 0))
                 defer { link.close() }
                 var broken = testConfiguration(port: link.port)
@@ -145,7 +147,7 @@ import Testing
         }
     }
 
-    @Test func `a broker that freezes is noticed by the keepalive`() async throws {
+    @Test func `the keep-alive detects a frozen broker`() async throws {
         let broker = try await Mosquitto()
         var configuration = testConfiguration(port: broker.port)
         configuration.keepAlive = .seconds(5)
@@ -176,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `more retained messages than a batch holds do not keep a subscription from its grant`() async throws {
+    @Test func `more retained messages than a batch do not prevent the grant`() async throws {
         let broker = try await Mosquitto()
         try await withRunningClient(testConfiguration(port: broker.port)) { publisher in
             try await expectEventually { publisher.isReady }

@@ -28,13 +28,13 @@ import Testing
         if case .refuse(.notConnected) = action { true } else { false }
     }
 
-    @Test func `without a connection everything is refused at once`() {
+    @Test func `without a connection every message is refused at once`() {
         var window = PublishWindow()
         #expect(isRefused(window.submit(messages(1), id: 1, goal: .confirmation)))
         #expect(window.isIdle)
     }
 
-    @Test func `no more messages go out than the window holds`() throws {
+    @Test func `unconfirmed messages never exceed the window`() throws {
         var window = window(2)
         _ = window.submit(messages(3), id: 1, goal: .handover)
         for packet in 1...2 as ClosedRange<Int32> {
@@ -50,7 +50,7 @@ import Testing
         #expect(completion?.id == 1)
     }
 
-    @Test func `a publish is complete with its confirmation`() throws {
+    @Test func `a publish completes with its confirmation`() throws {
         var window = window(10)
         _ = window.submit(messages(1), id: 7, goal: .confirmation)
         _ = window.handedOver(try take(&window), as: 4)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled message that was handed over keeps its place`() throws {
+    @Test func `a canceled message in the connection keeps its place`() throws {
         var window = window(1)
         _ = window.submit(messages(1), id: 1, goal: .confirmation)
         _ = window.handedOver(try take(&window), as: 1)
@@ -83,7 +83,7 @@ import Testing
         #expect(try take(&window).id == 2)
     }
 
-    @Test func `a cancelled message that still waits is never sent`() throws {
+    @Test func `a canceled message that is still pending is never sent`() throws {
         var window = window(1)
         _ = window.submit(messages(1), id: 1, goal: .confirmation)
         window.canceled(1)
@@ -91,7 +91,7 @@ import Testing
         #expect(window.isIdle)
     }
 
-    @Test func `a loss tells what was certainly not sent from what may have been`() throws {
+    @Test func `a loss separates unsent messages from those with an unknown outcome`() throws {
         var window = window(2)
         _ = window.submit(messages(1), id: 1, goal: .confirmation)
         _ = window.submit(messages(2), id: 2, goal: .handover)
@@ -107,7 +107,7 @@ import Testing
         #expect(!window.isConnected && window.isIdle)
     }
 
-    @Test(arguments: 0..<3) func `a message that the connection does not take is left out alone`(bad: Int) throws {
+    @Test(arguments: 0..<3) func `a message that the connection does not accept is dropped alone`(bad: Int) throws {
         var window = window(10)
         _ = window.submit(messages(3), id: 1, goal: .handover)
         for number in 0..<3 {
@@ -121,7 +121,7 @@ import Testing
         #expect(isExhausted(&window))
     }
 
-    @Test func `a publish that the connection does not take throws`() throws {
+    @Test func `a publish that the connection does not accept throws`() throws {
         var window = window(10)
         _ = window.submit(messages(1), id: 1, goal: .confirmation)
         let completion = window.failed(try take(&window), .invalid("test"))
@@ -135,13 +135,13 @@ import Testing
         return completions.map(\.id)
     }
 
-    @Test func `a released sender waits no more and its messages go out all the same`() throws {
+    @Test func `a released sender returns and its messages are still sent`() throws {
         var window = window(1)
         _ = window.submit(messages(3), id: 1, goal: .handover)
         _ = window.handedOver(try take(&window), as: 1)
         #expect(released(&window) == [1])
         #expect(released(&window) == [])
-        // Its task was cancelled after it was told of success.
+        // Its task was canceled after the call succeeded.
         window.canceled(1)
         for packet in 1...2 as ClosedRange<Int32> {
             _ = window.confirmed(packet)
@@ -153,7 +153,7 @@ import Testing
         #expect(isExhausted(&window))
     }
 
-    @Test func `who waits for a confirmation is not released`() throws {
+    @Test func `an awaited publish is not released`() throws {
         var window = window(1)
         _ = window.submit(messages(1), id: 1, goal: .confirmation)
         _ = window.submit(messages(1), id: 2, goal: .confirmation)
@@ -161,7 +161,7 @@ import Testing
         #expect(released(&window) == [])
     }
 
-    @Test func `one submission of any size is released, and the next only when there is room again`() throws {
+    @Test func `a single submission of any size is released and the next one waits for space`() throws {
         var window = PublishWindow(backlogLimit: 1_000)
         window.connected(capacity: 100)
         _ = window.submit(messages(100), id: 1, goal: .handover)
@@ -176,7 +176,7 @@ import Testing
         #expect(released(&window) == [3])
     }
 
-    @Test func `it is pressed while messages wait for room or somebody for a confirmation`() throws {
+    @Test func `pending messages and awaited confirmations are backpressure`() throws {
         var window = window(1)
         _ = window.submit(messages(2), id: 1, goal: .handover)
         _ = window.handedOver(try take(&window), as: 1)

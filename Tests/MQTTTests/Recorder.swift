@@ -2,7 +2,7 @@ import MQTT
 import Synchronization
 import TestSupport
 
-/// Subscribes and keeps what comes, acknowledging each batch at once.
+/// Subscribes, records messages and acknowledges each batch at once.
 final class Recorder: Sendable {
     enum Recorded: Hashable, Sendable {
         case connected
@@ -55,7 +55,7 @@ extension MQTTMessage {
     var text: String { String(decoding: payload, as: UTF8.self) }
 }
 
-/// Records a client's events while `body` runs, from the time on when it is connected.
+/// Records a client's events from its connection on while `body` runs.
 func withRecorder<R: Sendable>(
     _ bus: any MessageBus, _ filters: [String], qos: QoS = .atLeastOnce, waitsForConnection: Bool = true,
     _ body: (Recorder) async throws -> R
@@ -73,7 +73,7 @@ func withRecorder<R: Sendable>(
 
 struct NotInTime: Error {}
 
-/// Fails the test when the condition does not come to hold.
+/// Fails the test if the condition does not hold before the timeout.
 func expectEventually(
     within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async throws {

@@ -3,7 +3,7 @@ import MQTT
 import ServiceLifecycle
 import TestSupport
 
-/// A configuration for a broker of a test: loopback, and quick to come back.
+/// A configuration for a test's broker: loopback, short delays.
 func testConfiguration(
     port: UInt16, version: MQTTConfiguration.Version = .v5, clientID: String = "test-\(UUID().uuidString)"
 ) -> MQTTConfiguration {
@@ -15,7 +15,7 @@ func testConfiguration(
     return configuration
 }
 
-/// Runs the client as a service while `body` runs, then shuts it down gracefully.
+/// Runs the client as a service during `body`, then shuts it down gracefully.
 func withRunning<R: Sendable>(
     _ client: MQTTClient, _ body: (MQTTClient) async throws -> R
 ) async throws -> R {

@@ -7,7 +7,7 @@ import Testing
     @Test(
         arguments: [0x80, 0x84, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8C, 0x95, 0x97, 0x9A, 0x9B, 0x9C, 0x9D, 0x9F] as [UInt8]
     )
-    func `after a refusing CONNACK it comes back and connects`(reason: UInt8) async throws {
+    func `after a refusing CONNACK the client retries and connects`(reason: UInt8) async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack(reason: connection.number <= 2 ? reason : 0)
             try connection.readToEnd()
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt8])
-    func `after a refusing CONNACK of version 3 it comes back and connects`(code: UInt8) async throws {
+    func `after a refusing CONNACK of version 3 the client retries and connects`(code: UInt8) async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack(reason: connection.number == 1 ? code : 0)
             try connection.readToEnd()
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [0x81, 0x82, 0x87, 0x8B, 0x8D, 0x8E, 0x93, 0x97, 0x98] as [UInt8])
-    func `after the server's DISCONNECT it subscribes again`(reason: UInt8) async throws {
+    func `after the server's DISCONNECT the client subscribes again`(reason: UInt8) async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             try connection.suback()
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a connection closed in the middle of a packet is made again`() async throws {
+    @Test func `after a connection closed within a packet the client reconnects`() async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             try connection.suback()
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that never answers CONNECT is given up and made again`() async throws {
+    @Test func `without an answer to CONNECT the client retries after the timeout`() async throws {
         let peer = try ScriptedPeer { connection in
             try connection.read(.connect)
             if connection.number > 1 { try connection.write(.init(.connack, body: [0, 0, 0])) }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `no PUBACK is written before the batch is acknowledged, all are afterwards`() async throws {
+    @Test func `PUBACKs are written only after the batch is acknowledged`() async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             try connection.suback()
@@ -124,7 +124,7 @@ import Testing
             try await client.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
                 var seen = 0
                 for await case .batch(let batch) in events {
-                    // What is published now would carry the PUBACKs along if they were not held back.
+                    // A message published now would carry the PUBACKs along if they were not held back.
                     try await client.send([MQTTMessage("b", "pushes", qos: .atMostOnce)])
                     let slipped = await eventually(within: .milliseconds(100)) {
                         peer.packets(.puback).count > seen || !peer.packets(.publish).isEmpty && seen == 0
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `messages never acknowledged are closed without PUBACK and without DISCONNECT`() async throws {
+    @Test func `with unacknowledged messages the connection closes without PUBACK and DISCONNECT`() async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             try connection.suback()
@@ -153,7 +153,7 @@ import Testing
             let subscriber = Task {
                 try await client.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
                     for await case .batch in events { hasBatch.set(true) }
-                    // The stream ended with the shutdown; the subscriber stays, and the batch is never acknowledged.
+                    // The shutdown ended the stream; the subscriber stays and never acknowledges the batch.
                     try await Task.sleep(for: .seconds(60))
                 }
             }
@@ -165,7 +165,7 @@ import Testing
         #expect(peer.packets(.disconnect).isEmpty)
     }
 
-    @Test func `duplicates are handed on and acknowledged each`() async throws {
+    @Test func `each duplicate is delivered and acknowledged`() async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             try connection.suback()
@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test(arguments: [(window: 5, receiveMaximum: 100), (window: 100, receiveMaximum: 5)])
-    func `without PUBACKs no more messages go out than both sides' windows allow`(
+    func `without PUBACKs the client sends no more than the smaller window`(
         window: Int, receiveMaximum: UInt8
     ) async throws {
         let peer = try ScriptedPeer { connection in
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled publish ends the wait and the next connection does not send it again`() async throws {
+    @Test func `a canceled publish ends the wait and is not repeated on the next connection`() async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             if connection.number == 1 {
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    @Test func `a publish that was cancelled before it began sends nothing`() async throws {
+    @Test func `a publish canceled before its start sends nothing`() async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             try connection.readToEnd()
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func `a graceful stop unsubscribes, waits for confirmations and says DISCONNECT`() async throws {
+    @Test func `a graceful stop unsubscribes, waits for confirmations and sends DISCONNECT`() async throws {
         let peer = try ScriptedPeer { connection in
             try connection.connack()
             try connection.suback()
@@ -316,7 +316,7 @@ import Testing
         await #expect(throws: MQTTError.notConnected) { try await client.publish(MQTTMessage("a", "x")) }
     }
 
-    @Test func `a stop during a connection attempt that is swallowed does not wait for it`() async throws {
+    @Test func `a stop does not wait for an unanswered connection attempt`() async throws {
         let hole = try SwallowingPort()
         let client = MQTTClient(configuration: testConfiguration(port: hole.port), logger: .silent)
         let start = ContinuousClock.now
@@ -324,7 +324,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(3))
     }
 
-    @Test func `a stop while nobody listens ends at once`() async throws {
+    @Test func `a stop during failed connection attempts ends at once`() async throws {
         let start = ContinuousClock.now
         try await withRunningClient(testConfiguration(port: 1)) { client in
             #expect(!client.isReady)

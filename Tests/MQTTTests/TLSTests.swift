@@ -2,9 +2,9 @@ import MQTT
 import TestSupport
 import Testing
 
-/// The client and mosquitto over TLS, with authorities that the tests make themselves.
+/// The client and mosquitto over TLS, with generated authorities.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct TLSTests {
-    /// An authority with certificates for the broker (127.0.0.1, localhost) and for a client.
+    /// An authority with certificates for the broker (127.0.0.1, localhost) and a client.
     private struct Authority {
         let folder: TemporaryFolder
         var certificate: String { folder.file("ca.pem") }
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "localhost"])
-    func `messages pass over TLS when the authority is trusted`(host: String) async throws {
+    func `with a trusted authority messages pass over TLS`(host: String) async throws {
         let authority = try await Authority()
         let broker = try await authority.broker()
         var configuration = testConfiguration(port: broker.port)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a broker of another authority is refused, and the log says why`() async throws {
+    @Test func `a broker of another authority is refused and the log has the reason`() async throws {
         let authority = try await Authority()
         let other = try await Authority()
         let broker = try await authority.broker()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `without an authority file the system's authorities refuse a broker of ours`() async throws {
+    @Test func `without an authority file the system's authorities refuse the test's broker`() async throws {
         let authority = try await Authority()
         let broker = try await authority.broker()
         let log = LogRecorder()
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `an authority file that does not exist is an error in the log`() async throws {
+    @Test func `a missing authority file is logged as an error`() async throws {
         let log = LogRecorder()
         var configuration = testConfiguration(port: 1)
         configuration.tls = .init(caFile: "/nowhere/ca.pem")

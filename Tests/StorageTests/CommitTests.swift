@@ -12,7 +12,7 @@ import Workouts
         folder = try TemporaryFolder()
     }
 
-    @Test func `writes are applied in their order`() async throws {
+    @Test func `writes are applied in order`() async throws {
         let open = try await OpenStore(folder.store)
         let report = try await open.store.commit([
             open.put("a", [1]), open.put("b", [2]), open.put("a", [3]), open.delete("b"), open.put("c", []),
@@ -23,7 +23,7 @@ import Workouts
             try await open.all() == [StoreKey(shard: Shard(7), key: "a"): [3], StoreKey(shard: Shard(7), key: "c"): []])
     }
 
-    @Test func `a commit that fails in the middle leaves nothing behind`() async throws {
+    @Test func `a commit that fails in the middle changes nothing`() async throws {
         let open = try await OpenStore(folder.store)
         _ = try await open.store.commit([open.put("a", [1]), open.put("b", [2])])
         let before = try await open.all()
@@ -39,7 +39,7 @@ import Workouts
         #expect(try await open.all()[StoreKey(shard: Shard(7), key: "a")] == [4])
     }
 
-    @Test func `writes of another epoch are left out and reported and the others are committed`() async throws {
+    @Test func `writes of another epoch are dropped and reported and the others are committed`() async throws {
         let open = try await OpenStore(folder.store)
         let older = Epoch(open.epoch.number - 1)
         let newer = Epoch(open.epoch.number + 1)
@@ -55,7 +55,7 @@ import Workouts
         )
     }
 
-    @Test func `what one owner committed stands and its late writes do not once there is another`() async throws {
+    @Test func `a new owner keeps earlier commits and refuses late writes of the former owner`() async throws {
         let late = try await {
             let first = try await OpenStore(folder.store)
             _ = try await first.store.commit([first.put("a", [1])])
@@ -66,7 +66,7 @@ import Workouts
         #expect(try await second.all() == [StoreKey(shard: Shard(7), key: "a"): [1]])
     }
 
-    @Test func `a commit reaches the disk before it returns`() async throws {
+    @Test func `a commit is on disk before it returns`() async throws {
         let open = try await OpenStore(folder.store)
         let (journal, synchronous) = try await open.store.database.writeWithoutTransaction { database in
             (
@@ -75,11 +75,11 @@ import Workouts
             )
         }
         #expect(journal == "wal")
-        // 2 is FULL: the log is synced in each commit. GRDB's own choice would be 1.
+        // 2 is FULL: each commit syncs the log. GRDB's default is 1.
         #expect(synchronous == 2)
     }
 
-    @Test func `a commit whose task is cancelled is made and returns or is not made and throws`() async throws {
+    @Test func `a canceled commit either completes and returns or changes nothing and throws`() async throws {
         var random = SeededRandom()
         let open = try await OpenStore(folder.store)
         var made: Set<String> = []

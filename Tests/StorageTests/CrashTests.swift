@@ -5,7 +5,7 @@ import Testing
 import Workouts
 
 @Suite struct CrashTests {
-    @Test func `a process killed while it commits loses no commit that had returned and leaves none by half`()
+    @Test func `a process killed while committing loses no returned commit and leaves no partial one`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -25,7 +25,7 @@ import Workouts
             }
             let open = try await OpenStore(path)
             let stored = try await open.all(.apples)
-            // What an earlier round left counts too. One more may have been made whose return was not noted any more.
+            // Earlier rounds count too. The last commit may be complete without its note.
             let lastReturned = max(latest, returned.last ?? 0)
             latest = stored.values.map { $0.reduce(0) { $0 << 8 | Int($1) } }.max() ?? 0
             #expect((lastReturned...lastReturned + 1).contains(latest))
@@ -37,12 +37,12 @@ import Workouts
     }
 }
 
-/// Makes numbered commits, each of two records, and notes each that has returned, until the process kills itself.
+/// Makes numbered commits of two records, and notes each returned one, until the process kills itself.
 private func commitUntilKilled(_ path: String, _ log: String, from: Int, killedAfter microseconds: UInt32) async throws
 {
     let open = try await OpenStore(path)
     let descriptor = Foundation.open(log, O_WRONLY | O_APPEND)
-    // A thread of its own, so that the signal comes at any point of a commit.
+    // A separate thread, so that the signal may interrupt a commit anywhere.
     Thread.detachNewThread {
         usleep(microseconds)
         kill(getpid(), SIGKILL)

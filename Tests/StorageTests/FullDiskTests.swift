@@ -5,7 +5,7 @@ import Testing
 import Workouts
 
 @Suite struct FullDiskTests {
-    @Test func `a full disk refuses commits and takes them again when there is room`() async throws {
+    @Test func `a full disk refuses commits and accepts them again when space is free`() async throws {
         let folder = try TemporaryFolder()
         guard let disk = SmallDisk(folder, megabytes: 2) else {
             print("a full disk refuses commits: skipped, mounting a small disk needs root")
@@ -28,7 +28,7 @@ import Workouts
         #expect(try await Set(open.all().map(\.key.key)) == ["before", "small", "large"])
     }
 
-    @Test func `a store is not created on a full disk and is once there is room`() async throws {
+    @Test func `a store cannot be created on a full disk and can when space is free`() async throws {
         let folder = try TemporaryFolder()
         guard let disk = SmallDisk(folder, megabytes: 1) else {
             print("a store is not created on a full disk: skipped, mounting a small disk needs root")

@@ -4,14 +4,14 @@ import Testing
 import Workouts
 
 @Suite struct ModelTests {
-    @Test func `after any puts and deletes and reopenings the store holds what a dictionary would`() async throws {
+    @Test func `after any puts, deletes and reopenings the store equals a dictionary`() async throws {
         let folder = try TemporaryFolder()
         var random = SeededRandom()
         var model: [StoreCollection: [StoreKey: [UInt8]]] = [.apples: [:], .pears: [:]]
         var open: OpenStore? = try await OpenStore(folder.store)
         for _ in 0..<150 {
             if Int.random(in: 0..<15, using: &random) == 0 {
-                // The old one lets go of the file before the new one takes it.
+                // The old store closes the file before the new one opens it.
                 open = nil
                 open = try await OpenStore(folder.store)
             }
@@ -45,7 +45,7 @@ import Workouts
         }
     }
 
-    /// Asks in each of the three ways; the first difference ends the test.
+    /// Reads in all three ways; the first difference ends the test.
     private func compare(
         _ store: SQLiteStore, _ collection: StoreCollection, _ model: [StoreKey: [UInt8]],
         _ random: inout SeededRandom

@@ -16,7 +16,7 @@ import Workouts
         _ = try SQLiteStore(path: path ?? folder.store, schema: schema, shards: [])
     }
 
-    @Test func `all shards are gained once under an epoch that grows with each opening`() async throws {
+    @Test func `opening gains all shards once under an epoch that grows with each opening`() async throws {
         var latest = Epoch(0)
         for _ in 0..<5 {
             let open = try await OpenStore(folder.store)
@@ -26,7 +26,7 @@ import Workouts
         }
     }
 
-    @Test func `a second store on a file is refused until the first has gone`() async throws {
+    @Test func `a second store on a file is refused until the first is closed`() async throws {
         var first: OpenStore? = try await OpenStore(folder.store)
         #expect(throws: StoreError.inUse(path: folder.store)) { try open() }
         _ = try await first?.store.commit([first!.put("a", [1])])
@@ -35,7 +35,7 @@ import Workouts
         #expect(try await second.all().map(\.value) == [[1]])
     }
 
-    @Test func `a closed store lets go of its file, and refuses commits and reads`() async throws {
+    @Test func `a closed store releases its file and refuses commits and reads`() async throws {
         let first = try await OpenStore(folder.store)
         await first.store.released([Shard(7)])
         _ = try await first.store.commit([first.put("a", [1])])
@@ -46,7 +46,7 @@ import Workouts
         #expect(try await second.all().map(\.value) == [[1]])
     }
 
-    @Test func `another process is refused`() async throws {
+    @Test func `a store that another process has open is refused`() async throws {
         let first = try await OpenStore(folder.store)
         await #expect(processExitsWith: .success) { [path = folder.store as String] in
             #expect(throws: StoreError.inUse(path: path)) {
@@ -56,13 +56,13 @@ import Workouts
         _ = try await first.store.commit([first.put("a", [1])])
     }
 
-    @Test func `a store that could not be opened lets go of the file`() throws {
+    @Test func `a store that fails to open releases the file`() throws {
         try open()
         #expect(throws: StoreError.self) { try open(StoreSchema(service: "brewery", steps: [])) }
         try open()
     }
 
-    @Test func `the files are readable by their owner alone`() async throws {
+    @Test func `only the owner can read the files`() async throws {
         let mask = umask(0)
         defer { umask(mask) }
         let open = try await OpenStore(folder.store)
@@ -75,14 +75,14 @@ import Workouts
         }
     }
 
-    @Test func `folders on the way to the file are created`() throws {
+    @Test func `missing folders of the path are created`() throws {
         try open(at: folder.file("a/b/store.sqlite"))
         #expect(FileManager.default.fileExists(atPath: folder.file("a/b/store.sqlite")))
     }
 
     // MARK: Schema
 
-    @Test func `an older store gains the collections it lacks and keeps its records`() async throws {
+    @Test func `an older store gains missing collections and keeps its records`() async throws {
         let versions = [[[StoreCollection.apples]], [[.apples], [], [.pears]]].map {
             StoreSchema(service: "orchard", steps: $0)
         }
@@ -101,14 +101,14 @@ import Workouts
         #expect(try await again.all(.pears).map(\.value) == [[2]])
     }
 
-    @Test func `a store of a newer version is refused and left as it is`() async throws {
+    @Test func `a store of a newer version is refused and unchanged`() async throws {
         let newer = StoreSchema(service: "orchard", steps: [[.apples, .pears], [.unknown]])
         let epoch = try await OpenStore(folder.store, schema: newer).epoch
         #expect(throws: StoreError.newer(path: folder.store, version: 2, supported: 1)) { try open() }
         #expect(try await OpenStore(folder.store, schema: newer).epoch == Epoch(epoch.number + 1))
     }
 
-    @Test func `a store of another service is refused and left as it is`() async throws {
+    @Test func `a store of another service is refused and unchanged`() async throws {
         let epoch = try await OpenStore(folder.store).epoch
         #expect(throws: StoreError.foreign(path: folder.store, service: "orchard")) {
             try open(StoreSchema(service: "brewery", steps: [[.pears]]))
@@ -125,10 +125,10 @@ import Workouts
         #expect(tables == ["bookmarks"])
     }
 
-    // MARK: What is no store
+    // MARK: Other files
 
     @Test(arguments: ["GIF89a, and nothing like a database", String(repeating: "no database ", count: 1_000)])
-    func `a file that is not a database is not readable and stays as it is`(text: String) throws {
+    func `a file that is not a database is not readable and unchanged`(text: String) throws {
         try folder.write(text, to: "store.sqlite")
         let error = #expect(throws: StoreError.self) { try open() }
         guard case .notReadable(let reason)? = error else { throw try #require(error) }
@@ -143,9 +143,9 @@ import Workouts
         #expect(reason.contains(folder.store))
     }
 
-    /// Not even root creates files there.
+    /// Even root cannot create files there.
     @Test(arguments: ["/proc/sys/store.sqlite", "/proc/sys/folder/store.sqlite", "/dev/null/store.sqlite"])
-    func `a folder that takes no files is not writable`(path: String) throws {
+    func `a folder that accepts no files is not writable`(path: String) throws {
         let error = #expect(throws: StoreError.self) { try open(at: path) }
         guard case .notWritable(let reason)? = error else { throw try #require(error) }
         let parent = URL(filePath: path).deletingLastPathComponent().path

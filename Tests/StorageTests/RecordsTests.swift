@@ -10,7 +10,7 @@ import Workouts
         folder = try TemporaryFolder()
     }
 
-    @Test func `records come by shard and key and of the asked shards and collection alone`() async throws {
+    @Test func `records are sorted by shard and key and limited to the requested shards and collection`() async throws {
         let open = try await OpenStore(folder.store)
         _ = try await open.store.commit([
             open.put("b", [1], shard: Shard(255)), open.put("a", [2], shard: Shard(255)),
@@ -24,7 +24,7 @@ import Workouts
         #expect(try await open.store.records(in: .apples, shards: []).isEmpty)
     }
 
-    @Test func `records by keys come in the order of the keys and only where shard and key match`() async throws {
+    @Test func `records by key keep the order of the keys and match shard and key`() async throws {
         let open = try await OpenStore(folder.store)
         _ = try await open.store.commit([
             open.put("a", [1]), open.put("ab", [2]), open.put("A", [3]), open.put("a", [4], shard: Shard(8)),
@@ -38,7 +38,7 @@ import Workouts
         #expect(try await open.store.records(in: .apples, at: keys).map(\.value) == [[6], [1], [4]])
     }
 
-    @Test func `a folder holds what lies below its path and not what merely looks like it`() async throws {
+    @Test func `a folder contains the keys below its path and no similar ones`() async throws {
         let open = try await OpenStore(folder.store)
         let below = ["anna/1/a", "anna/1/b", "anna/1/b/c", "anna/1/~", "anna/1/é"]
         // "." and "0" are the neighbours of "/"; "%" and "_" would be wildcards elsewhere.
@@ -57,14 +57,14 @@ import Workouts
             try await open.store.records(in: .apples, below: wildcards).map(\.key) == ["anna/%/a", "anna/_/a"])
     }
 
-    @Test func `folders come one after the other`() async throws {
+    @Test func `folders are returned one after the other`() async throws {
         let open = try await OpenStore(folder.store)
         _ = try await open.store.commit(["a/2", "b/1", "a/1"].map { open.put($0, []) })
         let folders = ["b", "a"].map { StoreFolder(shard: Shard(7), path: $0) }
         #expect(try await open.store.records(in: .apples, below: folders).map(\.key) == ["b/1", "a/1", "a/2"])
     }
 
-    @Test func `every byte comes back as it was`() async throws {
+    @Test func `every byte is returned unchanged`() async throws {
         let open = try await OpenStore(folder.store)
         let bytes = [UInt8](0...255)
         let large = Array(repeatElement(bytes, count: 4_000).joined())

@@ -3,11 +3,11 @@ import Storage
 import TestSupport
 import Workouts
 
-/// Names that the tests of this module share.
+/// Names shared by the tests of this module.
 extension StoreCollection {
     static let apples = StoreCollection("apples")
     static let pears = StoreCollection("pears")
-    /// No schema has it, so that a write to it fails.
+    /// Not in any schema, so a write to it fails.
     static let unknown = StoreCollection("unknown")
 }
 
@@ -19,7 +19,7 @@ extension TemporaryFolder {
     var store: String { file("store.sqlite") }
 }
 
-/// An open store with the epoch that it was opened under.
+/// An open store with its epoch.
 struct OpenStore {
     let store: SQLiteStore
     let shards: Set<Shard>

@@ -6,7 +6,7 @@ import Workouts
 @testable import Bus
 
 @Suite struct NumberTests {
-    /// What is made of a number while its text is there.
+    /// The conversions of a number while its text exists.
     private func read<Result>(_ text: String, _ make: (JSONScanner.Number) -> Result) throws -> Result {
         try Array(text.utf8).withUnsafeBufferPointer { bytes in
             var scanner = JSONScanner(bytes)
@@ -38,11 +38,11 @@ import Workouts
         #expect(try read(text, \.double) == Double(text))
     }
 
-    @Test func `millionths are exact and halves go away from zero`() throws {
+    @Test func `millionths are exact and halves round away from zero`() throws {
         var random = SeededRandom()
         for _ in 0..<20_000 {
             let decimal = decimal(&random)
-            // Shift the point by hand, in the digits themselves.
+            // Shifts the point in the digits themselves.
             let point = decimal.whole.count + decimal.exponent + 6
             var digits = decimal.whole + decimal.fraction
             if point > digits.count { digits += String(repeating: "0", count: point - digits.count) }
@@ -63,8 +63,8 @@ import Workouts
             ("1e-999", 0), ("0e999", 0), ("-0", 0), ("0.0000005", 1), ("0.00000049", 0), ("-0.0000005", -1),
             ("1767225600.0000004999999999999999999999", 1_767_225_600_000_000), ("9e12", 9_000_000_000_000_000_000),
         ] as [(String, Int64?)])
-    func `millionths that do not fit are none`(text: String, expected: Int64?) throws {
-        // 19 digits are more than the mantissa holds; far beyond any time, the last one may be lost.
+    func `millionths out of range are nil`(text: String, expected: Int64?) throws {
+        // 19 digits exceed the mantissa; far beyond any time the last one may be lost.
         let result = try read(text, \.millionths)
         if text.hasPrefix("9223372036854") {
             #expect(result.map { abs($0 - .max) < 10 } ?? true)
@@ -76,11 +76,11 @@ import Workouts
     @Test(arguments: [
         ("0", 0), ("7e0", 7), ("70e-1", 7), ("1e8", 100_000_000), ("0.5", nil), ("1e-7", nil), ("1e30", nil),
     ])
-    func `an integer is a whole number that fits`(text: String, expected: Int?) throws {
+    func `an integer is a whole number in range`(text: String, expected: Int?) throws {
         #expect(try read(text, \.integer) == expected)
     }
 
-    @Test func `what the writer writes is JSON with the same numbers`() throws {
+    @Test func `the writer's output is JSON with the same numbers`() throws {
         var random = SeededRandom()
         for _ in 0..<5_000 {
             let value =
@@ -101,7 +101,7 @@ import Workouts
             }
             let bytes = Data(json.bytes)
             #expect(try JSONSerialization.jsonObject(with: bytes) is [String: Any])
-            // On Linux only the decoder reads doubles to the last bit.
+            // On Linux only the decoder reads doubles exactly.
             let expected = Written(a: value, c: time, d: ["e": [value, 0]], f: [], g: true, h: "x")
             #expect(try JSONDecoder().decode(Written.self, from: bytes) == expected)
         }

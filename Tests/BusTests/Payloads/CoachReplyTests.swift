@@ -17,7 +17,7 @@ import Workouts
         #""exercises":{"1-1":{"name":"Row","sets":[{"repetitions":8}]}},"error":"""#,
         "\"exercises\":{\(exercises(PlanLimits.items))}", "\"error\":\"\(String(repeating: "x", count: 200))\"",
     ])
-    func `exercises that can be done, or a reason why there are none, can be taken`(fields: String) throws {
+    func `valid exercises or an error make a valid reply`(fields: String) throws {
         #expect(try reply(fields).validationError == nil)
     }
 
@@ -44,7 +44,7 @@ import Workouts
                 "exercises.1-1.sets[0].repetitions: not a whole number"
             ), (#""error":7"#, "error: "),
         ])
-    func `what is no answer at all is refused`(fields: String, blames: String) {
+    func `a payload that is not a reply is refused`(fields: String, blames: String) {
         let error = #expect(throws: PayloadError.self) { try reply(fields) }
         guard case .malformed(let told) = error else { return }
         #expect(told.hasPrefix(blames), "\(told)")

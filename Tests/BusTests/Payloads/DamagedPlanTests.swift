@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Payloads of planned workouts in which a value was replaced by another: they are refused, or what they say can be worked with.
+/// Payloads of planned workouts with a replaced value: decoding refuses them, or everything can be computed from them.
 @Suite struct DamagedPlanTests {
     private static let values = [
         "-1", "0", "1", "2", "17", "201", "0.5", "1e15", "-1e15", "9223372036854775807", "1e308", "null", "[]",
@@ -12,7 +12,7 @@ import Workouts
         "true",
     ]
 
-    /// The payload with one or two of its numbers replaced.
+    /// The payload with one or two numbers replaced.
     private func damaged(_ payload: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var text = String(decoding: payload, as: UTF8.self)
         for _ in 0..<Int.random(in: 1...2, using: &random) {
@@ -25,7 +25,7 @@ import Workouts
         return Array(text.utf8)
     }
 
-    /// A session that began with a plan, after some of it.
+    /// A session with a plan in progress.
     private func session(_ random: inout SeededRandom) throws -> Session {
         let begin = random.time()
         var start = SessionStart(activity: .hiit, countdown: 0)
@@ -37,7 +37,7 @@ import Workouts
         return session
     }
 
-    @Test func `a damaged record gives sets that lie in its time, or none`() throws {
+    @Test func `a damaged record has sets within its time or none`() throws {
         var random = SeededRandom()
         var taken = 0
         for _ in 0..<40 {
@@ -55,7 +55,7 @@ import Workouts
         #expect((1..<2_000).contains(taken))
     }
 
-    @Test func `a damaged state has a place in its plan, or is refused`() throws {
+    @Test func `a damaged state has a place in its plan or is refused`() throws {
         var random = SeededRandom()
         var taken = 0
         for _ in 0..<40 {
@@ -72,7 +72,7 @@ import Workouts
         #expect((1..<2_000).contains(taken))
     }
 
-    @Test func `a damaged definition is refused, or can be carried out to its end`() throws {
+    @Test func `a damaged definition is refused or can be performed to its end`() throws {
         var random = SeededRandom()
         var taken = 0
         for _ in 0..<60 {

@@ -2,9 +2,9 @@ import Bus
 import Testing
 import Workouts
 
-/// What fuzzing and reading for trouble found, kept as it was minimised.
+/// Minimised findings of fuzzing and review.
 @Suite struct FuzzFindingsTests {
-    @Test func `what a sender is told stays short however long its keys and values are`() {
+    @Test func `a refusal stays short for keys and values of any length`() {
         let long = String(repeating: "x\u{301}", count: 50_000)
         for text in [
             #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"\#(long)","client":"a"}"#,
@@ -21,7 +21,7 @@ import Workouts
         "6f9619ff-8b86-4011-b42d-00c04fc964 f", "-f9619ff-8b86-4011-b42d-00c04fc964ff",
         "6f9619ff-8b86-4011-b42d-00c04fc964f\0", "6f9619ff08b86-4011-b42d-00c04fc964ff",
     ])
-    func `an identifier with a sign for a digit is none`(text: String) {
+    func `an identifier with a sign in place of a digit is refused`(text: String) {
         #expect(SessionID(text) == nil)
     }
 
@@ -31,13 +31,13 @@ import Workouts
         ("\"type\":\"end\",\"streams\":{\"samples/a\":1e300}", "streams: "),
         ("\"type\":\"end\",\"streams\":{\"samples/a\":1.5}", "streams: "),
     ])
-    func `a number that does not fit is named by its field`(fields: String, field: String) {
+    func `a number out of range is refused with its field`(fields: String, field: String) {
         let text = "{\"id\":\"6f9619ff-8b86-4011-b42d-00c04fc964ff\",\"client\":\"a\",\(fields)}"
         let error = #expect(throws: PayloadError.self) { try JSONCoding.decode(Command.self, from: text.utf8) }
         #expect(error == .malformed("\(field)out of range"))
     }
 
-    @Test func `a session that runs and has no items has live metrics`() throws {
+    @Test func `an active session without items has live metrics`() throws {
         let key = SessionKey(
             try #require(User("demo")), try #require(SessionID("6f9619ff-8b86-4011-b42d-00c04fc964ff")))
         let begin = Timestamp(seconds: 1_700_000_000)
@@ -67,7 +67,7 @@ import Workouts
         ("profile", #"{"birthYear":-9223372036854775808}"#), ("profile", #"{"weight":1e308}"#),
         ("profile", #"{"zones":[1]}"#),
     ])
-    func `a state that no session can have is refused, naming the field`(field: String, value: String) throws {
+    func `a state that no session can have is refused with its field`(field: String, value: String) throws {
         #expect(try SessionState(payload(Self.state)).segments.count == 2)
         let text = payload(Self.state.merging([field: value]) { $1 })
         let error = #expect(throws: PayloadError.self) { try SessionState(text) }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import Workouts
 
-/// The words of HealthKit stand in the payload as HealthKit spells them.
+/// The payload uses HealthKit's own names.
 struct HealthKitWorkoutTests {
     private let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
 
@@ -30,7 +30,7 @@ struct HealthKitWorkoutTests {
         return workout
     }
 
-    @Test func `keys and raw values are HealthKit's`() throws {
+    @Test func `keys and raw values are those of HealthKit`() throws {
         let text = """
             {"activityType":37,"duration":90,"endDate":200,"events":[{"date":100,"duration":50,"type":3},
             {"date":150,"type":1},{"date":160,"type":2}],"locationType":3,
@@ -45,7 +45,7 @@ struct HealthKitWorkoutTests {
         #expect(String(decoding: JSONCoding.encode(workout), as: UTF8.self) == text.replacing("\n", with: ""))
     }
 
-    @Test func `a payload reads back as it was written`() throws {
+    @Test func `a payload is read as written`() throws {
         #expect(try JSONCoding.decode(HealthKitWorkout.self, from: JSONCoding.encode(workout)) == workout)
     }
 }

@@ -3,12 +3,12 @@ import Foundation
 import Testing
 import Workouts
 
-/// With the largest plan there can be, and all that can be done of it, what is published fits a payload.
+/// Payloads with the largest possible plan and progress fit the limit.
 @Suite struct LargestPlanTests {
     private static let start = Timestamp(seconds: 1_700_000_000.123457)
-    /// A payload's 256 KiB, and its topic.
+    /// The 256 KiB of a payload, less its topic.
     private static let room = 256 * 1_024 - 512
-    /// What takes the most room in JSON.
+    /// The character with the longest JSON encoding.
     private static let name = String(repeating: "\"", count: PlanLimits.name)
     private static let smallest = 1.2345678901234567e-300
 
@@ -20,7 +20,7 @@ import Workouts
         WorkoutDefinition.Item(id: id(number), name: name, alternatives: [PlannedExercise(name: "x")])
     }
 
-    /// As many rounds as there can be: of the clock's, and of one exercise that is done over and over.
+    /// The maximum number of rounds: of the clock, and of one repeated exercise.
     private static func definition() -> WorkoutDefinition {
         let paced = (0..<PlanLimits.items - 2).map(item)
         var over = item(PlanLimits.items - 2)
@@ -37,7 +37,7 @@ import Workouts
                 ]))
     }
 
-    /// With alternatives until there is no room for another one.
+    /// Adds alternatives up to the limit.
     private static func filled(_ definition: WorkoutDefinition) -> WorkoutDefinition {
         var definition = definition
         for index in definition.sections[0].items.indices {
@@ -53,7 +53,7 @@ import Workouts
         return definition
     }
 
-    /// With as many pauses, laps, streams, completed sets, rounds and visits as there can be.
+    /// With the maximum number of pauses, laps, streams, completed sets, rounds and visits.
     private static func session() throws -> Session {
         let key = SessionKey(User(String(repeating: "x", count: 64))!, SessionID(UUID()))
         var begin = SessionStart(activity: .traditionalStrength, countdown: 0)
@@ -71,7 +71,7 @@ import Workouts
         let (over, last) = (id(PlanLimits.items - 2), id(PlanLimits.items - 1))
         try session.apply(.plan(.swapExercise(item: over, alternative: nil)), at: time)
         for number in 0..<PlanLimits.sets {
-            // Once of every other exercise, the rest of the one that is done over and over.
+            // Every other exercise once, the remaining sets on the repeated one.
             let paced = number < PlanLimits.items - 2 ? number : nil
             let reference = SetReference(
                 item: paced.map(id) ?? over, set: 0, round: paced.map { $0 + 1 } ?? number - PlanLimits.items + 3)
@@ -111,7 +111,7 @@ import Workouts
             repeating: try JSONCoding.decode(MetricsSummary.Split.self, from: split.utf8),
             count: MetricsSummary.splitLimit)
         var route = RouteSummary()
-        // Every character that an encoded polyline may have, as often.
+        // All characters of an encoded polyline, equally often.
         let letters = (63...126).map { Character(UnicodeScalar($0)) }
         route.polyline = [String((0..<RouteSummary.polylineLimit).map { letters[$0 % letters.count] })]
         return WorkoutRecord(
@@ -130,7 +130,7 @@ import Workouts
         #expect(size <= Self.room, "\(size)")
     }
 
-    @Test func `the largest state with a plan, and what a coach is asked of it, fit a payload`() throws {
+    @Test func `the largest state with a plan and its coach request fit a payload`() throws {
         let session = try Self.session()
         let moment = try #require(session.endedAt)
         let plan = try #require(session.planState(moment))
@@ -143,7 +143,7 @@ import Workouts
         #expect(JSONCoding.encode(request).count <= Self.room)
     }
 
-    @Test func `however often exercises are swapped and made harder, a plan keeps its size`() throws {
+    @Test func `repeated swaps and changes of difficulty keep a plan within its size`() throws {
         let sets = (0..<20).map { PlannedSet(repetitions: 8, weight: 20.1 + Double($0), time: 30.5, rest: 90.5) }
         let items = (0..<10).map { number in
             let alternatives = (0..<PlanLimits.alternatives).map { PlannedExercise(name: "\($0)") }
@@ -170,8 +170,8 @@ import Workouts
         #expect(refusals == ["the plan would be too large: more than \(PlanLimits.bytes / 1_024) KiB"])
     }
 
-    @Test func `as many saved plans as there can be fit a payload`() throws {
-        // A definition takes no more than its share of all of them, which is counted as it stands on the bus.
+    @Test func `the maximum of saved plans fits a payload`() throws {
+        // A definition takes at most its share of the total, in its published form.
         let definition = Self.definition()
         #expect(JSONCoding.encode(definition).count <= 2 * PlanLimits.bytes)
         let plan = SavedPlans.Plan(plan: PlanID(UUID()), savedAt: Self.start, definition: definition)

@@ -11,7 +11,7 @@ import Workouts
         #expect(JSONCoding.encode(try JSONCoding.decode(Value.self, from: bytes)) == bytes)
     }
 
-    @Test func `messages of low rate are read as they are written`() throws {
+    @Test func `messages of low rate are read as written`() throws {
         var random = SeededRandom()
         for _ in 0..<15 {
             for command in random.commands() { try roundTrip(command) }
@@ -46,7 +46,7 @@ import Workouts
         }
     }
 
-    @Test func `metrics and acks are read as they are written`() throws {
+    @Test func `metrics and acks are read as written`() throws {
         var random = SeededRandom()
         for _ in 0..<200 {
             let snapshot = random.snapshot()
@@ -60,7 +60,7 @@ import Workouts
         #expect(try Ack(Ack.streamReused.payload) == .streamReused)
     }
 
-    @Test func `keys of what services publish are sorted`() throws {
+    @Test func `published keys are sorted`() throws {
         var random = SeededRandom()
         for payload in try random.payloads()
         where ["metrics", "profile", "series", "state", "workout"].contains(payload.channel) {
@@ -79,7 +79,7 @@ import Workouts
         #expect(throws: PayloadError.self) { try Ack(text.utf8) }
     }
 
-    @Test func `a chunk holds its rows and stays below 128 KiB`() throws {
+    @Test func `a chunk keeps its rows and stays below 128 KiB`() throws {
         struct Chunk: Decodable {
             var columns: [String: [Double?]]
             var n: Int

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import Workouts
 
-/// What stands of a plan on `state`, `workout` and `current`.
+/// The plan in `state`, `workout` and `current`.
 @Suite struct PlanStateTests {
     private static let id = SessionID(UUID())
     private let begin = Timestamp(seconds: 1_800_000_000)
@@ -26,7 +26,7 @@ import Workouts
         JSONCoding.encode(PublishedState(session.state(revision: 7), session.planState(moment)))
     }
 
-    @Test func `a timer says when its phase is over, and what is left of it while it stands`() throws {
+    @Test func `a timer has the end of its phase while it runs and the remaining time while it is stopped`() throws {
         var session = emom
         let running = try #require(try PlanState(payload(session, at: begin + 70)))
         #expect((running.timer.block, running.timer.type, running.timer.phase) == (0, .emom, .work))
@@ -38,7 +38,7 @@ import Workouts
         #expect(standing.timer.remaining == 45 && standing.timer.endsAt == nil)
     }
 
-    @Test func `a session without a plan has none in its state, and readers of the session need none`() throws {
+    @Test func `a session without a plan has none in its state and the session is read without one`() throws {
         let plain = Session(
             key: emom.key, start: SessionStart(activity: .running, countdown: 0), at: begin, now: begin)
         #expect(try PlanState(payload(plain, at: begin)) == nil)
@@ -59,7 +59,7 @@ import Workouts
             (#""rounds":3,"type""#, #""type""#, "plan.blocks: timer.rounds: missing for emom"),
             (#""phase":"work""#, #""phase":"play""#, "timer.phase: "),
         ])
-    func `a plan that nobody can have, or parts that do not belong together, are refused`(
+    func `an impossible or inconsistent plan state is refused`(
         part: String, other: String, blames: String
     ) throws {
         let text = String(decoding: payload(emom, at: begin), as: UTF8.self)
@@ -69,7 +69,7 @@ import Workouts
         #expect(told.hasPrefix(blames), "\(told)")
     }
 
-    @Test func `resuming is offered only while there is something to resume, with how far the plan has come`() throws {
+    @Test func `resuming is offered only for an unfinished session and includes the plan's progress`() throws {
         func offer(_ session: Session) -> (Bool?, CurrentSession.Progress?) {
             let plan = session.planState(begin + 10)
             let current = CurrentSession(revision: 1, state: session.state(revision: 1), plan: plan)
@@ -90,7 +90,7 @@ import Workouts
         #expect(offer(Session(key: session.key, start: start, at: begin, now: begin)).0 == false)
     }
 
-    @Test func `a record read back has the sets that were done`() throws {
+    @Test func `a decoded record has the performed sets`() throws {
         var session = emom
         try session.apply(.plan(.completeSet(SetCompletion(repetitions: 12))), at: begin + 30)
         try session.apply(.end(streams: [:]), at: begin + 150)

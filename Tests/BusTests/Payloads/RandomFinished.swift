@@ -14,7 +14,7 @@ extension SeededRandom {
             isStale: .random(using: &self))
     }
 
-    /// The totals of a session's locations; the laps and splits are those of its samples.
+    /// The totals of a session's locations, with the laps and splits of its samples.
     mutating func route(of session: Session, _ items: CountedItems) -> RouteReport {
         var totals = RouteSummary()
         let walked = items.summary(laps: session.laps, units: session.units, physiology: Physiology())
@@ -39,7 +39,7 @@ extension SeededRandom {
         }
     }
 
-    /// Finished records of a session, with and without metrics, route and weather.
+    /// Finished records with and without metrics, route and weather.
     mutating func records(of session: Session, _ report: MetricsReport) -> [WorkoutRecord] {
         [report, nil].flatMap { metrics in
             [route(of: session, items(of: session)), nil].map { route in

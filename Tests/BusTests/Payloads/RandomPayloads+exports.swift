@@ -3,7 +3,7 @@ import TestSupport
 import Workouts
 
 extension SeededRandom {
-    /// What is asked and said of exports.
+    /// Payloads of exports.
     mutating func exportPayloads(of key: SessionKey) -> [AsyncAPIDocument.Payload] {
         let actions: [SessionRequest.Action] = [.chunks, .export(nil), .export(name())]
         let requests = actions.map { SessionRequest(id: identifier(), client: name(), action: $0) }
@@ -47,7 +47,7 @@ extension SeededRandom {
 }
 
 extension SeededRandom {
-    /// What is said of Live Activities.
+    /// Payloads of Live Activities.
     mutating func activityPayloads(of key: SessionKey) -> [AsyncAPIDocument.Payload] {
         let token = String(repeating: "0a", count: .random(in: 16...256, using: &self))
         let actions: [ActivityRegistration.Action] = [

@@ -27,7 +27,7 @@ extension SeededRandom {
         snapshot.speed = maybe(.random(in: 0...60, using: &self))
         snapshot.ascent = maybe(120.25)
         snapshot.descent = maybe(80)
-        // Every character that an encoded polyline may have: the backslash is among them.
+        // All characters of an encoded polyline, including the backslash.
         let letters = (63...126).map { Character(UnicodeScalar($0)) }
         snapshot.polyline = (0..<Int.random(in: 0...3, using: &self)).map { _ in String(letters.shuffled(using: &self))
         }
@@ -35,7 +35,7 @@ extension SeededRandom {
         return snapshot
     }
 
-    /// Locations along a line at every second of a session's closed segments.
+    /// Locations along a line for every second of a session's closed segments.
     mutating func route(of session: Session) -> CountedLocations {
         var locations: [Location] = []
         for segment in session.segments {
@@ -49,7 +49,7 @@ extension SeededRandom {
             streams: [name(): locations], segments: session.segments, activity: .running, environment: .outdoor)
     }
 
-    /// What route-builder writes of a session, by channel.
+    /// The payloads of route-builder, by channel.
     mutating func routePayloads(of session: Session) -> [(channel: String, bytes: [UInt8])] {
         let locations = route(of: session)
         let rows = FinalRows(Track(locations))

@@ -44,7 +44,7 @@ extension SeededRandom {
         return actions.map { UserRequest(id: identifier(), client: name(), action: $0) }
     }
 
-    /// Replies of every kind, with pages of history up to the longest.
+    /// Replies of every kind, with pages of history of every length.
     mutating func replies(listing workouts: [WorkoutRecord]) -> [Reply] {
         let refusals = [nil, Refusal.sessionNotFound, .sessionInProgress(identifier()), .invalidState("no")]
         let plain = refusals.map { Reply(id: identifier(), revision: maybe(revision()), now: time(), error: $0) }
@@ -57,7 +57,7 @@ extension SeededRandom {
         return plain + pages
     }
 
-    /// A `start` that leaves the activity to its planned workout, as a client writes it, and that workout.
+    /// A client's `start` that leaves the activity to its planned workout, and that workout.
     mutating func plannedStart() -> (bytes: [UInt8], definition: WorkoutDefinition) {
         let definition = definition()
         let text = String(decoding: JSONCoding.encode(definition), as: UTF8.self)
@@ -73,7 +73,7 @@ extension SeededRandom {
         return sample
     }
 
-    /// Samples at every second of a session's closed segments.
+    /// Samples for every second of a session's closed segments.
     mutating func items(of session: Session) -> CountedItems {
         var samples: [Sample] = []
         for segment in session.segments {
@@ -125,7 +125,7 @@ extension SeededRandom {
             items: (0..<Int.random(in: 1...20, using: &self)).map { _ in sample(at: time()) })
     }
 
-    /// What the code writes on each channel.
+    /// The payloads of the code, by channel.
     mutating func payloads() throws -> [AsyncAPIDocument.Payload] {
         var payloads: [AsyncAPIDocument.Payload] = []
         func add(_ channel: String, _ bytes: [UInt8]) { payloads.append(.init(channel: channel, bytes: bytes)) }

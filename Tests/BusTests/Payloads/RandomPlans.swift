@@ -5,7 +5,7 @@ import Testing
 import Workouts
 
 extension SeededRandom {
-    /// A planned workout that can be carried out.
+    /// A valid planned workout.
     mutating func definition() -> WorkoutDefinition {
         let shared = maybe(timerConfiguration())
         let sections = (0..<Int.random(in: 1...3, using: &self)).map { _ in section(shared) }
@@ -41,7 +41,7 @@ extension SeededRandom {
         }
     }
 
-    /// - Parameter prefix: tells it from the others of its item.
+    /// - Parameter prefix: distinguishes the exercise from others of its item.
     mutating func exercise(_ prefix: String, isPaced: Bool) -> PlannedExercise {
         let sets = (0..<Int.random(in: 1...(isPaced ? 1 : 3), using: &self)).map { _ in
             PlannedSet(
@@ -62,7 +62,7 @@ extension SeededRandom {
         return Array(words.shuffled(using: &self).prefix(.random(in: 0...3, using: &self)))
     }
 
-    /// Every kind of action on a plan once.
+    /// One action of every kind.
     mutating func planActions(_ plan: SessionPlan) -> [PlanAction] {
         let items = plan.blocks.flatMap(\.items)
         func item(_ random: inout SeededRandom) -> String? {
@@ -87,7 +87,7 @@ extension SeededRandom {
         ]
     }
 
-    /// A session after things were done of its plan at a moment, and before; what does not fit its state changes nothing.
+    /// A session before and after actions on its plan; refused actions change nothing.
     mutating func train(_ session: inout Session, at moment: Timestamp) {
         guard let plan = session.planState(moment)?.plan else { return }
         for action in planActions(plan).shuffled(using: &self) {
@@ -100,7 +100,7 @@ extension SeededRandom {
         }
     }
 
-    /// What is asked and said of planned workouts beside commands.
+    /// Payloads of planned workouts other than commands.
     mutating func planPayloads() throws -> [AsyncAPIDocument.Payload] {
         let plans = SavedPlans(
             revision: revision(),

@@ -24,7 +24,7 @@ extension SeededRandom {
     }
 
     mutating func start() -> SessionStart {
-        // 200 bytes are the most that a name may have.
+        // A name has at most 200 bytes.
         let name = ["Morgenlauf \"um\" \\ / \u{1F3C3}", "x", String(repeating: "\u{1F3C3}", count: 50)]
         var start = SessionStart(
             activity: some(Activity.self), environment: maybe(some(Environment.self)),
@@ -41,7 +41,7 @@ extension SeededRandom {
         return start
     }
 
-    /// A session on its ways through all statuses: the first counts down.
+    /// A session on its way through all statuses, starting with the countdown.
     mutating func sessions() throws -> [Session] {
         let begin = time()
         var start = start()
@@ -69,8 +69,8 @@ extension SeededRandom {
         return sessions + [session]
     }
 
-    /// What can become of an unfinished session: discarded, expired, heard of again with and without another session
-    /// beside it, recovered, and deleted.
+    /// The ends of an unfinished session: discarded, expired, restored with and without another session, recovered,
+    /// deleted.
     private mutating func givenUp(_ session: Session, at moment: Timestamp) throws -> [Session] {
         let newest = maybe(moment + .random(in: 0...100, using: &self))
         var discarded = session

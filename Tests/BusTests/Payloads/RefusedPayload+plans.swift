@@ -1,6 +1,6 @@
 import Workouts
 
-/// Planned workouts that nobody can carry out, and what is asked of them that has no meaning.
+/// Invalid planned workouts, and invalid actions on plans.
 extension RefusedPayload {
     private static func definition(_ fields: String, blames: String, isReported: Bool = true) -> RefusedPayload {
         start("\"definition\":{\(fields)}", blames: "definition.\(blames)", isReported: isReported)

@@ -1,10 +1,10 @@
-/// A command or request that cannot be carried out as it is written, and the field that is to blame.
+/// An invalid command or request and the field that the refusal names.
 struct RefusedPayload: Sendable {
     let channel: String
     let text: String
-    /// How the refusal begins.
+    /// The beginning of the refusal.
     let blames: String
-    /// Whether the document, too, can tell that it is wrong.
+    /// Whether the document rejects the payload too.
     let isReported: Bool
 
     init(_ channel: String, _ fields: String, blames: String, isReported: Bool = true) {
@@ -44,7 +44,7 @@ struct RefusedPayload: Sendable {
         start(#""endAt":[]"#, blames: "endAt: "),
         start(#""name":"""#, blames: "name: 1 to 200 bytes"),
         start("\"name\":\"\(String(repeating: "x", count: 201))\"", blames: "name: 1 to 200 bytes"),
-        // A schema counts characters, not bytes.
+        // A schema counts characters, the code counts bytes.
         start("\"name\":\"\(String(repeating: "é", count: 101))\"", blames: "name: 1 to 200 bytes", isReported: false),
         start(#""timeZone":"Mars/Base""#, blames: "timeZone: expected an IANA time zone", isReported: false),
         start(#""timeZone":"UTC+05:00""#, blames: "timeZone: expected an IANA time zone", isReported: false),

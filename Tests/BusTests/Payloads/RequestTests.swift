@@ -5,7 +5,7 @@ import Workouts
 
 @Suite struct RequestTests {
     @Test(arguments: RefusedPayload.all)
-    func `a command or request out of shape or range is refused, and the field is named`(
+    func `a command or request with an invalid field is refused with the field`(
         refused: RefusedPayload
     ) {
         let error = #expect(throws: PayloadError.self, "\(refused.text)") {
@@ -26,18 +26,18 @@ import Workouts
         #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"pause","client":"a/b"}"#,
         String(repeating: "[", count: 100_000), "\u{FEFF}", "{", "\"\\ud800\"",
     ])
-    func `what has no readable envelope or is not JSON is refused`(text: String) {
+    func `a payload without a readable envelope is refused`(text: String) {
         #expect(throws: PayloadError.self) { try JSONCoding.decode(Command.self, from: text.utf8) }
         #expect(throws: PayloadError.self) { try JSONCoding.decode(UserRequest.self, from: text.utf8) }
     }
 
-    @Test func `a command without an activity is another one, and keys that are unknown are ignored`() throws {
+    @Test func `a start without an activity means other and unknown keys are ignored`() throws {
         let text = #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"start","client":"a","mood":{"x":[1]}}"#
         let command = try JSONCoding.decode(Command.self, from: text.utf8)
         #expect(command.action == .start(SessionStart(activity: .other)))
     }
 
-    @Test func `a planned workout tells the activity when the start does not`() throws {
+    @Test func `a start without an activity takes it from the planned workout`() throws {
         var random = SeededRandom()
         for _ in 0..<100 {
             let (bytes, definition) = random.plannedStart()
@@ -50,7 +50,7 @@ import Workouts
         }
     }
 
-    @Test func `a request for history asks for the newest 20 unless it says otherwise`() throws {
+    @Test func `a request for history returns the newest 20 by default`() throws {
         let text = #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"workouts","client":"a"}"#
         let request = try JSONCoding.decode(UserRequest.self, from: text.utf8)
         #expect(request.action == .workouts(before: nil, limit: 20))

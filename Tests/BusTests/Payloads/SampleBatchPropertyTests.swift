@@ -7,7 +7,7 @@ import Workouts
 @Suite struct SampleBatchPropertyTests {
     private static let times = AcceptedTimes(now: Timestamp(seconds: 1_767_225_600))
 
-    /// A JSON value as Foundation reads it.
+    /// A JSON value read by Foundation.
     private enum Value: Decodable {
         case number(Double)
         case array([Value])
@@ -30,7 +30,7 @@ import Workouts
         var number: Double? { if case .number(let number) = self { number } else { nil } }
     }
 
-    /// The design's rules, slowly.
+    /// The rules of the design, implemented naively.
     private func reference(_ bytes: [UInt8]) throws -> SampleBatch? {
         guard case .object(let fields) = try JSONDecoder().decode(Value.self, from: Data(bytes)),
             let first = fields["s"]?.number, case .array(let values)? = fields["x"]
@@ -60,7 +60,7 @@ import Workouts
         return batch
     }
 
-    /// A batch as some device might write it: any order of keys, any spacing, any way to write a number.
+    /// A batch with keys, spacing and numbers in any valid form.
     private func text(_ random: inout SeededRandom) -> String {
         func space() -> String { random.text(" \n\t\r", 0...1) }
         func number(_ value: Double) -> String {
@@ -93,26 +93,26 @@ import Workouts
         var random = SeededRandom()
         for _ in 0..<500 {
             let text = text(&random)
-            // Foundation refuses what is beyond its doubles; the rule for such a field is that of any out of range.
+            // Foundation refuses numbers beyond its doubles; the rule for out-of-range values applies.
             let readable = text.replacing("1e999", with: "1e300")
             let expected = try #require(try reference(Array(readable.utf8)))
             #expect(try SampleBatch(Array(text.utf8)[...], accepting: Self.times) == expected, "\(text)")
         }
     }
 
-    @Test func `a batch is read as it is written`() throws {
+    @Test func `a batch is read as written`() throws {
         var random = SeededRandom()
         for _ in 0..<300 {
             let batch = random.batch()
             let bytes = batch.payload
             #expect(try SampleBatch(bytes[...], accepting: Self.times) == batch)
-            // A payload is a slice of many: its indices begin anywhere.
+            // A payload is a slice with any start index.
             #expect(try SampleBatch(([0, 0] + bytes + [0])[2..<bytes.count + 2], accepting: Self.times) == batch)
             #expect(try JSONSerialization.jsonObject(with: Data(bytes)) is [String: Any])
         }
     }
 
-    @Test func `damaged batches never trap, and what is taken is in range`() {
+    @Test func `damaged batches never trap and accepted values are in range`() {
         var random = SeededRandom()
         var taken = 0
         for _ in 0..<5_000 {
@@ -127,7 +127,7 @@ import Workouts
                 #expect(Quantity.allCases.allSatisfy { item[$0].map($0.range.contains) ?? true })
             }
         }
-        // Both ends are reached: some damage leaves a batch, most does not.
+        // Both outcomes must occur: some damaged batches are accepted, most are not.
         #expect((50..<4_950).contains(taken))
     }
 

@@ -14,7 +14,7 @@ import Workouts
         return (batch.items[0], batch.invalidValues)
     }
 
-    @Test func `items, their numbers and their values are read`() throws {
+    @Test func `items are read with their numbers and values`() throws {
         let batch = try batch(
             " {\t\"x\" : [ {\"c\":1.5e9,\"h\":80,\"cd\":90.5} ,\r\n{\"d\":2,\"c\":1500000001.25}],\"s\":7 } ")
         #expect(batch.first == 7)
@@ -32,7 +32,7 @@ import Workouts
             (.speed, "v", 0...60),
             (.power, "w", 0...5_000), (.battery, "b", 0...1),
         ] as [(Quantity, String, ClosedRange<Double>)])
-    func `a field out of the design's range is dropped and counted`(
+    func `a field out of range is dropped and counted`(
         quantity: Quantity, key: String, range: ClosedRange<Double>
     ) throws {
         for value in [range.lowerBound, range.upperBound] {
@@ -49,7 +49,7 @@ import Workouts
     }
 
     @Test(arguments: ["1e999", "-1e999", "1e99999999999999999999", "null", "true", "\"80\"", "[80]", "{\"h\":80}"])
-    func `a field that is no usable number is dropped and counted`(value: String) throws {
+    func `a field that is not a usable number is dropped and counted`(value: String) throws {
         let (sample, invalid) = try item("\"c\":1e9,\"h\":\(value),\"w\":5")
         #expect(sample[.heartRate] == nil)
         #expect(sample[.power] == 5)
@@ -61,13 +61,13 @@ import Workouts
         "\"c\":1767312000.000001", "\"c\":1e400", "\"c\":123456789012345678901234567890", "\"c\":[]",
         "\"\\u0063\":1e9,\"h\":80",
     ])
-    func `an item without a usable time is consumed as an empty one`(fields: String) throws {
+    func `an item without a usable time becomes an empty item`(fields: String) throws {
         let (sample, invalid) = try item(fields)
         #expect(sample == Sample())
         #expect(invalid == 1)
     }
 
-    @Test(arguments: ["1", "null", "[]", "\"\"", "false"]) func `what is no item is consumed as an empty one`(
+    @Test(arguments: ["1", "null", "[]", "\"\"", "false"]) func `an element that is not an item becomes an empty item`(
         text: String
     ) throws {
         let batch = try batch(#"{"s":3,"x":[\#(text),{"c":1e9}]}"#)
@@ -90,12 +90,12 @@ import Workouts
         "{\"s\":0,\"x\":[{\"q\":tru}]}", "\u{FEFF}{\"s\":0,\"x\":[{}]}", "{\"s\":0,\"x\":[{}]}\0",
         "{\"s\":0 \"x\":[{}]}",
     ])
-    func `a text of another shape is refused whole`(text: String) {
+    func `a payload of another shape is refused`(text: String) {
         let error = #expect(throws: PayloadError.self) { try batch(text) }
         #expect(error?.reason == "malformed")
     }
 
-    @Test func `a batch has a thousand items at most`() throws {
+    @Test func `a batch of more than a thousand items is refused`() throws {
         let items = { (count: Int) in Array(repeating: "{}", count: count).joined(separator: ",") }
         let full = try batch(#"{"s":0,"x":[\#(items(1_000))]}"#)
         #expect(full.items.count == 1_000)
@@ -104,7 +104,7 @@ import Workouts
         #expect(error?.reason == "too_large")
     }
 
-    @Test func `deep nesting is refused without recursion to the end`() throws {
+    @Test func `deep nesting is refused without unbounded recursion`() throws {
         let nested = { (depth: Int) in String(repeating: "[", count: depth) + String(repeating: "]", count: depth) }
         #expect(try batch(#"{"q":\#(nested(32)),"s":0,"x":[{}]}"#).first == 0)
         for depth in [33, 100_000] {
@@ -113,14 +113,14 @@ import Workouts
         }
     }
 
-    @Test func `of a key that stands twice the last counts`() throws {
+    @Test func `a repeated key takes its last value`() throws {
         let batch = try batch(#"{"s":1,"x":[5,6],"s":2,"x":[{"c":1e9,"h":80,"h":90}]}"#)
         #expect(batch.first == 2)
         #expect(batch.invalidValues == 0)
         #expect(batch.items.map { $0[.heartRate] } == [90])
     }
 
-    @Test func `keys and strings that are unknown are passed over`() throws {
+    @Test func `unknown keys and strings are skipped`() throws {
         let (sample, bad) = try item(#""hh":1,"":2,"é":[{"\"":"\\"},true,false,null,-0.5e-3],"cx":1,"c":1e9,"h":80"#)
         #expect(sample[.heartRate] == 80)
         #expect(bad == 0)

@@ -21,7 +21,7 @@ extension SeededRandom {
         return Identifier(groups.joined(separator: "-"))!
     }
 
-    /// Every kind of topic once, with random names.
+    /// One topic of every kind, with random names.
     mutating func topics() -> [Topic] {
         let key = SessionKey(user(), identifier())
         let session: [SessionTopic] = [

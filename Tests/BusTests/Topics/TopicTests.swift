@@ -8,7 +8,7 @@ import Workouts
     private static let session = "pacebus/v1/ff/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff"
     private static let run = "pacebus/v1/u/anna/virtual-run/6f9619ff-8b86-d011-b42d-00c04fc964ff"
 
-    @Test func `every topic is read as it is written, within the limits of a name`() {
+    @Test func `every topic is read as written and within the limits of a name`() {
         var random = SeededRandom()
         for _ in 0..<50 {
             for topic in random.topics() {
@@ -46,7 +46,7 @@ import Workouts
         "pacebus/v1/services/_device/a/b", "pacebus/v1/rejected", "pacebus/v1/rejected/device",
         "pacebus/v1/rejected/_device/a", "$SYS/broker/uptime",
     ])
-    func `what is no topic of ours is refused`(name: String) {
+    func `a name that is not a topic of the bus is refused`(name: String) {
         #expect(Topic(name) == nil)
     }
 
@@ -64,13 +64,13 @@ import Workouts
         #expect(topic.isRetained == isRetained)
     }
 
-    @Test func `a message takes the topic's name, QoS and retention`() throws {
+    @Test func `a message has the topic's name, QoS and retention`() throws {
         let topic = try #require(Topic("\(Self.session)/state"))
         #expect(
             topic.message([1, 2]) == MQTTMessage(topic: topic.name, payload: [1, 2], qos: .atLeastOnce, retain: true))
     }
 
-    @Test func `services subscribe for all shards at once or for each of theirs`() {
+    @Test func `services subscribe for all shards at once or for each of their shards`() {
         let all = TopicFilter.sessions(.samples, shards: Set(Shard.all))
         #expect(all == [MQTTSubscription(filter: "pacebus/v1/+/+/+/samples/+", qos: .atLeastOnce)])
         let two = TopicFilter.sessions(.metrics, shards: [Shard(255), Shard(10)])
