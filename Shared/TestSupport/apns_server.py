@@ -1,24 +1,33 @@
-"""APNs on a port of the loopback, as a test scripts it: HTTP/2 over TLS, and nothing else.
+"""A scripted APNs on a loopback port: HTTP/2 over TLS only.
 
 Usage: apns_server.py FOLDER
 
-It makes a key for those who push, FOLDER/AuthKey.p8, and a certificate for 127.0.0.1 and localhost of its own,
-FOLDER/certificate.pem, unless they are there. Then it writes its port to FOLDER/port, or takes the one that stands there,
-answers as FOLDER/script.json says, and adds a line to FOLDER/connections and FOLDER/requests for each of those. The key's
-identifier, the team and the app are those below. As APNs does, it takes one request at a time until one has come with a
-good provider token.
+The server creates FOLDER/AuthKey.p8, the key that signs provider tokens, and FOLDER/certificate.pem, its own certificate for
+127.0.0.1 and localhost, unless the files exist. It writes its port to FOLDER/port, or reuses the port in that file. It answers
+as FOLDER/script.json says, and appends a line to FOLDER/connections for each connection and to FOLDER/requests for each
+request. The constants below name the key's identifier, the team and the app. Like APNs, it allows one request at a time until
+a request has a valid provider token.
 
-script.json is {"id": ..., "steps": [step, ...]}: each request takes a step, the last one stands for all that follow; a new
-id begins anew. A step may have "kind", "status", "reason", "timestamp" (milliseconds), "headers", "body", a text instead
-of the reason, "now", what the server takes for the time when it looks at a token, and "device": it is then for that token
-alone, and others take the last step without one.
-Kinds: answer (the default) answers 200 to what is as documented, else what APNs answers then; with a status it looks at
-nothing. hang says nothing, freeze nothing on the whole connection ever again, reset ends the stream, close the connection,
-goaway says farewell and answers what came before, refuse says farewell and answers nothing, drip sends the body byte by
-byte and never its end.
+script.json is {"id": ..., "steps": [step, ...]}. Each request takes one step; the last step repeats. A new id starts again. A
+step may have:
+  "kind"       see below
+  "status", "reason", "timestamp" (milliseconds), "headers"
+  "body"       a text in place of the reason
+  "now"        the server's time when it checks a token
+  "device"     the step is for this token only; other tokens take the last step without one
+
+Kinds:
+  answer       the default: 200 for a documented request, else APNs's error; with a status, it checks nothing
+  hang         no answer
+  freeze       no answer to any further request of the connection
+  reset        resets the stream
+  close        closes the connection
+  goaway       sends GOAWAY and answers earlier requests
+  refuse       sends GOAWAY and answers nothing
+  drip         sends the body byte by byte without an end
 
 A line has "at" (Unix seconds), "connection" (its number), "path", "device", "token" (the provider token's number), "headers",
-"payload", "kind", "status" and "reason", and "error", what a push was refused for that is not as documented.
+"payload", "kind", "status", "reason", and "error", the deviation from the documented protocol.
 """
 
 import asyncio
@@ -87,7 +96,7 @@ def make_certificate():
 
 
 def public_key():
-    """Of those who push."""
+    """The key that signs provider tokens."""
     if not os.path.exists(path("AuthKey.p8")):
         new_key("AuthKey.p8")
     with open(path("AuthKey.p8"), "rb") as file:
@@ -95,7 +104,7 @@ def public_key():
 
 
 class Refusal(Exception):
-    """What APNs answers to a push that is not as it wants it."""
+    """The error of APNs for an invalid push."""
 
     def __init__(self, status, reason, error):
         super().__init__(reason)
@@ -103,7 +112,7 @@ class Refusal(Exception):
 
 
 class Script:
-    """What the test wants, read again when its file has changed."""
+    """The test's script, read again when its file changes."""
 
     def __init__(self):
         self.id, self.steps, self.next, self.changed = None, [], 0, None
@@ -127,7 +136,7 @@ class Script:
 
 
 class Tokens:
-    """Provider tokens, each verified once and its age looked at each time."""
+    """Provider tokens. Each is verified once; its age is checked each time."""
 
     def __init__(self):
         self.key = public_key()
@@ -135,7 +144,7 @@ class Tokens:
         self.numbers = {}
 
     def number(self, header):
-        """Which of the different ones it is, from 1."""
+        """The number of a token among the different ones, from 1."""
         return self.numbers.setdefault(header, len(self.numbers) + 1)
 
     def check(self, header, now):
@@ -153,7 +162,7 @@ class Tokens:
             raise Refusal(403, "ExpiredProviderToken", f"issued {now - issued:.0f} s ago")
 
     def verified(self, token):
-        """When it was issued."""
+        """The token's time of issue."""
         try:
             head = jwt.get_unverified_header(token)
             options = {"verify_iat": False, "require": ["iss", "iat"]}
@@ -201,7 +210,7 @@ def check_headers(headers):
 
 
 def check_payload(body):
-    """What ActivityKit's pushes look like; APNs itself looks at less."""
+    """Validates a push as ActivityKit documents it. APNs itself checks less."""
     wanted(body, "nothing", "PayloadEmpty")
     if len(body) > SIZE_LIMIT:
         raise Refusal(413, "PayloadTooLarge", f"{len(body)} bytes")
@@ -293,7 +302,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(self.http.data_to_send())
 
     def take(self, stream, request):
-        """Answers a request that has come whole, and writes it down."""
+        """Answers a complete request and records it."""
         headers = request.headers
         match = PATH.fullmatch(headers[":path"])
         device = match[1] if match else None
@@ -362,7 +371,7 @@ class Connection(asyncio.Protocol):
         self.http.reset_stream(stream, h2.errors.ErrorCodes.INTERNAL_ERROR)
 
     def close(self, stream, step, status, reason):
-        """The other side sees a reset."""
+        """Closes the connection with a reset."""
         connection = self.transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.transport.abort()

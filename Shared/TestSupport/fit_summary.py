@@ -1,7 +1,7 @@
-"""Prints as JSON what fitdecode reads in each FIT file given: the values the tests hold our own reader against.
+"""Prints what fitdecode reads in each FIT file as JSON. Tests compare it with the result of Pacebus's reader.
 
-With --all it prints, for the one file given, what fitdecode, fitparse and garmin-fit-sdk read, by their names. It fails
-when any of them finds a wrong checksum or an error.
+With --all it prints what fitdecode, fitparse and garmin-fit-sdk read in one file, by reader. It fails if one of them reports a
+wrong checksum or an error.
 """
 
 import datetime
@@ -12,19 +12,19 @@ import fitdecode
 
 
 def plain(value):
-    """The first of an array, Unix seconds of a time."""
+    """The first value of an array; Unix seconds of a time."""
     if isinstance(value, (tuple, list)):
         value = next((element for element in value if element is not None), None)
     if not hasattr(value, "timestamp"):
         return value
-    # fitparse gives UTC without saying so.
+    # fitparse returns UTC without a time zone.
     return value.replace(tzinfo=value.tzinfo or datetime.timezone.utc).timestamp()
 
 
 def fields(frame, names):
     values = {}
     for name in names:
-        # A name may stand twice: a developer's field of the same name comes after the ordinary one.
+        # A developer field may repeat the name of a profile field, which comes first.
         found = [f for f in frame.fields if f.name == name and not isinstance(f.field, fitdecode.types.DevField)]
         value = plain(found[0].value) if found else None
         if value is not None:
@@ -86,7 +86,7 @@ def named(values, names):
 
 
 def add(result, kind, values):
-    """Counts a message that is given as a dictionary, and keeps what the tests look at."""
+    """Counts a message given as a dictionary and keeps the values that tests compare."""
     result["messages"] += 1
     if kind == "session":
         result["sessions"].append(named(values, SESSION))
@@ -115,7 +115,7 @@ def fitparse_summary(path):
 def garmin_summary(path):
     import garmin_fit_sdk
 
-    # After the check a stream has nothing left to read.
+    # The check reads the stream to its end.
     if not garmin_fit_sdk.Decoder(garmin_fit_sdk.Stream.from_file(path)).check_integrity():
         raise ValueError("garmin-fit-sdk finds no integrity")
     result = empty()

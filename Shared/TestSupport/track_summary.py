@@ -1,4 +1,4 @@
-"""Prints as JSON what ElementTree reads in a GPX or TCX file: the values the tests hold our own reader against."""
+"""Prints what ElementTree reads in a GPX or TCX file as JSON. Tests compare it with the result of Pacebus's reader."""
 
 import datetime
 import json

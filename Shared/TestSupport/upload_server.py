@@ -1,16 +1,23 @@
-"""A place that takes uploads, on a port of the loopback, as a test scripts it.
+"""A scripted upload server on a loopback port.
 
 Usage: upload_server.py FOLDER
 
-It writes its port to FOLDER/port, or takes the one that stands there, answers as FOLDER/script.json says, and adds a line for
-each request to FOLDER/requests. What it takes it keeps: the file as FOLDER/stored-NUMBER and a line in FOLDER/stored, one
-for each Idempotency-Key, also when it is started again on the same folder.
+The server writes its port to FOLDER/port, or reuses the port in that file. It answers as FOLDER/script.json says and appends a
+line per request to FOLDER/requests. It stores each accepted file as FOLDER/stored-NUMBER with a line in FOLDER/stored, once
+per Idempotency-Key, also after a restart in the same folder.
 
-script.json is {"id": ..., "steps": [step, ...]}: each request takes a step, the last one stands for all that follow; a new
-id begins anew. A step may have "kind", "status", "headers" and "known", the status for a key that is there already (409).
-Kinds: answer; store-hang and store-close keep the file and then say nothing; store-half keeps it and closes the connection
-in the answer; hang and close do not even read; cut closes the connection in the middle of the file; huge answers with
-8 MiB; nonsense does not answer in HTTP. A status of 200 to 299 keeps the file, others do not.
+script.json is {"id": ..., "steps": [step, ...]}. Each request takes one step; the last step repeats. A new id starts again. A
+step may have "kind", "status", "headers" and "known", the status for a known key (409).
+
+Kinds:
+  answer       the default; a status of 200 to 299 stores the file
+  store-hang   stores the file and sends no answer
+  store-close  stores the file and closes the connection
+  store-half   stores the file and closes the connection within the answer
+  hang, close  read nothing
+  cut          closes the connection within the file
+  huge         answers with 8 MiB
+  nonsense     answers with something other than HTTP
 """
 
 import email.parser
@@ -57,7 +64,7 @@ def next_step():
 
 
 def parts(content_type, body):
-    """The parts of a form by name, as Python's own parser of MIME reads them."""
+    """The parts of a form by name, read by Python's MIME parser."""
     head = b"Content-Type: " + content_type.encode() + b"\r\n\r\n"
     message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
     defects = [repr(defect) for part in message.walk() for defect in part.defects]
@@ -109,7 +116,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
 
     def store(self, body, status, known):
-        """Keeps the file unless its key is there already."""
+        """Stores the file unless its key is known."""
         key = self.headers.get("Idempotency-Key")
         try:
             fields = parts(self.headers["Content-Type"], body)
@@ -135,7 +142,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return status
 
     def hang_up(self):
-        """Closes the connection at once: the other side sees a reset."""
+        """Closes the connection with a reset."""
         self.close_connection = True
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.connection.close()
@@ -151,7 +158,7 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, address):
-        """Of a connection that was closed."""
+        """Ignores errors of closed connections."""
 
 
 port = 0

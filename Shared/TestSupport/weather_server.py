@@ -1,14 +1,15 @@
-"""A weather provider on a free port of the loopback, as a test scripts it.
+"""A scripted weather provider on a free loopback port.
 
 Usage: weather_server.py FOLDER
 
-It writes its port to FOLDER/port, answers as FOLDER/script.json says, and adds a line for each request to FOLDER/requests.
+The server writes its port to FOLDER/port, answers as FOLDER/script.json says, and appends a line per request to
+FOLDER/requests.
 
-script.json is {"id": ..., "steps": [step, ...]}: each request takes a step, the last one stands for all that follow; a new
-id begins anew. A step may have "kind" (answer, hang, drip, half, nonsense, huge, close), "status", "headers", "values" (what
-differs from the usual weather), "delay" in seconds and "modified", a Last-Modified that is honoured.
+script.json is {"id": ..., "steps": [step, ...]}. Each request takes one step; the last step repeats. A new id starts again. A
+step may have "kind" (answer, hang, drip, half, nonsense, huge, close), "status", "headers", "values" (differences from the
+default weather), "delay" in seconds, and "modified", a Last-Modified that conditional requests match.
 
-Bodies and rules are those that Open-Meteo, WeatherKit and MET Norway document.
+Bodies and rules follow the documentation of Open-Meteo, WeatherKit and MET Norway.
 """
 
 import http.server

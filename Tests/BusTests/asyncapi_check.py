@@ -1,11 +1,11 @@
-"""Holds payloads against Shared/Bus/asyncapi.yaml, and the document against AsyncAPI's own schema.
+"""Validates payloads against Shared/Bus/asyncapi.yaml, and the document against AsyncAPI's schema.
 
 usage: asyncapi_check.py asyncapi.yaml samples
 
 Each line of the samples is {"channel": name, "payload": …}. Prints one JSON object:
-  document  what is wrong with the document, or null when SCHEMAS_DIR (with asyncapi-3.0.0.json) is not set
-  payloads  for each line what is wrong with its payload
-  undescribed  for each line the keys of its payload that the document does not know
+  document  the document's errors; null if SCHEMAS_DIR (with asyncapi-3.0.0.json) is not set
+  payloads  the validation errors of each line's payload
+  undescribed  the keys of each line's payload that the document does not define
   channels  [{"name", "address", "qos": [allowed], "retain", "patterns": {parameter: regular expression}, "described"}]
 """
 
@@ -65,14 +65,14 @@ def payload_schema(document, name):
 
 def payload_problems(document, line):
     sample = json.loads(line)
-    # The references of a payload's schema point into the document.
+    # The references in a payload's schema point into the document.
     schema = {"allOf": [payload_schema(document, sample["channel"])], "components": document["components"]}
     found = problems(schema, sample["payload"])
     return [f"{sample['channel']} {problem} in {line[:500]}" for problem in found]
 
 
 def parts(document, schema):
-    """A schema and all that it is put together from."""
+    """A schema and all schemas that it is composed of."""
     schema = resolve(document, schema)
     yield schema
     for key in ["allOf", "anyOf", "oneOf"]:
@@ -81,7 +81,7 @@ def parts(document, schema):
 
 
 def undescribed(document, schema, instance, place=""):
-    """The keys in an instance that no part of its schema names, from the outermost."""
+    """The keys of an instance that no part of its schema defines, outermost first."""
     schemas = list(parts(document, schema))
     if isinstance(instance, dict):
         others = [part["additionalProperties"] for part in schemas if "additionalProperties" in part]
