@@ -1,39 +1,38 @@
 import Bus
 import Workouts
 
-/// What the machine wants done. Saves come before everything that is sent: nothing is published or answered that is not
-/// on disk.
+/// The actions of the machine. Saves precede all messages: everything published or answered is on disk.
 enum SessionEngineAction: Hashable {
     case save(SessionKey)
     case saveReply(SessionKey, Reply)
     case saveUser(User)
-    /// The replies to a session's commands go.
+    /// Removes the replies to a session's commands.
     case eraseReplies(SessionKey, Set<CommandID>)
-    /// What was set aside of a user goes, by its keys.
+    /// Removes a user's corrupt records by their keys.
     case eraseCorrupt(User, [String])
-    /// Out of history, for something happened to it.
+    /// Moves a session out of history after a new event.
     case unarchive(SessionKey)
-    /// Out of memory and into history, its replies forgotten.
+    /// Moves a session from memory into history and removes its replies.
     case archive(SessionKey)
-    /// Out of the store altogether.
+    /// Removes a session from the store.
     case erase(SessionKey)
     case publishState(SessionKey)
     case publishWorkout(SessionKey)
     case publishCurrent(User)
     case publishProfile(User)
     case publishPlans(User)
-    /// A change is asked of an outside coach.
+    /// Asks an external coach about a change.
     case askCoach(SessionKey, CommandID)
-    /// Takes `state` and `workout` off the broker.
+    /// Clears `state` and `workout` on the broker.
     case clear(SessionKey)
     case announce(SessionKey, Announcement)
     case reply(User, Client, Reply)
-    /// A page of the user's history is to be read for this request.
+    /// Reads a page of the user's history for a request.
     case listWorkouts(User, UserRequest.Page)
 }
 
 extension SessionEngineAction {
-    /// Whose it is.
+    /// The user of the action.
     var user: User {
         switch self {
         case .save(let key), .saveReply(let key, _), .eraseReplies(let key, _), .unarchive(let key), .archive(let key),
@@ -50,16 +49,16 @@ extension SessionEngineAction {
     }
 }
 
-/// A change that an outside coach is asked about, and what has to wait for the answer.
+/// A pending question to an external coach, and the commands that wait for the answer.
 struct CoachQuestion {
-    /// Seconds of the service's clock until nothing is awaited any more.
+    /// The timeout in seconds of the service's clock.
     static let patience = 3.0
-    /// Commands that wait; of more, the clients repeat them.
+    /// The maximum number of waiting commands. Clients repeat the others.
     static let waitingLimit = 16
 
     let command: Command
     var request: CoachRequest
-    /// `suspend`, and whatever came after it, each with the time at which it happened.
+    /// `suspend` and all later commands, each with the time of its event.
     var waiting: [Command] = []
 
     func holds(_ id: CommandID) -> Bool { command.id == id || waiting.contains { $0.id == id } }

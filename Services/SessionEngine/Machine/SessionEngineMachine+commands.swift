@@ -2,13 +2,14 @@ import Bus
 import Workouts
 
 extension SessionEngineMachine {
-    /// Applies a command once: a repeat of an accepted one gets the stored reply, a refused one is judged anew.
+    /// Applies a command once. A repeated command receives the stored reply if it was accepted, and is validated again
+    /// if refused.
     mutating func receive(_ command: Command, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
         if let stored = entries[key]?.replies[command.id] {
             var reply = stored
             reply.now = now
             var actions: [SessionEngineAction] = [.reply(key.user, command.client, reply)]
-            // A device that ends again has not seen the record.
+            // A device that repeats `end` has not received the record.
             if case .end = command.action, entries[key]?.record.workout != nil { actions.append(.publishWorkout(key)) }
             return actions
         }
@@ -23,7 +24,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// Whether a command tells that a session which expired goes on after all.
+    /// Whether a command proves that an expired session is still in use.
     private func isHeard(_ action: SessionAction) -> Bool {
         switch action {
         case .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .plan: true
@@ -31,7 +32,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// The answer to a command that could not be carried out.
+    /// Refuses a command.
     func refuse(
         _ envelope: Command.Envelope, for key: SessionKey, _ refusal: Refusal, now: Timestamp
     ) -> SessionEngineAction {
@@ -56,7 +57,7 @@ extension SessionEngineMachine {
         return actions + accept(command, entry, key, now)
     }
 
-    /// Keeps what a command made of a session, and replies.
+    /// Saves the session that a command changed, and replies.
     mutating func accept(_ command: Command, _ changed: Entry, _ key: SessionKey, _ now: Timestamp)
         -> [SessionEngineAction]
     {
@@ -93,7 +94,8 @@ extension SessionEngineMachine {
             + [.reply(key.user, command.client, reply)]
     }
 
-    /// How many commands a session may have had; there is room to end it after all others.
+    /// The maximum number of earlier commands. The limit for ending commands is higher, so that every session can be
+    /// ended.
     private func replyLimit(_ action: SessionAction) -> Int {
         switch action {
         case .end, .suspend, .discard, .recover: Self.replyLimit + Self.endingLimit
@@ -101,11 +103,11 @@ extension SessionEngineMachine {
         }
     }
 
-    /// Refuses what cannot be carried out at once, and what no coach is asked about either.
+    /// Refuses commands that are invalid with or without a coach.
     private func check(_ command: Command, _ key: SessionKey, _ now: Timestamp) throws(Refusal) {
         try check(command.at, "at", now)
         guard entries[key]?.replies.count ?? 0 < replyLimit(command.action) else {
-            throw .invalidState("too many commands in one session")
+            throw .invalidState("the session has too many commands")
         }
     }
 
@@ -117,7 +119,7 @@ extension SessionEngineMachine {
     private func begin(
         _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Timestamp
     ) throws(Refusal) -> Entry {
-        guard entries[key] == nil else { throw .invalidState("the session has begun already") }
+        guard entries[key] == nil else { throw .invalidState("the session already exists") }
         try check(start.startAt, "startAt", now)
         try check(start.endAt, "endAt", now)
         if let obstacle = obstacle(key.user, from: at, to: start.endAt), !start.replace {
@@ -127,13 +129,13 @@ extension SessionEngineMachine {
         return Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), heardAt: now)
     }
 
-    /// Discards what stands in the way of a session that replaces it.
+    /// Discards the session that a new one replaces.
     private mutating func replace(
         _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Timestamp
     ) -> [SessionEngineAction] {
         var actions: [SessionEngineAction] = []
         while let obstacle = obstacle(key.user, from: at, to: start.endAt), var other = entries[obstacle] {
-            // An unfinished session can always be discarded.
+            // Every unfinished session can be discarded.
             guard (try? other.record.session.apply(.discard, at: at)) != nil else { break }
             bump(&other, now)
             store(other, obstacle)
@@ -143,7 +145,7 @@ extension SessionEngineMachine {
     }
 }
 
-/// The planned workouts that a user keeps. A session has its own copy: what happens here never touches it.
+/// The user's saved plans. A session has its own copy, so changes here do not affect it.
 extension SessionEngineMachine {
     mutating func save(
         _ definition: WorkoutDefinition, _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Timestamp
@@ -164,7 +166,7 @@ extension SessionEngineMachine {
         return set(plans.filter { $0.plan != id }, user, now) + accept(request, user, now)
     }
 
-    /// Replaces a user's plans; who never had any goes on without.
+    /// Replaces a user's plans. A user without plans publishes none.
     mutating func set(_ plans: [SavedPlans.Plan], _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
         var record = users[user] ?? UserRecord()
         guard record.plans != nil || !plans.isEmpty else { return [] }
@@ -175,19 +177,19 @@ extension SessionEngineMachine {
 }
 
 extension Refusal {
-    /// The user has no such saved plan.
-    fileprivate static let planNotFound = Refusal(code: "plan_not_found", message: "there is no such saved plan")
-    /// There is no room for another saved plan.
+    /// The user has no saved plan with this id.
+    fileprivate static let planNotFound = Refusal(code: "plan_not_found", message: "saved plan not found")
+    /// The saved plans have reached their limit.
     fileprivate static let planLimit = Refusal(
         code: "plan_limit",
         message:
-            "at most \(SavedPlans.limit) plans of \(SavedPlans.bytes / 1_024) KiB in all can be saved; delete one first"
+            "at most \(SavedPlans.limit) saved plans of \(SavedPlans.bytes / 1_024) KiB in total; delete one first"
     )
 }
 
-/// Changes that an outside coach is asked about: awaited for three seconds, and a late answer changes nothing.
+/// Changes that depend on an external coach. The timeout is three seconds; a late answer changes nothing.
 extension SessionEngineMachine {
-    /// Asks, when the command is for the coach; `nil` when it is to be carried out at once.
+    /// Asks the coach about a command; `nil` if the command takes effect at once.
     mutating func ask(_ command: Command, _ key: SessionKey, _ now: Timestamp) throws(Refusal) -> [SessionEngineAction]?
     {
         guard asksCoach, case .plan(let action) = command.action, var entry = entries[key] else { return nil }
@@ -195,12 +197,12 @@ extension SessionEngineMachine {
         let item: String?
         let difficulty: Difficulty?
         switch action {
-        // Whoever names the alternative has chosen.
+        // A named alternative needs no advice.
         case .swapExercise(let id, alternative: nil):
             item = try entry.record.session.planItem(id, at: at)
             difficulty = nil
         case .adjustDifficulty(let id, let wanted):
-            // Checks that it can be changed now, though it may be about all items.
+            // Validates the item first, even if the command is about all items.
             let checked = try entry.record.session.planItem(id, at: at)
             item = id == nil ? nil : checked
             difficulty = wanted
@@ -208,7 +210,7 @@ extension SessionEngineMachine {
         }
         guard let state = entry.record.session.planState(now) else { return nil }
         guard entry.question == nil else {
-            throw .invalidState("the coach is being asked about another change; try again in a moment")
+            throw .invalidState("another change is pending with the coach; try again in a moment")
         }
         var command = command
         command.at = at
@@ -222,13 +224,13 @@ extension SessionEngineMachine {
         return [.askCoach(key, command.id)]
     }
 
-    /// Lets a command wait that must not overtake the change that the coach is asked about: `suspend` saves what comes of
-    /// it. Says whether it waits.
+    /// Delays a command that must follow the pending change: `suspend` saves its result. Returns whether the command
+    /// waits.
     mutating func hold(_ command: Command, _ key: SessionKey, _ now: Timestamp) -> Bool {
         guard var entry = entries[key], var question = entry.question else { return false }
         if question.holds(command.id) { return true }
         guard !question.waiting.isEmpty || command.action == .suspend else { return false }
-        // Repeated by its client when there is no room.
+        // The client repeats the command if the buffer is full.
         guard question.waiting.count < CoachQuestion.waitingLimit else { return true }
         var held = command
         held.at = command.at ?? now
@@ -238,7 +240,7 @@ extension SessionEngineMachine {
         return true
     }
 
-    /// The coach has answered; what nobody awaits any more changes nothing.
+    /// Applies a coach's answer. An answer without a pending question changes nothing.
     mutating func receive(_ reply: CoachReply, of user: User, now: Timestamp) -> [SessionEngineAction] {
         guard let key = sessions(of: user).first(where: { entries[$0]?.question?.command.id == reply.id }) else {
             return []
@@ -250,7 +252,7 @@ extension SessionEngineMachine {
         return answer(key, .failure(.coachFailed(reply.error ?? "the coach has no advice")), now)
     }
 
-    /// Carries the change out or refuses it, and then what waited for it.
+    /// Applies or refuses the change, then the commands that waited for it.
     mutating func answer(
         _ key: SessionKey, _ advice: Result<CoachAdvice, Refusal>, _ now: Timestamp
     ) -> [SessionEngineAction] {
@@ -261,7 +263,7 @@ extension SessionEngineMachine {
         do throws(Refusal) {
             let advice = try advice.get()
             if let item = question.request.item, advice.exercises.keys.contains(where: { $0 != item }) {
-                throw .coachFailed("the coach answered for another exercise")
+                throw .coachFailed("the coach answered about another exercise")
             }
             try entry.record.session.take(advice, at: question.command.at ?? now)
             actions = accept(question.command, entry, key, now)
@@ -274,7 +276,7 @@ extension SessionEngineMachine {
 }
 
 extension Refusal {
-    /// The coach was silent for too long.
+    /// The coach did not answer before the timeout.
     static let coachTimeout = Refusal(
         code: "coach_timeout", message: "the coach did not answer within 3 s; nothing has changed")
 }

@@ -3,7 +3,7 @@ import MQTT
 import ServiceKit
 import Workouts
 
-/// The broker may forget everything or bring the past back: the owner says what counts.
+/// The broker may lose its state or restore an old one. The owner publishes the state that counts.
 extension SessionEngineMachine {
     /// A new connection: all retained topics are published again, live sessions first.
     mutating func connected(now: Timestamp) -> [SessionEngineAction] {
@@ -34,7 +34,7 @@ extension SessionEngineMachine {
         return sessions + current + profiles + plans
     }
 
-    /// Nothing can be heard of anybody: until the next connection nothing is given up for having been silent.
+    /// Without a connection no events arrive, so no session expires until the next one.
     mutating func disconnected() {
         connectedAt = nil
     }
@@ -44,7 +44,7 @@ extension SessionEngineMachine {
         return session.isUnfinished || session.statusName == .saving
     }
 
-    /// The messages that a publishing action stands for, as of now.
+    /// The messages of a publishing action as of now.
     mutating func messages(for action: SessionEngineAction) -> [MQTTMessage] {
         switch action {
         case .publishState(let key):
@@ -86,7 +86,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// A revision of `state` that stands on the bus.
+    /// Handles a revision of `state` on the bus.
     mutating func seeState(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
         switch entry.stateTopic.see(revision, now) {
@@ -99,7 +99,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// A revision of `workout` that stands on the bus.
+    /// Handles a revision of `workout` on the bus.
     mutating func seeWorkout(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
         // A session that was deleted or is unfinished has no workout.
@@ -115,12 +115,12 @@ extension SessionEngineMachine {
         }
     }
 
-    /// Whether a session that is not known left the bus so long ago that nobody remembers.
+    /// Whether an unknown session is older than the retention.
     private func isForgotten(_ revision: Int64, _ now: Timestamp) -> Bool {
         revision < (now - Self.deletedRetention).milliseconds
     }
 
-    /// A revision of `current` that stands on the bus; of a user of whom nothing is left it offers what nobody has.
+    /// Handles a revision of `current` on the bus. If the user has no data, it offers a session that does not exist.
     mutating func seeCurrent(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
         var topic = users[user]?.currentTopic ?? RetainedTopic()
         switch topic.see(revision, now) {
@@ -132,7 +132,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// A revision of `profile` that stands on the bus.
+    /// Handles a revision of `profile` on the bus.
     mutating func seeProfile(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
         guard var record = users[user], record.profileTopic.revision > 0 else { return [] }
         switch record.profileTopic.see(revision, now) {
@@ -144,7 +144,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// A revision of `plans` that stands on the bus.
+    /// Handles a revision of `plans` on the bus.
     mutating func seePlans(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
         guard var record = users[user], record.plans != nil else { return [] }
         switch record.plansTopic.see(revision, now) {
@@ -159,7 +159,7 @@ extension SessionEngineMachine {
 }
 
 extension SessionEngineMachine {
-    /// Carries out a request of a user, of whom in memory is what the request deletes.
+    /// Applies a user's request. The data that it deletes must be in memory.
     mutating func receive(_ request: UserRequest, of user: User, now: Timestamp) -> [SessionEngineAction] {
         if var stored = reply(to: request, of: user) {
             stored.now = now
@@ -187,7 +187,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// Whether a request was carried out before.
+    /// Whether a request was accepted before.
     func hasAccepted(_ request: UserRequest, of user: User) -> Bool { reply(to: request, of: user) != nil }
 
     private func reply(to request: UserRequest, of user: User) -> Reply? {
@@ -213,7 +213,7 @@ extension SessionEngineMachine {
             case .savePlan, .deletePlan: true
             case .setProfile, .workouts, .deleteWorkout, .deleteEverything: false
             }
-        // Of what is published for it.
+        // The revision that the request publishes.
         let revision = isPlan ? record.plans?.revision : record.profileTopic.revision
         let reply = Reply(id: request.id, revision: revision, now: now)
         record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
@@ -221,13 +221,13 @@ extension SessionEngineMachine {
         return [.saveUser(user), .reply(user, request.client, reply)]
     }
 
-    /// Somebody wants to read a finished workout whose retained topics are gone, or were lost.
+    /// Publishes a finished workout again whose retained topics were cleared or lost.
     func receive(_ request: SessionRequest, for key: SessionKey) -> [SessionEngineAction] {
         guard case .chunks = request.action, entries[key]?.record.workout != nil else { return [] }
         return [.publishWorkout(key)]
     }
 
-    /// A page of a user's finished workouts, as far as they are in memory.
+    /// A page of the user's finished workouts in memory.
     func history(_ page: UserRequest.Page, of user: User) -> HistoryPage {
         var history = HistoryPage(page)
         for key in sessions(of: user) {
@@ -238,6 +238,6 @@ extension SessionEngineMachine {
 }
 
 extension Timestamp {
-    /// The year of the Gregorian calendar in UTC, right to a day or so at its ends.
+    /// The year of the Gregorian calendar in UTC, accurate to a day at its ends.
     fileprivate var year: Int { 1_970 + Int(seconds / 31_556_952) }
 }

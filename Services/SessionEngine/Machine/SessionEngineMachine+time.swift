@@ -3,7 +3,7 @@ import ServiceKit
 import Workouts
 
 extension SessionEngineMachine {
-    /// Items of a session came, or so its `metrics` or `route` say; of a deleted one nothing is heard any more.
+    /// Handles new items, as `metrics` or `route` report them. Items of a deleted session are ignored.
     mutating func hear(
         _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Timestamp
     ) -> [SessionEngineAction] {
@@ -30,7 +30,7 @@ extension SessionEngineMachine {
         return [.save(key), .publishState(key), .publishCurrent(key.user)]
     }
 
-    /// Something is heard of a session: an expired one goes on where it was, or is saved when its user has another.
+    /// Restores an expired session to its former status, or to `saving` if the user has another unfinished session.
     mutating func restore(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
         guard var entry = entries[key], case .canceled(.expired, _) = entry.record.session.status else { return [] }
         entry.heardAt = now
@@ -45,7 +45,7 @@ extension SessionEngineMachine {
         return [.save(key), .publishState(key), .publishCurrent(key.user)]
     }
 
-    /// When time alone may next change something of a session.
+    /// The next time at which time alone may change a session.
     func due(_ entry: Entry) -> Timestamp? {
         let waiting = [
             entry.record.session.deadline, entry.record.cueDue, entry.question?.request.answerBy, entry.finishBy,
@@ -54,10 +54,10 @@ extension SessionEngineMachine {
         return waiting.compactMap(\.self).min()
     }
 
-    /// When a session is given up, or leaves the bus.
+    /// The time at which a session expires or leaves the bus.
     private func goneAt(_ entry: Entry) -> Timestamp? {
         switch entry.record.session.status {
-        // What is retained of it may tell that it was heard of, and comes after the connect.
+        // Retained topics arrive after the connect and may contain later events.
         case .unfinished: connectedAt.map { max(entry.heardAt + Session.expiry, $0 + Self.hearingTime) }
         case .canceled: entry.record.revisedAt + Self.retention
         case .completed: entry.reviseBy == nil ? entry.record.revisedAt + Self.retention : nil
@@ -66,7 +66,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// Lets the service's clock pass: countdowns end, patience ends, what is old goes.
+    /// Applies the service's clock: ends countdowns and timeouts, and evicts old sessions.
     mutating func advance(to now: Timestamp) -> [SessionEngineAction] {
         notice(now)
         return deadlines.take(by: now).flatMap { key in
@@ -78,7 +78,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// Looks whether the clock was set back: every session is looked at then, for another phase may be on.
+    /// Checks whether the clock stepped backwards. If so, all sessions are due, because their phases may have changed.
     private mutating func notice(_ now: Timestamp) {
         defer { clock = now }
         guard let clock, now < clock - 1 else { return }
@@ -110,7 +110,7 @@ extension SessionEngineMachine {
         return actions + leave(key, now)
     }
 
-    /// Another phase of the plan's clock is on: it is announced once, and those that passed unseen are not.
+    /// Announces a new phase of the plan's clock once. Phases that passed meanwhile are not announced.
     func takeCue(_ entry: inout Entry, _ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
         guard let cue = entry.record.session.planCue(now), cue.phase != entry.record.announced else { return [] }
         entry.record.announced = cue.phase
@@ -126,14 +126,14 @@ extension SessionEngineMachine {
             store(entry, key)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
         case .canceled(let reason, _): return delete(key, now, givenUp: reason)
-        // The user keeps the highest revision, for `current` goes on above it.
+        // The user keeps the highest revision, because the revision of `current` must exceed it.
         case .completed: return [.saveUser(key.user), .archive(key), .clear(key)]
         case .deleted: return [.saveUser(key.user), .erase(key), .clear(key)]
         case .saving: return []
         }
     }
 
-    /// A session and all its data go; that it was deleted is told for a while.
+    /// Removes a session's data and publishes it as deleted for a while.
     mutating func delete(
         _ key: SessionKey, _ now: Timestamp, givenUp reason: Session.CancelReason? = nil
     ) -> [SessionEngineAction] {
@@ -159,7 +159,7 @@ extension SessionEngineMachine {
 }
 
 extension SessionEngineMachine.Entry {
-    /// The clock was set back: nothing is awaited for longer than it would have been.
+    /// Limits all deadlines after the clock stepped backwards, so that no timeout grows.
     fileprivate mutating func rewind(to now: Timestamp) {
         heardAt = min(heardAt, now)
         finishBy = finishBy.map { min($0, now + SessionEngineMachine.savingPatience) }

@@ -2,40 +2,41 @@ import Bus
 import ServiceKit
 import Workouts
 
-/// The sessions of all users that this process owns, and what commands, requests, items and time do to them.
+/// The sessions of all users that this process owns. Commands, requests, items and time change them.
 ///
-/// A value: it reads no clock, performs nothing and returns what to do. Its memory runs ahead of the disk by one commit.
+/// A value that reads no clock and returns actions. Its memory is one commit ahead of the disk.
 struct SessionEngineMachine {
-    /// How long a session in `saving` waits for its summaries.
+    /// The timeout of a session in `saving` for its summaries, in seconds.
     static let savingPatience = 10.0
-    /// How long after the last late item a finished record is revised.
+    /// Seconds from the last late item until the finished record is revised.
     static let lateQuiet = 30.0
-    /// How long topics stay retained after their last revision, and how long a canceled session can be recovered.
+    /// Seconds for which topics stay retained after their last revision, and for which a canceled session can be
+    /// recovered.
     static let retention = 48 * 3_600.0
-    /// How long it is told that a session was deleted.
+    /// Seconds for which a deleted session is published as deleted.
     static let deletedRetention = 90 * 86_400.0
-    /// `lastActiveAt` moves with another change, else at most this often.
+    /// The minimum seconds between changes of `lastActiveAt` alone.
     static let activityInterval = 600.0
-    /// After a connect the retained `metrics` are awaited before anything expires.
+    /// Seconds after a connect before sessions expire, so that retained `metrics` arrive first.
     static let hearingTime = 60.0
-    /// What could not be carried out yet is tried again after so long.
+    /// Seconds until a failed action is tried again.
     static let retryInterval = 1.0
-    /// Replies that are kept of one session.
+    /// The number of replies kept for a session.
     static let replyLimit = 2_000
-    /// So many more may end, suspend, discard or recover it.
+    /// The number of additional commands that may end, suspend, discard or recover it.
     static let endingLimit = 100
 
     struct Entry {
         var record: SessionRecord
-        /// Replies to the accepted commands, by the command's id.
+        /// Replies to accepted commands, by command id.
         var replies: [CommandID: Reply] = [:]
-        /// When to finish with the summaries that are there.
+        /// The time to finish with the available summaries.
         var finishBy: Timestamp?
-        /// When to revise the finished record with what came late.
+        /// The time to revise the finished record with late items.
         var reviseBy: Timestamp?
-        /// When something was last heard of it: a command, or new items.
+        /// The time of the last event: a command or new items.
         var heardAt: Timestamp
-        /// A change that an outside coach is asked about; what came after it waits.
+        /// The pending question to a coach. Later commands wait.
         var question: CoachQuestion?
         /// `state`.
         var stateTopic: RetainedTopic
@@ -51,25 +52,25 @@ struct SessionEngineMachine {
         }
     }
 
-    /// A user's sessions in memory.
+    /// The user's sessions in memory.
     private struct Sessions {
         var all: Set<SessionKey> = []
-        /// One, and besides it those that were over as they were begun.
+        /// At most one, besides sessions recorded without a connection.
         var unfinished: Set<SessionKey> = []
     }
 
-    /// Whether swaps and changes of difficulty are asked of an outside coach.
+    /// Whether an external coach decides swaps and changes of difficulty.
     let asksCoach: Bool
     private(set) var entries: [SessionKey: Entry] = [:]
     var users: [User: UserRecord] = [:]
     private var sessions: [User: Sessions] = [:]
-    /// When time alone may change a session.
+    /// The times at which time alone may change a session.
     var deadlines = Deadlines()
-    /// The service's clock as it was last looked at.
+    /// The service's clock at the last tick.
     var clock: Timestamp?
-    /// Since when there is a connection; `nil` while there is none.
+    /// The start of the connection; `nil` without one.
     var connectedAt: Timestamp?
-    /// The processes of route-builder that are online.
+    /// The online processes of route-builder.
     var routeBuilders: Set<ProcessName> = []
     /// Sessions in memory by status.
     private(set) var statusCounts: [SessionStatus: Int] = [:]
@@ -78,7 +79,7 @@ struct SessionEngineMachine {
         self.asksCoach = asksCoach
     }
 
-    /// Takes over a session from the store. What it waits for is waited for anew.
+    /// Loads a session from the store. Its timeouts start again.
     mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Timestamp) {
         var entry = Entry(record: record, replies: replies, heardAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
@@ -88,7 +89,7 @@ struct SessionEngineMachine {
         store(entry, record.session.key)
     }
 
-    /// Takes over a user from the store.
+    /// Loads a user from the store.
     mutating func load(_ record: UserRecord, of user: User) {
         var record = record
         if let current = users[user]?.currentTopic?.revision { record.raiseCurrent(to: current) }
@@ -134,7 +135,7 @@ struct SessionEngineMachine {
         for user in users.keys { users[user]?.reconnected() }
     }
 
-    /// Forgets users that are another process's now.
+    /// Drops the users that another process now owns.
     mutating func drop(where isLost: (User) -> Bool) {
         for key in entries.keys where isLost(key.user) { forget(key) }
         for user in users.keys where isLost(user) { users[user] = nil }
@@ -142,12 +143,12 @@ struct SessionEngineMachine {
 
     func sessions(of user: User) -> [SessionKey] { sessions[user]?.all.sorted() ?? [] }
 
-    /// The user's session that goes on; one that was over as it was begun is none to resume.
+    /// The user's unfinished session. A session recorded without a connection cannot be resumed.
     func unfinished(_ user: User) -> SessionRecord? {
         unfinishedRecords(user).first { $0.session.endAt == nil }
     }
 
-    /// The unfinished session that stands in the way of one from `start` to `end`.
+    /// The unfinished session that overlaps one from `start` to `end`.
     func obstacle(_ user: User, from start: Timestamp, to end: Timestamp?) -> SessionKey? {
         unfinishedRecords(user).first { $0.session.overlaps(from: start, to: end) }?.session.key
     }
@@ -156,7 +157,7 @@ struct SessionEngineMachine {
         (sessions[user]?.unfinished ?? []).sorted().compactMap { entries[$0]?.record }
     }
 
-    /// Gives a record a revision above every one that this user's sessions ever had, so that `current` can take it over.
+    /// Raises a record's revision above all revisions of the user's sessions, so that `current` can use it.
     mutating func bump(_ entry: inout Entry, _ now: Timestamp) {
         let user = entry.record.session.key.user
         entry.record.revision = entry.stateTopic.revise(now, above: currentRevision(user))
@@ -164,22 +165,22 @@ struct SessionEngineMachine {
         users[user, default: UserRecord()].raiseCurrent(to: entry.record.revision)
     }
 
-    /// The revision of the user's `current`: it moves with every session of the user, and never back.
+    /// The revision of the user's `current`. It rises with every session of the user.
     func currentRevision(_ user: User) -> Int64 { users[user]?.currentTopic?.revision ?? 0 }
 
-    /// The profile for a session that begins; `nil` when none was ever told.
+    /// The profile for a new session; `nil` if the user never set one.
     func profile(_ user: User) -> Profile? {
         users[user].flatMap { $0.profileTopic.revision > 0 ? $0.profile : nil }
     }
 }
 
 extension SessionEngineMachine {
-    /// Takes the totals of the samples; older ones than those known change nothing.
+    /// Receives the totals of the samples. Older revisions change nothing.
     mutating func receive(_ report: MetricsReport, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
         take(report, \.report, key, now)
     }
 
-    /// Takes the totals of the locations; older ones than those known change nothing.
+    /// Receives the totals of the locations. Older revisions change nothing.
     mutating func receive(_ report: RouteReport, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
         take(report, \.route, key, now)
     }
@@ -198,7 +199,7 @@ extension SessionEngineMachine {
         return [.save(key)] + settle(key, now)
     }
 
-    /// Takes the weather; an older value than the one known changes nothing.
+    /// Receives the weather. Older revisions change nothing.
     mutating func receive(_ weather: Weather, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted,
             weather.revision > entry.record.weather?.revision ?? -1
@@ -209,17 +210,17 @@ extension SessionEngineMachine {
         return [.save(key)]
     }
 
-    /// A route-builder came or went.
+    /// Notes that a route-builder went online or offline.
     mutating func see(routeBuilder: ProcessName, isOnline: Bool) {
         if isOnline { routeBuilders.insert(routeBuilder) } else { routeBuilders.remove(routeBuilder) }
     }
 
-    /// Whether somebody makes the totals of the locations; who does is told only after a connect.
+    /// Whether a route-builder will send the totals of the locations. Presence arrives only after a connect.
     private func isRouteAwaited(_ now: Timestamp) -> Bool {
         !routeBuilders.isEmpty || connectedAt.map { now.seconds(since: $0) < Self.savingPatience } ?? false
     }
 
-    /// Finishes or revises the record when everything announced is there, or all of it that is awaited.
+    /// Finishes or revises the record when all expected totals are complete.
     mutating func settle(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
         guard let record = entries[key]?.record else { return [] }
         switch record.session.status {
@@ -229,7 +230,7 @@ extension SessionEngineMachine {
         }
     }
 
-    /// Composes the record from what is there.
+    /// Composes the record from the available totals.
     mutating func finish(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return [] }
         var actions: [SessionEngineAction] = [.save(key)]

@@ -2,60 +2,61 @@ import Bus
 import Storage
 import Workouts
 
-/// What the engine keeps of a session: on disk as JSON, in memory while something may still happen to it.
+/// The stored record of a session: JSON on disk, and in memory while the session can still change.
 struct SessionRecord: Codable, Equatable, Sendable {
     var session: Session
-    /// Of the published `state`.
+    /// The revision of the published `state`.
     var revision: Int64
-    /// The revision that the latest `end` made; a summary that is older was made from another session.
+    /// The revision of the latest `end`. Summaries of older revisions are outdated.
     var endRevision: Int64 = 0
-    /// When the engine last heard of it, as far as it was published.
+    /// The published time of the last event.
     var lastActiveAt: Timestamp
-    /// How many samples it was last known to have.
+    /// The last known number of samples.
     var itemCount = 0
-    /// How many locations it was last known to have.
+    /// The last known number of locations.
     var locationCount: Int?
     /// The time of the newest item.
     var newest: Timestamp?
-    /// The newest totals of the samples that were heard of.
+    /// The newest received totals of the samples.
     var report: MetricsReport?
-    /// The newest totals of the locations.
+    /// The newest received totals of the locations.
     var route: RouteReport?
-    /// The last value that was heard.
+    /// The last received value.
     var weather: Weather?
-    /// The finished record as it was last published.
+    /// The last published finished record.
     var workout: WorkoutRecord?
-    /// When `state` or `workout` was last revised, by the service's clock; absent in records of earlier versions.
+    /// The time of the last revision of `state` or `workout` by the service's clock; absent in records of earlier
+    /// versions.
     var publishedAt: Timestamp?
-    /// The phase of the plan's clock that was announced last.
+    /// The last announced phase of the plan's clock.
     var announced: PlanCue.Phase?
 
     var state: SessionState { session.state(revision: revision, lastActiveAt: lastActiveAt) }
 
-    /// The plan as it stood when the state was revised.
+    /// The plan at the last revision of the state.
     var planState: PlanState? { session.planState(revisedAt) }
 
-    /// When the next phase of the plan's clock is to be announced.
+    /// The time of the next announcement of a phase.
     var cueDue: Timestamp? {
         guard let cue = session.planCue(revisedAt) else { return nil }
         return cue.phase == announced ? session.phaseEnd(after: revisedAt) : revisedAt
     }
 
-    /// Whether all samples that were announced are in their totals.
+    /// Whether the totals contain all announced samples.
     var hasSamples: Bool { session.isCovered(.samples, by: report, endRevision: endRevision) }
 
-    /// Whether all that was announced is in the totals.
+    /// Whether the totals contain all announced items.
     var isComplete: Bool {
         guard session.announces(.locations) else { return hasSamples }
         return hasSamples && session.isCovered(.locations, by: route, endRevision: endRevision)
     }
 
-    /// Whether the finished record does not tell of all that was announced.
+    /// Whether the finished record lacks announced items.
     var isShort: Bool {
         workout.map { $0.incomplete == true || !session.holdsAnnounced($0.next) } ?? true
     }
 
-    /// Whether more has come than the finished record tells.
+    /// Whether the totals are newer than the finished record.
     var isRevised: Bool {
         guard let workout else { return false }
         return report?.revision != workout.summaries["metrics"] || isRouteRevised(workout)
@@ -64,21 +65,21 @@ struct SessionRecord: Codable, Equatable, Sendable {
 
     private func isRouteRevised(_ workout: WorkoutRecord) -> Bool {
         guard let told = workout.summaries["route"] else {
-            // A session without locations has a summary that tells of none.
+            // A session without locations has an empty summary.
             return route?.next.values.contains { $0 > 0 } ?? false
         }
         return route?.revision != told
     }
 
-    /// When `state` or `workout` was last revised.
+    /// The time of the last revision of `state` or `workout`.
     var revisedAt: Timestamp {
         publishedAt ?? Timestamp(microseconds: max(revision, workout?.revision ?? 0) * 1_000)
     }
 }
 
-/// What the engine keeps of a user.
+/// The stored record of a user.
 struct UserRecord: Codable, Equatable, Sendable {
-    /// So many accepted requests are remembered.
+    /// The number of stored replies.
     static let replyLimit = 100
 
     var profile = Profile()
@@ -86,7 +87,7 @@ struct UserRecord: Codable, Equatable, Sendable {
     var profileTopic = RetainedTopic()
     /// The replies to the latest accepted requests, oldest first.
     var replies: [Reply] = []
-    /// Planned workouts that the user keeps, with the revision of the published `plans`; absent before the first.
+    /// The saved plans with the revision of the published `plans`; absent before the first.
     var plans: SavedPlans?
     /// `plans`: memory only, because the payload is stored with its revision.
     var plansTopic = RetainedTopic()
@@ -114,28 +115,28 @@ struct UserRecord: Codable, Equatable, Sendable {
 }
 
 extension SessionRecord {
-    /// `user/session` → the record, while its topics stand retained.
+    /// `user/session` → the record, while its topics are retained.
     static let sessions = StoreCollection("sessions")
-    /// `user/session` → the record, from then on.
+    /// `user/session` → the record, after its topics are cleared.
     static let history = StoreCollection("history")
-    /// `user/session/command` → the reply, so that a command repeated is not applied twice.
+    /// `user/session/command` → the reply, so that a repeated command is applied once.
     static let replies = StoreCollection("replies")
     /// `user` → the `UserRecord`.
     static let users = StoreCollection("users")
-    /// Records that could not be read, set aside under their own keys.
+    /// Corrupt records under their own keys.
     static let corrupt = StoreCollection("corrupt")
 
     static let schema = StoreSchema(service: "session-engine", steps: [[sessions, history, replies, users, corrupt]])
 }
 
-/// What a line of the history takes out of a ``SessionRecord``, whose routes would be most of the work to read.
+/// The part of a ``SessionRecord`` in the history. Decoding the routes would take most of the time.
 struct ArchivedWorkout: Decodable {
-    /// `nil` of a session that was never finished.
+    /// `nil` if the session has no finished record.
     let workout: WorkoutOverview?
 }
 
-/// Collects a page of a user's history, newest first, from workouts that come in any order: of them it holds no more than
-/// the page does, and one.
+/// Collects a page of a user's history, newest first, from workouts in any order. It keeps at most one workout more
+/// than the page.
 struct HistoryPage {
     private let page: UserRequest.Page
     private(set) var newest: [WorkoutOverview] = []
@@ -148,7 +149,7 @@ struct HistoryPage {
         if let before = page.before, overview.place >= before { return }
         let index = newest.firstIndex { $0.place < overview.place } ?? newest.endIndex
         newest.insert(overview, at: index)
-        // One more than the page tells that there is another page.
+        // One workout beyond the page proves that there is another page.
         if newest.count > page.limit + 1 { newest.removeLast() }
     }
 

@@ -91,7 +91,7 @@ extension RefusedPayload {
         set(#""rest":[]"#, blames: "rest: "),
         definition(
             #""timer":{"type":"emom","rounds":5},"sections":[{"items":[{"name":"Row","sets":[{},{}]}]}]"#,
-            blames: "sections[0].items[0].sets: one a round", isReported: false),
+            blames: "sections[0].items[0].sets: at most one", isReported: false),
         definition(
             #""timer":{"type":"emom","rounds":1},"sections":[{"items":[{"name":"Row"},{"name":"Bike"}]}]"#,
             blames: "sections[0].items: at most 1, one a round", isReported: false),
