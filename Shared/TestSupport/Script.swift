@@ -91,8 +91,8 @@ package enum Promtool {
         try process.run()
         try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
         try input.fileHandleForWriting.close()
-        let said = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        let printed = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         process.waitUntilExit()
-        return "exit \(process.terminationStatus)\n\(said)"
+        return "exit \(process.terminationStatus)\n\(printed)"
     }
 }

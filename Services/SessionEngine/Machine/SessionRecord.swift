@@ -64,11 +64,11 @@ struct SessionRecord: Codable, Equatable, Sendable {
     }
 
     private func isRouteRevised(_ workout: WorkoutRecord) -> Bool {
-        guard let told = workout.summaries["route"] else {
+        guard let used = workout.summaries["route"] else {
             // A session without locations has an empty summary.
             return route?.next.values.contains { $0 > 0 } ?? false
         }
-        return route?.revision != told
+        return route?.revision != used
     }
 
     /// The time of the last revision of `state` or `workout`.

@@ -202,7 +202,7 @@ extension PlannedWorkout {
     private func reported(_ pieces: [ClockedPiece], _ spans: [BlockSpan], _ clock: ActiveClock) -> [PerformedSet] {
         let clocked = Set(
             pieces.lazy.filter { $0.kind == .active }.map { SetReference(item: item(of: $0).id, round: $0.round) })
-        let told = plan.blocks.flatMap(\.items).flatMap { item in
+        let unclocked = plan.blocks.flatMap(\.items).flatMap { item in
             (progress.completed[item.id] ?? []).lazy
                 .filter { !clocked.contains(SetReference(item: item.id, round: $0.round)) }.map {
                     (item: item, set: $0)
@@ -210,7 +210,7 @@ extension PlannedWorkout {
         }
         var sets: [PerformedSet] = []
         var before: (end: Int64, rest: Int64)?
-        for (item, set) in told.sorted(by: { ($0.set.order, $0.item.id) < ($1.set.order, $1.item.id) }) {
+        for (item, set) in unclocked.sorted(by: { ($0.set.order, $0.item.id) < ($1.set.order, $1.item.id) }) {
             var end = clock.active(at: set.at)
             if let piece = pieces.first(where: { $0.from < end && end < $0.to }) { end = piece.from }
             // The set that ends a block belongs to it, although the next block begins at the same moment.

@@ -63,9 +63,9 @@ extension WorkoutDefinition {
     /// Running, rowing, cycling or swimming if focus or equipment name it; high-intensity intervals for conditioning
     /// against the clock; `other` without any words or timers; else traditional strength training.
     package var activity: Activity {
-        let said = ((focus ?? []) + (equipment ?? [])).map { $0.lowercased() }
+        let texts = ((focus ?? []) + (equipment ?? [])).map { $0.lowercased() }
         // A seated row machine is not a rower.
-        let words = Set(said + said.flatMap(\.words).filter { $0 != "row" })
+        let words = Set(texts + texts.flatMap(\.words).filter { $0 != "row" })
         let sports: [(Activity, [String])] = [
             (.running, ["running", "run", "treadmill"]), (.rowing, ["rowing", "row", "rower"]),
             (.cycling, ["cycling", "bike", "bicycle"]), (.swimming, ["swimming", "swim", "pool"]),

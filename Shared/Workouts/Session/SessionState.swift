@@ -57,7 +57,7 @@ extension Session {
         case .deleted(let reason): endReason = reason?.rawValue
         case .unfinished: break
         }
-        let heard = isUnfinished ? lastActiveAt : nil
+        let lastEvent = isUnfinished ? lastActiveAt : nil
         return SessionState(
             session: key.session, user: key.user, revision: revision, status: statusName,
             isLive: isLive ? true : nil, activity: activity, environment: environment, name: name,
@@ -65,7 +65,7 @@ extension Session {
             healthKitActivityType: activity.healthKitActivityType, mode: mode, banner: banner, startedAt: startedAt,
             endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,
             units: units, timeZone: timeZone, profile: profile, permissions: permissions, place: place, run: run,
-            lastActiveAt: heard, expiresAt: heard.map { $0 + Self.expiry }, streams: streams)
+            lastActiveAt: lastEvent, expiresAt: lastEvent.map { $0 + Self.expiry }, streams: streams)
     }
 }
 

@@ -11,8 +11,8 @@ import Workouts
             #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"end","client":"a","streams":{"\#(long)":1}}"#,
         ] {
             let error = #expect(throws: PayloadError.self) { try JSONCoding.decode(Command.self, from: text.utf8) }
-            guard case .malformed(let told) = error else { continue }
-            #expect(told.utf8.count <= 210)
+            guard case .malformed(let message) = error else { continue }
+            #expect(message.utf8.count <= 210)
         }
     }
 
@@ -71,7 +71,7 @@ import Workouts
         #expect(try SessionState(payload(Self.state)).segments.count == 2)
         let text = payload(Self.state.merging([field: value]) { $1 })
         let error = #expect(throws: PayloadError.self) { try SessionState(text) }
-        guard case .malformed(let told)? = error else { return }
-        #expect(told.hasPrefix("\(field): "))
+        guard case .malformed(let message)? = error else { return }
+        #expect(message.hasPrefix("\(field): "))
     }
 }

@@ -65,8 +65,8 @@ import Workouts
         let text = String(decoding: payload(emom, at: begin), as: UTF8.self)
         #expect(text.contains(part))
         let error = #expect(throws: PayloadError.self) { try PlanState(text.replacing(part, with: other).utf8) }
-        guard case .malformed(let told) = error else { return }
-        #expect(told.hasPrefix(blames), "\(told)")
+        guard case .malformed(let message) = error else { return }
+        #expect(message.hasPrefix(blames), "\(message)")
     }
 
     @Test func `resuming is offered only for an unfinished session and includes the plan's progress`() throws {

@@ -79,9 +79,9 @@ extension SeededRandom {
         expired.expire()
         var sessions = [discarded, expired]
         for hasOther in [false, true] {
-            var heard = expired
-            heard.restore(hasOther: hasOther, newest: newest)
-            sessions.append(heard)
+            var restored = expired
+            restored.restore(hasOther: hasOther, newest: newest)
+            sessions.append(restored)
         }
         for canceled in [discarded, expired] {
             var recovered = canceled

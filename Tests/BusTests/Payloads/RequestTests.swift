@@ -14,8 +14,8 @@ import Workouts
             default: _ = try JSONCoding.decode(UserRequest.self, from: refused.text.utf8)
             }
         }
-        guard case .malformed(let told) = error else { return }
-        #expect(told.hasPrefix(refused.blames), "\(told)")
+        guard case .malformed(let message) = error else { return }
+        #expect(message.hasPrefix(refused.blames), "\(message)")
     }
 
     @Test(arguments: [

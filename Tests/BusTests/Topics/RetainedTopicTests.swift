@@ -5,7 +5,7 @@ import Workouts
 
 @Suite struct SeenRevisionTests {
     @Test(arguments: [0, 1, 1_767_225_600_000, 1 << 53] as [Int64])
-    func `a revision that an owner can go on above is read`(revision: Int64) throws {
+    func `a revision in range is read`(revision: Int64) throws {
         let text = "{\"revision\":\(revision),\"status\":{\"more\":[]}}"
         #expect(try JSONCoding.decode(SeenRevision.self, from: text.utf8).revision == revision)
     }
@@ -17,8 +17,8 @@ import Workouts
         let error = #expect(throws: PayloadError.self) {
             try JSONCoding.decode(SeenRevision.self, from: "{\"revision\":\(revision)}".utf8)
         }
-        guard case .malformed(let told) = error else { return }
-        #expect(told.hasPrefix("revision: "), "\(told)")
+        guard case .malformed(let message) = error else { return }
+        #expect(message.hasPrefix("revision: "), "\(message)")
     }
 
     @Test(arguments: ["9223372036854775808", "1e300", "1e999", "1.5"])

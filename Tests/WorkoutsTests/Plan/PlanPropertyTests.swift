@@ -99,8 +99,8 @@ import Testing
                 #expect((set.exercise == nil) == (set.kind == .rest), "seed \(random.seed)")
             }
             #expect(sets.reduce(0) { $0 + $1.duration } <= segments.activeDuration() + 1e-5, "seed \(random.seed)")
-            let told = run.planned.progress.completed.values.flatMap { $0.compactMap(\.repetitions) }
-            #expect(sets.compactMap(\.repetitions).sorted() == told.sorted(), "seed \(random.seed)")
+            let reported = run.planned.progress.completed.values.flatMap { $0.compactMap(\.repetitions) }
+            #expect(sets.compactMap(\.repetitions).sorted() == reported.sorted(), "seed \(random.seed)")
         }
     }
 

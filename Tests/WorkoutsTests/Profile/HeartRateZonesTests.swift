@@ -16,11 +16,11 @@ import Testing
     }
 
     @Test func `limits come from the profile, else from the maximum, else from the age`() {
-        let told = profile {
+        let complete = profile {
             $0.zones = [100, 120, 140, 160]
             $0.maximumHeartRate = 200
         }
-        #expect(HeartRateZones(told, startedAt: year2026)?.limits == [100, 120, 140, 160])
+        #expect(HeartRateZones(complete, startedAt: year2026)?.limits == [100, 120, 140, 160])
         let maximum = profile {
             $0.maximumHeartRate = 200
             $0.birthYear = 1950

@@ -76,10 +76,10 @@ import Testing
                 // A restarted service folds its stored items.
                 guard Int.random(in: 0..<10, using: &random) == 0 else { continue }
                 let streams = [watch: Array(locations[..<rest.startIndex])]
-                let anew = fold(streams, segments)
-                #expect(snapshot(anew, segments) == snapshot(live, segments))
+                let refolded = fold(streams, segments)
+                #expect(snapshot(refolded, segments) == snapshot(live, segments))
                 expectSame(snapshot(live, segments), streams, segments)
-                if Bool.random(using: &random) { live = anew }
+                if Bool.random(using: &random) { live = refolded }
             }
             expectSame(snapshot(live, segments), [watch: locations], segments)
         }
@@ -198,11 +198,11 @@ import Testing
         live.add([ahead], from: phone, segments: open, now: clock)
         #expect(!live.isExact)
         #expect(live.newest == way[99].time)
-        let anew = LiveRoute(
+        let refolded = LiveRoute(
             streams: [watch: way, phone: [ahead]], segments: open, activity: .running, environment: .outdoor,
             now: clock)
-        #expect(anew.newest == way[99].time)
-        #expect(snapshot(anew, open).latitude == way[99].latitude)
+        #expect(refolded.newest == way[99].time)
+        #expect(snapshot(refolded, open).latitude == way[99].latitude)
     }
 
     @Test func `a day of running with many pauses stays within the size`() throws {
