@@ -47,7 +47,7 @@ extension PlannedWorkout {
         plan = next
     }
 
-    /// Completed sets keep their values. If a set repeats in every round, one completed round fixes it.
+    /// Scales the sets of an item. In a block with one round, completed sets keep their values.
     private func scaled(_ item: SessionPlan.Item, _ block: SessionPlan.Block, _ difficulty: Difficulty) -> [PlannedSet]?
     {
         let rounds = block.timer.plannedRounds
@@ -211,7 +211,7 @@ extension PlannedWorkout {
         var (round, open) = (1, 0)
         for set in progress.completed[item.id] ?? [] {
             if set.round > round { break }
-            // Sets beyond the count belong to a swapped exercise with more sets.
+            // Other sets belong to a swapped exercise with more sets.
             if set.round == round, set.set == open { open += 1 }
             if open == count { (round, open) = (round + 1, 0) }
         }
@@ -280,7 +280,7 @@ extension SessionPlan.Block {
         return skipped.contains(item.id) ? nil : item
     }
 
-    /// The rounds that contain an exercise; as far as the block has come for as many as possible.
+    /// The rounds that contain an exercise. For as many rounds as possible, all rounds up to the limit.
     func rounds(of index: Int) -> [Int] {
         let all = timer.plannedRounds ?? PlanLimits.rounds
         return timer.isPaced ? Array(stride(from: index + 1, through: all, by: items.count)) : Array(1...all)
