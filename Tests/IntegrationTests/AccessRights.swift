@@ -40,6 +40,8 @@ struct AccessRights {
             default: false
             }
         case (.service("session-engine"), .presence(service: "route-builder", _)): true
+        // The owner of shard 00 clears those of processes that are gone.
+        case (.service(let name), .presence(let service, _)) where service == name: true
         case (.service("metrics-aggregator"), .session(_, let topic)):
             switch topic {
             case .samples, .state, .route, .request, .summaryMetrics: true

@@ -1,11 +1,14 @@
 import Bus
 import MQTT
 import ServiceLifecycle
+import Synchronization
 import Workouts
 
-/// Tells the bus, retained, whether this process works: `online` on each connect, `offline` when it stops in order, and
-/// the same `offline` by the broker when it dies.
-struct Presence: Service {
+/// Publishes, retained, whether this process works and which shards it owns: `online` on each connect and on each change of
+/// ownership, `offline` when it stops in order, and the same `offline` by the broker when it dies.
+///
+/// Every process leaves an `offline` behind. The owner of shard 00 clears those of its service after an hour.
+final class Presence: Service {
     /// The payload of the presence topic.
     struct Payload: Codable, Equatable {
         enum Status: String, Codable {
@@ -14,70 +17,111 @@ struct Presence: Service {
 
         var at: Timestamp
         var service: String
+        /// `00-3f,80`, or `none`.
         var shards: String
         var status: Status
         var version: String
     }
 
-    let configuration: ServiceConfiguration
-    let clock: any WallClock
-    let bus: any MessageBus
+    private struct State {
+        var owned: Set<Shard> = []
+        /// When this process first saw each `offline`, by topic.
+        var offline: [String: Timestamp] = [:]
+    }
+
+    /// How long an `offline` stays, in seconds.
+    static let lifetime = 3_600.0
+
+    private let configuration: ServiceConfiguration
+    private let clock: any WallClock
+    private let bus: any MessageBus
+    /// What the topics of this service's processes begin with.
+    private let prefix: String
+    private let state = Mutex(State())
+
+    init(configuration: ServiceConfiguration, clock: any WallClock, bus: any MessageBus) {
+        self.configuration = configuration
+        self.clock = clock
+        self.bus = bus
+        prefix = String(TopicFilter.presence(of: configuration.name).filter.dropLast())
+    }
 
     /// The broker publishes this when the connection is lost; its `at` is when the process started.
     static func will(_ configuration: ServiceConfiguration, at now: Timestamp) -> MQTTMessage {
-        message(.offline, configuration, at: now)
+        message(.offline, configuration, [], at: now)
+    }
+
+    /// Publishes which shards this process owns from now on. Without a connection the next one does.
+    func own(_ shards: Set<Shard>) async {
+        let isNew = state.withLock { state in
+            defer { state.owned = shards }
+            if !shards.contains(Self.clearing) { state.offline = [:] }
+            return state.owned != shards
+        }
+        if isNew { await announce() }
     }
 
     /// Does not wait for the broker: the next connect repeats it.
     func announce() async {
-        try? await bus.send([Presence.message(.online, configuration, at: clock.now)])
+        let owned = state.withLock { $0.owned }
+        try? await bus.send([Presence.message(.online, configuration, owned, at: clock.now)])
     }
 
-    /// Waits for shutdown and takes the presence back. What needs the bus must have stopped before.
+    /// Waits for shutdown and publishes `offline`. Services that need the bus must have stopped before.
     func run() async throws {
         try? await gracefulShutdown()
-        try? await bus.publish(Presence.message(.offline, configuration, at: clock.now))
+        try? await bus.publish(Presence.message(.offline, configuration, [], at: clock.now))
     }
 
     private static func message(
-        _ status: Payload.Status, _ configuration: ServiceConfiguration, at now: Timestamp
+        _ status: Payload.Status, _ configuration: ServiceConfiguration, _ owned: Set<Shard>, at now: Timestamp
     ) -> MQTTMessage {
         let payload = Payload(
-            at: now, service: configuration.name, shards: configuration.shards.description, status: status,
-            version: pacebusVersion)
+            at: now, service: configuration.name,
+            shards: owned.isEmpty ? "none" : ShardSelection(owned).description, status: status, version: pacebusVersion)
         let topic = Topic.presence(service: configuration.name, configuration.instance)
         return topic.message(JSONCoding.encode(payload))
     }
 }
 
-/// A service's bus that announces the service on each connect, once the broker has granted its subscriptions and before
-/// the service itself sees the connect: who is online listens.
-struct AnnouncingBus: MessageBus {
-    let bus: any MessageBus
-    let presence: Presence
+/// Clearing what processes that are gone left behind.
+extension Presence {
+    /// Its owner clears.
+    private static let clearing = Shard(0)
 
-    func withSubscriptions<R: Sendable>(
-        _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
-    ) async throws -> R {
-        try await bus.withSubscriptions(subscriptions) { events in
-            let announced = AsyncStream<MQTTEvent> {
-                // Iterators of one stream share its buffer, so that a new one goes on where the last one stopped.
-                var iterator = events.makeAsyncIterator()
-                let event = await iterator.next()
-                if case .connected = event { await presence.announce() }
-                return event
+    /// What a replica with these shards subscribes to besides its own topics.
+    func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+        shards.contains(Self.clearing) ? [TopicFilter.presence(of: configuration.name)] : []
+    }
+
+    /// Observes the presences in a batch and returns the batch without them, or `nil` when nothing else was in it.
+    func observe(_ batch: MQTTBatch) -> MQTTBatch? {
+        guard batch.messages.contains(where: { $0.topic.hasPrefix(prefix) }) else { return batch }
+        let now = clock.now
+        state.withLock { state in
+            for message in batch.messages where message.topic.hasPrefix(prefix) {
+                let payload = try? JSONCoding.decode(Payload.self, from: message.payload)
+                let isOffline = payload?.status == .offline && state.owned.contains(Self.clearing)
+                state.offline[message.topic] = isOffline ? state.offline[message.topic] ?? now : nil
             }
-            return try await body(announced)
         }
+        let others = batch.messages.filter { !$0.topic.hasPrefix(prefix) }
+        guard !others.isEmpty else {
+            batch.acknowledge()
+            return nil
+        }
+        return MQTTBatch(messages: others) { batch.acknowledge() }
     }
 
-    func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {
-        bus.setSubscriptions(subscriptions, renewing: renewed)
+    /// Clears the presences that have been `offline` for an hour.
+    func clear() async {
+        let now = clock.now
+        let due = state.withLock { state in
+            let due = state.offline.filter { now.seconds(since: $0.value) >= Self.lifetime }.keys.sorted()
+            for topic in due { state.offline[topic] = nil }
+            return due
+        }
+        guard !due.isEmpty else { return }
+        try? await bus.send(due.map { MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, retain: true) })
     }
-
-    func publish(_ message: MQTTMessage) async throws(MQTTError) { try await bus.publish(message) }
-
-    func send(_ messages: [MQTTMessage]) async throws(MQTTError) { try await bus.send(messages) }
-
-    func stopReading() { bus.stopReading() }
 }

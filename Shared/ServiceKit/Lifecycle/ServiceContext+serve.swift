@@ -21,18 +21,22 @@ extension ServiceContext {
     /// On graceful shutdown it stops reading, handles what was read, and returns. The caller closes the store after its last
     /// commit.
     ///
-    /// - Parameter subscriptions: the subscriptions that a replica with these shards needs.
+    /// - Parameter ownSubscriptions: the subscriptions that a replica with these shards needs.
     package func serve(
-        store: any Store, subscriptions: (Set<Shard>) -> [MQTTSubscription],
+        store: any Store, subscriptions ownSubscriptions: (Set<Shard>) -> [MQTTSubscription],
         _ handleOnce: (ServiceEvent) async throws -> Void
     ) async throws {
         func handle(_ event: ServiceEvent) async throws {
             try await retryingReads { try await handleOnce(event) }
         }
+        func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+            ownSubscriptions(shards) + (presence?.subscriptions(shards) ?? [])
+        }
         var first = store.ownership.makeAsyncIterator()
         guard case .gained(let epochs)? = await first.next() else { return }
         var shards = ShardHandover(owned: Set(epochs.keys))
         try await handle(.ownership(.gained(epochs)))
+        await presence?.own(shards.owned)
         try await withGracefulShutdownHandler {
             try await bus.withSubscriptions(subscriptions(shards.owned)) { stream in
                 let changes = store.ownership.map { Incoming.ownership($0) }
@@ -45,6 +49,7 @@ extension ServiceContext {
                     switch incoming {
                     case .ownership(let change):
                         for event in shards.apply(change) { try await handle(event) }
+                        await presence?.own(shards.owned)
                         var gained: Set<Shard> = []
                         if case .gained(let epochs) = change { gained = Set(epochs.keys) }
                         // A filter of the gained shards may be subscribed already: their retained messages have to come again.
@@ -56,12 +61,17 @@ extension ServiceContext {
                         if case .ownership(.releasing(let released)) = event { await store.released(released) }
                     case .bus(.connected):
                         shards.isConnected = true
+                        await presence?.announce()
                         try await handle(.connected)
                     case .bus(.disconnected):
                         shards.isConnected = false
                         try await handle(.disconnected)
-                    case .bus(.batch(let batch)): try await handle(.batch(batch))
-                    case .tick: try await handle(.tick)
+                    case .bus(.batch(let batch)):
+                        let others = presence.map { $0.observe(batch) } ?? batch
+                        if let others { try await handle(.batch(others)) }
+                    case .tick:
+                        await presence?.clear()
+                        try await handle(.tick)
                     case .end: return
                     }
                 }

@@ -16,6 +16,9 @@ package struct ServiceContext: Sendable {
     /// Where parts say what their metrics mean.
     package var metrics: PrometheusMetrics
 
+    /// `nil` for a program that is no service.
+    var presence: Presence?
+
     package init(
         configuration: ServiceConfiguration, logger: Logger, bus: any MessageBus, clock: any WallClock = SystemClock(),
         readiness: Readiness = Readiness(), metrics: PrometheusMetrics = PrometheusMetrics()

@@ -37,10 +37,9 @@ package enum ServiceRunner {
         var mqtt = configuration.mqtt
         if announced { mqtt.will = Presence.will(configuration, at: clock.now) }
         let client = MQTTClient(configuration: mqtt, logger: logger)
-        let presence = Presence(configuration: configuration, clock: clock, bus: client)
-        let context = ServiceContext(
-            configuration: configuration, logger: logger,
-            bus: announced ? AnnouncingBus(bus: client, presence: presence) : client, clock: clock, metrics: metrics)
+        var context = ServiceContext(
+            configuration: configuration, logger: logger, bus: client, clock: clock, metrics: metrics)
+        if announced { context.presence = Presence(configuration: configuration, clock: clock, bus: client) }
         context.readiness.add("broker") { client.isReady }
 
         var started: Logger.Metadata = [
@@ -57,7 +56,7 @@ package enum ServiceRunner {
         var services: [any Service] = []
         if configuration.httpPort != 0 { services.append(healthPort(context)) }
         services.append(client)
-        if announced { services.append(presence) }
+        if let presence = context.presence { services.append(presence) }
         services += try await build(context)
         try await drain(services, within: drainLimit, logger)
     }

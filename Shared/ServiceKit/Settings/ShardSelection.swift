@@ -1,8 +1,7 @@
 package import Workouts
 
-/// The shards a process owns, written as hex pairs, ranges and lists: `00-3f,80`.
+/// Shards, written as hex pairs, ranges and lists: `00-3f,80`.
 package struct ShardSelection: Hashable, Sendable, CustomStringConvertible {
-    /// At least one.
     package let shards: Set<Shard>
 
     /// All shards: `00-ff`.
@@ -19,6 +18,10 @@ package struct ShardSelection: Hashable, Sendable, CustomStringConvertible {
             members.formUnion(first.value...last.value)
         }
         self.init(members: members)
+    }
+
+    package init(_ shards: Set<Shard>) {
+        self.shards = shards
     }
 
     private init(members: some Sequence<UInt8>) {

@@ -1,6 +1,8 @@
 import Bus
 import MQTT
 import ServiceLifecycle
+import Storage
+import Synchronization
 import TestSupport
 import Testing
 import Workouts
@@ -13,51 +15,134 @@ import Workouts
     private let clock = ManualClock()
     private let topic = "pacebus/v1/services/_session-engine/host-0123456789abcdef"
     private var configuration: ServiceConfiguration {
-        var configuration = ServiceConfiguration(
+        ServiceConfiguration(
             name: "session-engine", instance: .unique(prefix: "host", bits: 0x0123_4567_89ab_cdef))
-        configuration.shards = ShardSelection("00-3f,80") ?? .all
-        return configuration
     }
 
     private func text(_ message: MQTTMessage) -> String { String(decoding: message.payload, as: UTF8.self) }
 
+    /// Serves shards of a store while `body` runs.
+    private func withServing(
+        _ broker: InMemoryBroker, _ client: InMemoryBus, _ store: MemoryStore, _ body: () async throws -> Void,
+        handle: @escaping @Sendable (ServiceEvent) async throws -> Void = { _ in }
+    ) async throws {
+        var context = ServiceContext(configuration: configuration, logger: .silent, bus: client, clock: clock)
+        context.presence = Presence(configuration: configuration, clock: clock, bus: client)
+        let service = Serving { [context] in
+            let filter = MQTTSubscription(filter: "a/+", qos: .atLeastOnce)
+            try await context.serve(store: store, subscriptions: { _ in [filter] }, handle)
+        }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)],
+                logger: .silent))
+        async let ended: Void = group.run()
+        do {
+            try await body()
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await ended
+    }
+
+    private struct Serving: Service {
+        let body: @Sendable () async throws -> Void
+
+        func run() async throws { try await body() }
+    }
+
+    private func expectEventually(_ condition: () -> Bool) async throws {
+        guard await eventually({ condition() }) else { throw Unexpected() }
+    }
+
+    /// The `shards` of the retained presence.
+    private func shards(_ broker: InMemoryBroker) -> String? {
+        broker.retained(topic).flatMap { try? JSONCoding.decode(Presence.Payload.self, from: $0.payload) }?.shards
+    }
+
     @Test func `each connect is announced before the service sees it`() async throws {
         let broker = InMemoryBroker()
         let client = broker.client()
-        let presence = Presence(configuration: configuration, clock: clock, bus: client)
-        try await AnnouncingBus(bus: client, presence: presence).withSubscriptions([]) { events in
-            var events = events.makeAsyncIterator()
-            guard case .connected = await events.next() else { throw Unexpected() }
-            let online = #"{"at":1735689600,"service":"session-engine","shards":"00-3f,80","#
-            let message = try #require(broker.retained(topic))
-            #expect(text(message) == online + #""status":"online","version":"0.1.0"}"#)
-            #expect(message.qos == .atLeastOnce)
+        let seen = Mutex<[MQTTMessage?]>([])
+        let store = MemoryDatabase().replica()
+        store.gain(try #require(ShardSelection("00-3f,80")).shards)
+        try await withServing(broker, client, store) {
+            try await expectEventually { seen.withLock { $0.count == 1 } }
             broker.kill()
             broker.start()
-            guard case .disconnected = await events.next() else { throw Unexpected() }
-            client.connect()
-            guard case .connected = await events.next() else { throw Unexpected() }
-            #expect(broker.retained(topic) == message)
+            try await expectEventually { seen.withLock { $0.count == 2 } }
+        } handle: { [topic] event in
+            if case .connected = event { seen.withLock { $0.append(broker.retained(topic)) } }
+        }
+        let message = try #require(seen.withLock { $0[0] })
+        let online = #"{"at":1735689600,"service":"session-engine","shards":"00-3f,80","#
+        #expect(text(message) == online + #""status":"online","version":"\#(pacebusVersion)"}"#)
+        #expect(message.qos == .atLeastOnce)
+        #expect(seen.withLock { $0[1] } == message)
+    }
+
+    @Test func `presence names the shards that are owned, as they come and go`() async throws {
+        let broker = InMemoryBroker()
+        let store = MemoryDatabase().replica()
+        store.gain([])
+        try await withServing(broker, broker.client(), store) {
+            try await expectEventually { shards(broker) == "none" }
+            store.gain([Shard(1), Shard(2), Shard(9)])
+            try await expectEventually { shards(broker) == "01-02,09" }
+            store.release([Shard(2)])
+            try await expectEventually { shards(broker) == "01,09" }
+            store.lose([Shard(1), Shard(9)])
+            try await expectEventually { shards(broker) == "none" }
         }
     }
 
-    @Test func `batches pass through unchanged`() async throws {
+    @Test func `the owner of shard 00 clears presences that have been offline for an hour`() async throws {
         let broker = InMemoryBroker()
-        let client = broker.client()
-        let presence = Presence(configuration: configuration, clock: clock, bus: client)
-        let filter = MQTTSubscription(filter: "a/+", qos: .atLeastOnce)
-        let received = try await AnnouncingBus(bus: client, presence: presence).withSubscriptions([filter]) { events in
-            try await broker.client().send(
-                (0..<3).map { MQTTMessage(topic: "a/\($0)", payload: [1], qos: .atLeastOnce) })
-            var topics: [String] = []
-            for await case .batch(let batch) in events {
-                topics += batch.messages.map(\.topic)
-                batch.acknowledge()
-                if topics.count == 3 { client.stopReading() }
-            }
-            return topics
+        let other = broker.client()
+        let prefix = "pacebus/v1/services/_session-engine/"
+        func presence(_ status: String) -> [UInt8] {
+            Array(#"{"at":1,"service":"session-engine","shards":"none","status":"\#(status)","version":"1"}"#.utf8)
         }
-        #expect(received == ["a/0", "a/1", "a/2"])
+        func publish(_ instance: String, _ status: String) async throws {
+            try await other.publish(
+                MQTTMessage(topic: prefix + instance, payload: presence(status), qos: .atLeastOnce, retain: true))
+        }
+        func pass(_ seconds: Int) async throws {
+            try await clock.waitForSleepers()
+            clock.advance(by: .seconds(seconds))
+            try await clock.waitForSleepers()
+        }
+        for (instance, status) in [("gone", "offline"), ("back", "offline"), ("alive", "online")] {
+            try await publish(instance, status)
+        }
+        let store = MemoryDatabase().replica()
+        store.gain([Shard(1)])
+        let batches = Mutex<[String]>([])
+        try await withServing(broker, broker.client(), store) {
+            try await expectEventually { shards(broker) == "01" }
+            // Not by the owner of another shard.
+            try await pass(4_000)
+            store.gain([Shard(0)])
+            try await expectEventually { shards(broker) == "00-01" }
+            try await other.publish(MQTTMessage(topic: "a/1", payload: [1], qos: .atLeastOnce))
+            try await expectEventually { batches.withLock { !$0.isEmpty } }
+            try await pass(3_000)
+            try await publish("back", "online")
+            try await publish("back", "offline")
+            try await other.publish(MQTTMessage(topic: "a/2", payload: [1], qos: .atLeastOnce))
+            try await expectEventually { batches.withLock { $0.count == 2 } }
+            #expect(broker.retained(prefix + "gone") != nil)
+            try await pass(700)
+            try await expectEventually { broker.retained(prefix + "gone") == nil }
+            #expect(broker.retained(prefix + "back") != nil && broker.retained(prefix + "alive") != nil)
+        } handle: { event in
+            guard case .batch(let batch) = event else { return }
+            batches.withLock { $0 += batch.messages.map(\.topic) }
+            batch.acknowledge()
+        }
+        #expect(batches.withLock { $0 } == ["a/1", "a/2"])
     }
 
     @Test func `an orderly shutdown and a will publish offline on the same topic`() async throws {

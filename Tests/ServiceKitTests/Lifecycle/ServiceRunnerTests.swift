@@ -5,6 +5,7 @@ import ServiceKit
 import ServiceLifecycle
 import TestSupport
 import Testing
+import Workouts
 
 /// Does one thing and returns, or waits for shutdown first.
 private struct Scripted: Service {
@@ -129,7 +130,7 @@ private struct Broken: Error, CustomStringConvertible {
         await #expect(processExitsWith: signal == SIGKILL ? .signal(SIGKILL) : .success) { [port, signal] in
             let flags = try BaseOptions.parse(["--mqtt-url", "mqtt://127.0.0.1:\(port)"])
             try await ServiceRunner.run("session-engine", flags, try StoreOptions.parse([])) { context in
-                [Signalling(bus: context.bus, signal: signal)]
+                [Signaling(context: context, signal: signal)]
             }
         }
     }
@@ -144,23 +145,21 @@ private struct Broken: Error, CustomStringConvertible {
     }
 }
 
-/// Subscribes, waits for the broker and then ends its own process with a signal.
-private struct Signalling: Service {
-    let bus: any MessageBus
+/// Serves, waits for the broker and then ends its own process with a signal.
+private struct Signaling: Service {
+    let context: ServiceContext
     let signal: Int32
 
     func run() async throws {
-        let subscription = MQTTSubscription(filter: "nothing", qos: .atLeastOnce)
-        try await bus.withSubscriptions([subscription]) { events in
-            for await case .connected in events {
-                // Answered by the broker only after the announcement that was sent before it.
-                try await bus.publish(MQTTMessage(topic: "elsewhere", payload: [], qos: .atLeastOnce))
-                kill(getpid(), signal)
-                try await gracefulShutdown()
-                return
-            }
+        try await context.serve(store: MemoryStore.owningAll(), subscriptions: Self.subscriptions) { event in
+            guard case .connected = event else { return }
+            // The broker answers after the presence that was sent before.
+            try await context.bus.publish(MQTTMessage(topic: "elsewhere", payload: [], qos: .atLeastOnce))
+            kill(getpid(), signal)
         }
     }
+
+    private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] { [] }
 }
 
 private struct FailingCommand: AsyncParsableCommand {
