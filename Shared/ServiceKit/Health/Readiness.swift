@@ -12,7 +12,7 @@ package struct ReadinessCheck: Sendable {
     }
 }
 
-/// What has to be so before the service is ready. Parts add theirs while they are built.
+/// The checks that must pass before the service is ready. Parts add theirs while they are built.
 package final class Readiness: Sendable {
     private let checks = Mutex<[ReadinessCheck]>([])
 
@@ -29,5 +29,20 @@ package final class Readiness: Sendable {
             missing.append(check.name)
         }
         return missing
+    }
+}
+
+/// Whether the last commit to a service's store succeeded: the readiness check `store`.
+package final class StoreHealth: Sendable {
+    private let state = Atomic(true)
+
+    package init() {}
+
+    package var isWriting: Bool { state.load(ordering: .relaxed) }
+
+    /// Records the outcome of a commit and returns whether it differs from the last one.
+    @discardableResult
+    package func note(_ success: Bool) -> Bool {
+        state.exchange(success, ordering: .relaxed) != success
     }
 }
