@@ -11,56 +11,54 @@ struct WeatherFetcherLoop {
     let store: any Store
     let metrics: WeatherFetcherMetrics
     var machine: WeatherFetcherMachine
-    var epochs: [Shard: Epoch] = [:]
-    /// What is still to be done; more than one event's worth only while the disk refuses.
-    var actions: [WeatherAction] = []
-    /// Refused payloads that operators are to be told of.
-    var rejected: [MQTTMessage] = []
-    /// The commits to it, with a disk left alone that refuses.
-    var commits: StoreCommits
-    private var rejections = Rejections(service: "weather-fetcher")
+    private(set) var outbox: Outbox<WeatherFetcherMachine>
     private var random: any RandomNumberGenerator
 
-    /// - Parameter random: spreads what is tried again.
+    /// - Parameter random: spreads retries.
     init(
-        context: ServiceContext, machine: WeatherFetcherMachine, store: any Store, health: StoreHealth = StoreHealth(),
+        context: ServiceContext, machine: WeatherFetcherMachine, store: any Store,
         random: any RandomNumberGenerator = SystemRandomNumberGenerator()
     ) {
         self.context = context
         self.machine = machine
         self.store = store
-        commits = StoreCommits(store, health, context.logger, complaint: "weather not saved, trying again")
+        outbox = Outbox(context: context, store: store)
         self.random = random
         metrics = WeatherFetcherMetrics(context.metrics)
     }
 
-    /// - Parameter answers: what came of requests since the last event.
+    /// - Parameter answers: the outcomes of requests since the last event.
     mutating func handle(_ event: ServiceEvent, answers: [WeatherAnswer] = []) async throws {
         let now = context.clock.now
         for answer in answers {
             metrics.answered(answer)
-            actions += machine.receive(answer, now: now, using: &random)
+            outbox.add(machine.receive(answer, now: now, using: &random))
         }
+        var batch: MQTTBatch?
         switch event {
-        case .ownership(.gained(let gained)):
-            epochs.merge(gained) { $1 }
-            try await load(Set(gained.keys))
-        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
-        case .announce(let shards): actions += machine.announce(shards)
-        case .connected: actions += machine.connected()
+        case .ownership(let change):
+            outbox.apply(change, to: &machine)
+            if case .gained(let gained) = change { try await load(Set(gained.keys)) }
+        case .announce(let shards): outbox.add(machine.announce(shards))
+        case .connected: outbox.add(machine.connected())
         case .disconnected: break
-        case .batch(let batch):
-            metrics.received(batch.messages.count)
-            for message in batch.messages { receive(message, now) }
-            return await perform(now) { batch.acknowledge() }
+        case .batch(let received):
+            batch = received
+            metrics.received(received.messages.count)
+            for message in received.messages { receive(message, now) }
         case .tick:
-            actions += machine.advance(to: now)
+            outbox.add(machine.advance(to: now))
             if machine.sweptAt == now { metrics.show(machine) }
         }
-        await perform(now) {}
+        report(await outbox.flush(&machine, at: now, acknowledging: batch))
     }
 
-    /// What is to be asked of the provider now.
+    /// The last flush, at shutdown.
+    mutating func finish() async {
+        report(await outbox.finish(&machine, at: context.clock.now))
+    }
+
+    /// The requests to send to the provider now.
     mutating func requests() -> [WeatherRequest] { machine.requests(now: context.clock.now) }
 
     private mutating func load(_ shards: Set<Shard>) async throws {
@@ -79,21 +77,21 @@ struct WeatherFetcherLoop {
         guard case .session(let key, let topic)? = Topic(message.topic) else {
             return reject(message, "bad_topic", now)
         }
-        guard epochs[key.session.shard] != nil else { return }
+        guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {
             switch topic {
-            case .state where message.payload.isEmpty: actions += machine.forgetState(of: key)
+            case .state where message.payload.isEmpty: outbox.add(machine.forgetState(of: key))
             case .state:
                 let state = try SessionState(message.payload)
                 guard state.key == key else { throw .malformed("user or session is not the topic's") }
-                actions += machine.receive(state, now: now)
+                outbox.add(machine.receive(state, now: now))
             case .route where machine.wantsPosition(key) && !message.payload.isEmpty:
                 let position = try JSONCoding.decode(RoutePosition.self, from: message.payload)
                 guard let place = position.place else { break }
-                actions += machine.receive(place, of: key, now: now)
+                outbox.add(machine.receive(place, of: key, now: now))
             case .weather where !message.payload.isEmpty:
                 let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
-                actions += machine.see(seen.revision, of: key, now: now)
+                outbox.add(machine.see(seen.revision, of: key, now: now))
             default: break
             }
         } catch {
@@ -103,12 +101,26 @@ struct WeatherFetcherLoop {
 
     private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
         metrics.rejected(reason)
-        let told = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
-        if let told { rejected.append(told) }
+        outbox.reject(message, reason, at: now)
+    }
+
+    private func report(_ flushed: Flushed<WeatherAction>) {
+        for case .report(let report) in flushed.performed {
+            switch report {
+            case .answering: context.logger.notice("the weather provider answers again")
+            case .failing(let failure):
+                context.logger.warning(
+                    "weather request failed, retrying", metadata: [LogKey.reason: "\(failure)"])
+            case .refusing(let failure, let until):
+                context.logger.error(
+                    "the weather provider refuses requests, pausing for an hour; check its settings and terms",
+                    metadata: [LogKey.reason: "\(failure)", "until": "\(Int(until.seconds))"])
+            }
+        }
     }
 }
 
-/// What is read of `route`: where the session is.
+/// The part of `route` that the service reads: the session's position.
 private struct RoutePosition: Decodable {
     let la: Double?
     let lo: Double?

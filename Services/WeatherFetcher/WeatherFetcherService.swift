@@ -7,27 +7,24 @@ import ServiceLifecycle
 import Storage
 import Workouts
 
-/// Feeds the machine with states, positions, answers and time, and does what it returns: first to disk, then to the bus.
-/// Requests run beside that, so that nothing ever waits for a provider.
+/// Runs the loop on the bus and the store. Requests to the provider run concurrently and never delay the loop.
 struct WeatherFetcherService: Service {
     let context: ServiceContext
     let weather: WeatherConfiguration
     let store: any Store
-    /// For how long an answer is awaited.
-    var timeout = WeatherSource.timeout
+    /// Of a request to the provider.
+    let timeout: Duration
 
     func run() async throws {
-        let health = StoreHealth()
-        context.readiness.add("store") { health.isWriting }
         let provider = weather.provider
         context.logger.info(
-            "asking for the weather", metadata: ["provider": "\(provider.map { type(of: $0).name } ?? "none")"])
-        var loop = WeatherFetcherLoop(context: context, machine: machine(provider), store: store, health: health)
+            "weather provider configured", metadata: ["provider": "\(provider.map { type(of: $0).name } ?? "none")"])
+        var loop = WeatherFetcherLoop(context: context, machine: machine(provider), store: store)
         try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(timeout)) { client in
             let source = provider.map {
                 WeatherSource($0, weather, clock: context.clock, client: client, timeout: timeout)
             }
-            let answers = AnswerBox()
+            let answers = Inbox<WeatherAnswer>()
             try await withThrowingDiscardingTaskGroup { requests in
                 defer { requests.cancelAll() }
                 try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
@@ -39,12 +36,13 @@ struct WeatherFetcherService: Service {
                 }
             }
         }
+        await loop.finish()
         await store.close()
     }
 
     private func machine(_ provider: (any WeatherProvider)?) -> WeatherFetcherMachine {
         guard let provider else { return WeatherFetcherMachine(provider: nil) }
-        // Whoever runs a server of their own knows what it can bear.
+        // The operator of a private server decides what it can bear.
         let budget = weather.url == nil ? type(of: provider).budget : nil
         return WeatherFetcherMachine(provider: type(of: provider).name, budget: budget)
     }

@@ -17,7 +17,7 @@ extension RunningFetcher {
         try await run(
             "weather-fetcher", in: folder, storing: ("weather.sqlite", WeatherRecord.schema), clearing: .weather,
             clock: clock,
-            build: { WeatherFetcherService(context: $0, weather: weather, store: $1, timeout: timeout) }, body)
+            build: { try WeatherFetcher.build($0, weather, store: $1, timeout: timeout) }, body)
     }
 
     /// Lets time pass at once, after what was sent has been handled.

@@ -87,14 +87,6 @@ struct WeatherFetcherMachine {
         entries[key] = Entry(record)
     }
 
-    /// Forgets sessions that are another process's now.
-    mutating func drop(where isLost: (SessionKey) -> Bool) {
-        for key in entries.keys.filter(isLost) {
-            leave(key)
-            entries[key] = nil
-        }
-    }
-
     /// Takes a session's state; an older one changes nothing.
     mutating func receive(_ state: SessionState, now: Timestamp) -> [WeatherAction] {
         let key = state.key

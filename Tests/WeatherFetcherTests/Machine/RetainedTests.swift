@@ -168,11 +168,11 @@ import Workouts
         let request = try #require(fetcher.requests().first)
         fetcher.store.refuse(true)
         #expect(try await fetcher.answer(request) == [])
-        #expect(!fetcher.loop.commits.isWriting)
+        #expect(!fetcher.loop.outbox.isWriting)
         #expect(try await fetcher.pass(5) == [])
         fetcher.store.refuse(false)
         #expect(try await fetcher.pass(2).weather(key).count == 1)
-        #expect(fetcher.loop.commits.isWriting)
+        #expect(fetcher.loop.outbox.isWriting)
         #expect(try await restart().weather(key).count == 1)
     }
 
@@ -187,7 +187,7 @@ import Workouts
 
     @Test mutating func `a corrupt record is skipped`() async throws {
         _ = try await fetch()
-        let epoch = try #require(fetcher.loop.epochs[key.session.shard])
+        let epoch = try #require(fetcher.loop.outbox.epochs[key.session.shard])
         _ = try await fetcher.store.commit([
             .init(
                 shard: key.session.shard, epoch: epoch, collection: WeatherRecord.sessions,

@@ -1,0 +1,68 @@
+import Bus
+import MQTT
+import ServiceKit
+import Workouts
+
+/// What the machine wants done.
+enum WeatherAction: Hashable {
+    case save(SessionKey)
+    case erase(SessionKey)
+    case publish(SessionKey)
+    /// Clears the retained topic.
+    case clear(SessionKey)
+    case report(ProviderReport)
+}
+
+/// A change in the provider's state, reported once.
+enum ProviderReport: Hashable {
+    case answering
+    /// Requests fail; the service retries with backoff.
+    case failing(FetchFailure)
+    /// The provider refuses requests; the service pauses until this time.
+    case refusing(FetchFailure, until: Timestamp)
+}
+
+extension WeatherAction: OwnedAction {
+    var shard: Shard? {
+        switch self {
+        case .save(let key), .erase(let key), .publish(let key), .clear(let key): key.session.shard
+        case .report: nil
+        }
+    }
+
+    var urgency: Urgency {
+        switch self {
+        case .save, .erase, .publish, .clear: .afterCommit
+        case .report: .now
+        }
+    }
+}
+
+extension WeatherFetcherMachine: OwningMachine {
+    func writes(for action: WeatherAction) -> [PendingWrite] {
+        switch action {
+        case .save(let key):
+            // The session may have ended since.
+            guard let record = entries[key]?.record else { return [] }
+            return [.put(WeatherRecord.sessions, key, record)]
+        case .erase(let key): return entries[key] == nil ? [.delete(WeatherRecord.sessions, key)] : []
+        case .publish, .clear, .report: return []
+        }
+    }
+
+    mutating func messages(for action: WeatherAction) -> [MQTTMessage] {
+        switch action {
+        case .publish(let key): return [message(of: key)].compactMap(\.self)
+        case .clear(let key):
+            return entries[key]?.record.reading == nil ? [Topic.session(key, .weather).message([])] : []
+        case .save, .erase, .report: return []
+        }
+    }
+
+    mutating func drop(_ shards: Set<Shard>) {
+        for key in entries.keys where shards.contains(key.session.shard) {
+            leave(key)
+            entries[key] = nil
+        }
+    }
+}
