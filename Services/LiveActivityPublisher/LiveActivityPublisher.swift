@@ -15,11 +15,7 @@ struct LiveActivityPublisher: AsyncParsableCommand {
     func run() async throws {
         let configuration = try APNsConfiguration.resolve(apns, environment: ProcessInfo.processInfo.environment)
         try await ServiceRunner.run("live-activity-publisher", base, store) { context in
-            [
-                LiveActivityPublisherService(
-                    context: context, configuration: configuration,
-                    store: try context.openStore(ActivityRecord.schema))
-            ]
+            [try Self.build(context, configuration)]
         }
     }
 }

@@ -8,7 +8,7 @@ import Workouts
 
 /// The service's one flow of events and the only place where its machine meets disk and bus.
 struct LiveActivityPublisherLoop {
-    /// Pushes under way at one time: at ten rounds a second enough for thousands of pushes a second.
+    /// Concurrent pushes: at ten rounds a second enough for thousands of pushes a second.
     static let concurrency = 500
     /// How often activities are counted, in seconds.
     private static let countInterval = 5.0
@@ -17,69 +17,89 @@ struct LiveActivityPublisherLoop {
     let store: any Store
     let metrics: LiveActivityPublisherMetrics
     var machine: LiveActivityPublisherMachine
-    var epochs: [Shard: Epoch] = [:]
-    /// What is still to be done; more than one event's worth only while the disk refuses.
-    var actions: [ActivityAction] = []
-    /// Pushes that may be sent when what is to be done is on disk.
-    var unsaved: [Push] = []
-    /// Pushes that may be sent, oldest first.
-    var ready: [Push] = []
-    /// What the pushes under way do, by their `apns-id`.
-    private(set) var underway: [UUID: DevicePace.Event] = [:]
-    /// Refused payloads that operators are to be told of.
-    var rejected: [MQTTMessage] = []
-    /// The commits to it, with a disk left alone that refuses.
-    var commits: StoreCommits
-    /// The newest metrics of sessions that no device shows, unread: one may register in a pause, when none come.
+    private(set) var outbox: Outbox<LiveActivityPublisherMachine>
+    /// Pushes to send after the next commit.
+    private var unsaved: [Push] = []
+    /// Pushes to send, oldest first.
+    private var ready: [Push] = []
+    /// The events of the pushes under way, by their `apns-id`.
+    private var underway: [UUID: DevicePace.Event] = [:]
+    /// The newest metrics of sessions that no device shows, not decoded: a device may register in a pause, when none come.
     private var unread: [SessionKey: [UInt8]] = [:]
-    private var rejections = Rejections(service: "live-activity-publisher")
     private var countedAt: Timestamp?
 
     /// - Parameter canPush: whether there is a key.
-    init(context: ServiceContext, canPush: Bool, store: any Store, health: StoreHealth = StoreHealth()) {
+    init(context: ServiceContext, canPush: Bool, store: any Store) {
         self.context = context
         self.store = store
-        commits = StoreCommits(store, health, context.logger, complaint: "activities not saved, trying again")
+        outbox = Outbox(context: context, store: store)
         machine = LiveActivityPublisherMachine(canPush: canPush)
         metrics = LiveActivityPublisherMetrics(context.metrics)
     }
 
-    /// - Parameter outcomes: what came of pushes since the last event.
-    /// - Returns: what is to be sent now; what is to be known of it after a crash is on disk.
+    /// - Parameter outcomes: the outcomes of pushes since the last event.
+    /// - Returns: the pushes to send now; the store has what must survive a crash.
     mutating func handle(_ event: ServiceEvent, outcomes: [EndedPush] = []) async throws -> [Push] {
         let now = context.clock.now
         for outcome in outcomes { take(outcome, now) }
-        var acknowledge = {}
+        var batch: MQTTBatch?
         switch event {
-        case .ownership(.gained(let gained)):
-            epochs.merge(gained) { $1 }
-            try await load(Set(gained.keys), now)
-        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
-        case .announce(let shards): actions += machine.announce(shards)
-        case .connected: actions += machine.connected()
+        case .ownership(let change):
+            outbox.apply(change, to: &machine)
+            switch change {
+            case .gained(let gained): try await load(Set(gained.keys), now)
+            case .releasing(let shards), .lost(let shards): drop(shards)
+            }
+        case .announce(let shards): outbox.add(machine.announce(shards))
+        case .connected: outbox.add(machine.connected())
         case .disconnected: break
-        case .batch(let batch):
-            metrics.received(batch.messages.count)
-            for message in batch.messages { receive(message, now) }
-            acknowledge = { batch.acknowledge() }
+        case .batch(let received):
+            batch = received
+            metrics.received(received.messages.count)
+            for message in received.messages { receive(message, now) }
         case .tick: pass(now)
         }
         choosePushes(now)
-        await perform(now, acknowledge: acknowledge)
+        let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
+        report(flushed)
+        drop(flushed.lost)
+        if flushed.isSaved {
+            ready += unsaved.compactMap { machine.remake($0, now: now) }
+            unsaved = []
+        }
         defer { metrics.show(inFlight: underway.count) }
         return begin()
     }
 
-    /// Takes what came last, before the end.
+    /// Takes the last outcomes, at shutdown.
     mutating func finish(_ outcomes: [EndedPush]) async {
         let now = context.clock.now
         for outcome in outcomes { take(outcome, now) }
-        commits.endRest()
-        await perform(now) {}
+        report(await outbox.finish(&machine, at: now))
+    }
+
+    private mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {
+        for record in try await store.records(in: ActivityRecord.activities, shards: shards) {
+            do throws(PayloadError) {
+                guard let key = SessionKey(record.key) else { throw .malformed("not a session's key") }
+                machine.load(try JSONCoding.decode(ActivityRecord.self, from: record.value), of: key, now: now)
+            } catch {
+                // Devices register again.
+                context.logger.error("corrupt record ignored", metadata: [LogKey.record: "activities/\(record.key)"])
+            }
+        }
+        context.logger.info("activities loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
+    }
+
+    /// Removes the pushes of shards that another process owns.
+    private mutating func drop(_ shards: Set<Shard>) {
+        guard !shards.isEmpty else { return }
+        unsaved.removeAll { shards.contains($0.key.session.shard) }
+        ready.removeAll { shards.contains($0.key.session.shard) }
     }
 
     private mutating func pass(_ now: Timestamp) {
-        actions += machine.advance(to: now)
+        outbox.add(machine.advance(to: now))
         // Counting takes time.
         if let countedAt, (0..<Self.countInterval).contains(now.seconds(since: countedAt)) { return }
         countedAt = now
@@ -93,27 +113,23 @@ struct LiveActivityPublisherLoop {
         if let event = underway.removeValue(forKey: ended.push.id) { metrics.ended(event, ended) }
         if case .tokenGone(let reason) = ended.outcome {
             context.logger.debug(
-                "APNs knows a token no more",
+                "APNs no longer knows a token",
                 metadata: [
                     LogKey.session: "\(ended.push.key)", LogKey.device: "\(ended.push.device)",
                     LogKey.reason: "\(reason)",
                 ])
         }
-        actions += machine.receive(ended.outcome, for: ended.push, now: now)
+        outbox.add(machine.receive(ended.outcome, for: ended.push, now: now))
     }
 
-    /// What is due, as far as there is room for it. What waits for the disk takes none, so that the rest goes on.
+    /// The due pushes, as far as there is room. Those that wait for the disk take none, so that the others continue.
     private mutating func choosePushes(_ now: Timestamp) {
         let room = Self.concurrency - underway.count - ready.count
         let (pushes, saves) = machine.pushes(now: now, room: max(0, room))
-        guard !saves.isEmpty else {
-            ready += pushes
-            return
-        }
         let keys = Set(saves.compactMap { if case .save(let key) = $0 { key } else { nil } })
         unsaved += pushes.filter { keys.contains($0.key) }
         ready += pushes.filter { !keys.contains($0.key) }
-        actions += saves
+        outbox.add(saves)
     }
 
     private mutating func begin() -> [Push] {
@@ -123,32 +139,46 @@ struct LiveActivityPublisherLoop {
         return pushes
     }
 
+    private func report(_ flushed: Flushed<ActivityAction>) {
+        for case .report(let report) in flushed.performed {
+            switch report {
+            case .answering: context.logger.notice("APNs accepts pushes again")
+            case .failing(let reason):
+                context.logger.warning("pushes fail, retrying", metadata: [LogKey.reason: "\(reason)"])
+            case .refusing(let reason):
+                context.logger.error(
+                    "APNs refuses pushes; check the key, the team and the app in the settings",
+                    metadata: [LogKey.reason: "\(reason)"])
+            }
+        }
+    }
+
     // MARK: Messages
 
     private mutating func receive(_ message: MQTTMessage, _ now: Timestamp) {
         guard case .session(let key, let topic)? = Topic(message.topic) else {
             return reject(message, "bad_topic", now)
         }
-        guard epochs[key.session.shard] != nil else { return }
+        guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {
             switch topic {
-            case .state where message.payload.isEmpty: actions += machine.forgetState(of: key, now: now)
+            case .state where message.payload.isEmpty: outbox.add(machine.forgetState(of: key, now: now))
             case .state:
                 let state = try SessionState(message.payload)
                 guard state.key == key else { throw .malformed("user or session is not the topic's") }
-                actions += machine.receive(state, plan: try PlanState(message.payload), now: now)
-            // Most sessions are shown nowhere, and reading their metrics is most of the work.
+                outbox.add(machine.receive(state, plan: try PlanState(message.payload), now: now))
+            // No device shows most sessions, and decoding their metrics is most of the work.
             case .metrics where machine.wantsMetrics(of: key) && !message.payload.isEmpty:
                 machine.receive(try MetricsSnapshot(message.payload), of: key, now: now)
             // A slice would keep the bytes of its whole batch.
             case .metrics where machine.entries[key] != nil: unread[key] = [UInt8](message.payload)
             case .activityRegister:
                 let registration = try JSONCoding.decode(ActivityRegistration.self, from: message.payload)
-                actions += machine.receive(registration, of: key, now: now)
+                outbox.add(machine.receive(registration, of: key, now: now))
                 readMetrics(of: key, now)
             case .activity where !message.payload.isEmpty:
                 let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
-                actions += machine.see(seen.revision, of: key, now: now)
+                outbox.add(machine.see(seen.revision, of: key, now: now))
             default: break
             }
         } catch {
@@ -156,7 +186,7 @@ struct LiveActivityPublisherLoop {
         }
     }
 
-    /// Somebody may show the session now.
+    /// Decodes the session's newest metrics when a device shows it from now on.
     private mutating func readMetrics(of key: SessionKey, _ now: Timestamp) {
         guard machine.wantsMetrics(of: key), let payload = unread.removeValue(forKey: key), !payload.isEmpty else {
             return
@@ -170,24 +200,15 @@ struct LiveActivityPublisherLoop {
 
     private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
         metrics.rejected(reason)
-        // A registration holds a token, which is not for others to read.
-        let isPrivate = message.topic.hasSuffix("/register")
-        let payload = isPrivate ? [] : message.payload
-        let told = rejections.reject(topic: message.topic, payload: payload, reason: reason, at: now)
-        if let told { rejected.append(told) }
-    }
-
-    /// Another process works for these shards now.
-    mutating func drop(_ shards: Set<Shard>) {
-        for shard in shards { epochs[shard] = nil }
-        machine.drop { shards.contains($0.session.shard) }
-        unsaved.removeAll { shards.contains($0.key.session.shard) }
-        ready.removeAll { shards.contains($0.key.session.shard) }
+        var message = message
+        // A registration contains a token, which operators may not read.
+        if message.topic.hasSuffix("/register") { message.payload = [] }
+        outbox.reject(message, reason, at: now)
     }
 }
 
 extension LiveActivityPublisherMachine {
-    /// Whether there is a device to show them, or one that waits to be known.
+    /// Whether a device shows them, or a registration is pending.
     fileprivate func wantsMetrics(of key: SessionKey) -> Bool {
         entries[key].map { $0.record?.devices.isEmpty == false || !$0.waiting.isEmpty } ?? false
     }

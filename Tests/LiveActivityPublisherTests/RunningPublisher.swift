@@ -31,8 +31,7 @@ extension RunningPublisher {
             "live-activity-publisher", in: folder, storing: ("activities.sqlite", ActivityRecord.schema),
             clearing: .activity, broker: broker, clock: clock, shards: shards, ending: ending,
             build: {
-                LiveActivityPublisherService(
-                    context: $0, configuration: apns ?? APNsConfiguration(), store: $1, limits: limits)
+                try LiveActivityPublisher.build($0, apns ?? APNsConfiguration(), store: $1, limits: limits)
             }, body)
     }
 

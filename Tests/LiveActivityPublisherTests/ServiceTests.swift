@@ -197,7 +197,7 @@ struct ServiceTests {
             try await publisher.send(session.become(.saving, now: publisher.clock.now))
             try await publisher.pass(5)
             #expect(try publisher.standing(of: session.key)?.status == .pending)
-            #expect(publisher.count(logged: "notice no APNs key: Live Activities stay pending") == 1)
+            #expect(publisher.count(logged: "notice no APNs key, Live Activities stay pending") == 1)
             #expect(publisher.value("pushes_in_flight") == 0)
         }
     }
@@ -275,7 +275,7 @@ struct ServiceTests {
                 #expect(isSent)
             }
             #expect(try server.events == ["update", "update", "update"])
-            #expect(publisher.count(logged: "error activities not saved, trying again") == 1)
+            #expect(publisher.count(logged: "error commit failed, retrying") == 1)
             let replies = Topic.user(new.key.user, .replies(ServiceSession.client)).name
             #expect(!publisher.broker.published.contains { $0.topic == replies })
             // When the phone is told of the last of these, all have been taken.

@@ -36,7 +36,7 @@ extension LiveActivityPublisherMachine {
         _ registration: ActivityRegistration, _ key: SessionKey, _ now: Timestamp, _ refusal: Refusal? = nil
     ) -> ActivityAction {
         let reply = Reply(id: registration.id, revision: nil, now: now, error: refusal)
-        return .reply(key.user, registration.client, reply)
+        return .reply(key, registration.client, reply)
     }
 }
 

@@ -82,11 +82,6 @@ struct LiveActivityPublisherMachine {
         store(entry, key, now)
     }
 
-    /// Forgets sessions that are another process's now.
-    mutating func drop(where isLost: (SessionKey) -> Bool) {
-        for key in entries.keys.filter(isLost) { forget(key) }
-    }
-
     /// Takes a session's state; an older one changes nothing.
     ///
     /// - Parameter plan: its planned part, when there is one.

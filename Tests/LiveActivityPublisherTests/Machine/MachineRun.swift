@@ -169,7 +169,7 @@ struct MachineRun {
         for (key, snapshot) in snapshots { receive(snapshot, of: key) }
     }
 
-    mutating func drop(_ key: SessionKey) { machine.drop { $0 == key } }
+    mutating func drop(_ key: SessionKey) { machine.drop([key.session.shard]) }
 
     private mutating func perform(_ actions: [ActivityAction]) {
         for action in actions {

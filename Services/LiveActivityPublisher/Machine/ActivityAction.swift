@@ -1,0 +1,68 @@
+import Bus
+import MQTT
+import ServiceKit
+import Workouts
+
+/// What the machine wants done.
+enum ActivityAction: Hashable {
+    /// The session's record, as it is when it is written.
+    case save(SessionKey)
+    case erase(SessionKey)
+    /// Publishes what ``LiveActivityPublisherMachine/message(of:)`` returns by then.
+    case publish(SessionKey)
+    case reply(SessionKey, Client, Reply)
+    case report(PushReport)
+}
+
+/// A change in APNs' state, for the log.
+enum PushReport: Hashable {
+    case answering
+    /// Pushes fail; the service retries with backoff.
+    case failing(String)
+    /// APNs refuses pushes because of a mistake in this program or its settings.
+    case refusing(String)
+}
+
+extension ActivityAction: OwnedAction {
+    var shard: Shard? {
+        switch self {
+        case .save(let key), .erase(let key), .publish(let key), .reply(let key, _, _): key.session.shard
+        case .report: nil
+        }
+    }
+
+    var urgency: Urgency {
+        switch self {
+        case .save, .erase, .publish: .afterCommit
+        // A device that gets no reply registers again.
+        case .reply: .dropIfRefused
+        case .report: .now
+        }
+    }
+}
+
+extension LiveActivityPublisherMachine: OwningMachine {
+    func writes(for action: ActivityAction) -> [PendingWrite] {
+        switch action {
+        case .save(let key):
+            // The record may be erased since.
+            guard let record = entries[key]?.record else { return [] }
+            return [.put(ActivityRecord.activities, key, record)]
+        case .erase(let key): return entries[key]?.record == nil ? [.delete(ActivityRecord.activities, key)] : []
+        case .publish, .reply, .report: return []
+        }
+    }
+
+    mutating func messages(for action: ActivityAction) -> [MQTTMessage] {
+        switch action {
+        case .publish(let key): [message(of: key)]
+        case .reply(let key, let client, let reply):
+            [Topic.user(key.user, .replies(client)).message(JSONCoding.encode(reply))]
+        case .save, .erase, .report: []
+        }
+    }
+
+    mutating func drop(_ shards: Set<Shard>) {
+        for key in entries.keys where shards.contains(key.session.shard) { forget(key) }
+    }
+}
