@@ -6,19 +6,18 @@ import ServiceLifecycle
 import Storage
 import Workouts
 
-/// Feeds the machine with commands, summaries and time, and does what it returns: first to disk, then to the bus.
+/// Runs the loop on the bus and the store.
 struct SessionEngineService: Service {
     let context: ServiceContext
     let store: any Store
     let asksCoach: Bool
 
     func run() async throws {
-        let health = StoreHealth()
-        context.readiness.add("store") { health.isWriting }
-        var loop = SessionEngineLoop(context: context, store: store, asksCoach: asksCoach, health: health)
+        var loop = SessionEngineLoop(context: context, store: store, asksCoach: asksCoach)
         try await context.serve(store: store, subscriptions: subscriptions) { event in
             try await loop.handle(event)
         }
+        try await loop.finish()
         await store.close()
     }
 

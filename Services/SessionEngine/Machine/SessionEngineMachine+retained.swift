@@ -81,7 +81,10 @@ extension SessionEngineMachine {
             return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
         case .reply(let user, let client, let reply):
             return [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
-        case .save, .saveReply, .saveUser, .eraseReplies, .eraseCorrupt, .unarchive, .archive, .erase, .listWorkouts:
+        case .archive(let key), .erase(let key):
+            forget(key)
+            return []
+        case .save, .saveReply, .saveUser, .eraseReplies, .eraseCorrupt, .setAside, .unarchive, .listWorkouts:
             return []
         }
     }

@@ -135,12 +135,6 @@ struct SessionEngineMachine {
         for user in users.keys { users[user]?.reconnected() }
     }
 
-    /// Drops the users that another process now owns.
-    mutating func drop(where isLost: (User) -> Bool) {
-        for key in entries.keys where isLost(key.user) { forget(key) }
-        for user in users.keys where isLost(user) { users[user] = nil }
-    }
-
     func sessions(of user: User) -> [SessionKey] { sessions[user]?.all.sorted() ?? [] }
 
     /// The user's unfinished session. A session recorded without a connection cannot be resumed.
