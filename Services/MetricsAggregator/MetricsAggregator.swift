@@ -1,19 +1,18 @@
 import ArgumentParser
 import ServiceKit
-import Streams
 
 @main
 struct MetricsAggregator: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "metrics-aggregator",
-        abstract: "Stores samples, acknowledges them, and makes live metrics, summaries and series of them.")
+        abstract: "Stores and acknowledges samples; publishes live metrics, summaries and series.")
 
     @OptionGroup var base: BaseOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
         try await ServiceRunner.run("metrics-aggregator", base, store) { context in
-            [try StreamService<SampleWork>(context)]
+            [try Self.build(context)]
         }
     }
 }

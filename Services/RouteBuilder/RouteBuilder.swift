@@ -1,19 +1,18 @@
 import ArgumentParser
 import ServiceKit
-import Streams
 
 @main
 struct RouteBuilder: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "route-builder",
-        abstract: "Stores locations, acknowledges them, and makes routes, summaries and tracks of them.")
+        abstract: "Stores and acknowledges locations; publishes routes, summaries and tracks.")
 
     @OptionGroup var base: BaseOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
         try await ServiceRunner.run("route-builder", base, store) { context in
-            [try StreamService<RouteWork>(context)]
+            [try Self.build(context)]
         }
     }
 }

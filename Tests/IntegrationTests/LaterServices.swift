@@ -51,12 +51,12 @@ enum LaterServices {
         }
         let contexts = ["session-engine", SampleWork.service, RouteWork.service].map(context)
         let services: [any Service] = [
-            SessionEngineService(
-                context: contexts[0], store: try store("session-engine", SessionRecord.schema), asksCoach: false),
-            StreamService<SampleWork>(
-                context: contexts[1], store: try store(SampleWork.service, StreamStore.schema(SampleWork.service))),
-            StreamService<RouteWork>(
-                context: contexts[2], store: try store(RouteWork.service, StreamStore.schema(RouteWork.service))),
+            try SessionEngine.build(
+                contexts[0], asksCoach: false, store: try store("session-engine", SessionRecord.schema)),
+            try MetricsAggregator.build(
+                contexts[1], store: try store(SampleWork.service, StreamStore.schema(SampleWork.service))),
+            try RouteBuilder.build(
+                contexts[2], store: try store(RouteWork.service, StreamStore.schema(RouteWork.service))),
         ]
         let group = ServiceGroup(services: contexts.compactMap { $0.bus as? MQTTClient } + services, logger: .silent)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
