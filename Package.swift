@@ -141,6 +141,12 @@ let package = Package(
         tests(
             "Device", ["Device", "Bus", "FIT", "MQTT", "ServiceKit", "Workouts", argumentParser, logging]),
         tests(
+            "OwningService",
+            [
+                "Bus", "Exporter", "LiveActivityPublisher", "MQTT", "ServiceKit", "SessionEngine", "Storage",
+                "WeatherFetcher", "Workouts",
+            ]),
+        tests(
             "Integration",
             [
                 "Bus", "Device", "Exporter", "FIT", "MetricsAggregator", "MQTT", "RouteBuilder", "ServiceKit",

@@ -1,0 +1,33 @@
+import TestSupport
+import Testing
+import Workouts
+
+/// What every service with an outbox promises, while its store refuses, loses and gains shards.
+@Suite(.timeLimit(.minutes(5))) struct OwningServiceTests {
+    private func test<Service: StormService>(_ type: Service.Type, runs: Int, name: String = #function) async throws {
+        var random = SeededRandom(name)
+        for _ in 0..<runs {
+            var calm = try await Storm<Service>()
+            try await calm.calm()
+            #expect(calm.world.violations == [], "without a fault")
+            var storm = try await Storm<Service>()
+            try await storm.rage(&random, rounds: 150)
+            #expect(storm.world.violations == [], "seed \(random.seed)")
+            let expected = try Service.stored(calm.database).outcome
+            #expect(!expected.isEmpty)
+            #expect(try Service.stored(storm.database).outcome == expected, "seed \(random.seed)")
+        }
+    }
+
+    @Test func `session-engine keeps what it promises in any order of faults`() async throws {
+        try await test(EngineStorm.self, runs: 10)
+    }
+
+    @Test func `weather-fetcher keeps what it promises in any order of faults`() async throws {
+        try await test(WeatherStorm.self, runs: 20)
+    }
+
+    @Test func `live-activity-publisher keeps what it promises in any order of faults`() async throws {
+        try await test(LiveActivityStorm.self, runs: 20)
+    }
+}

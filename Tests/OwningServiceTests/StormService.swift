@@ -1,0 +1,96 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import Storage
+import TestSupport
+import Workouts
+
+/// A service's loop with the work beside it, for ``Storm``.
+protocol StormService: SendableMetatype {
+    static var name: String { get }
+
+    init(_ context: ServiceContext, _ store: any Store) throws
+
+    /// Hands an event to the loop and does the work that follows; its results come with the next event.
+    mutating func handle(_ event: ServiceEvent) async throws
+
+    /// What others send to the service: the same at every call, except for the ids of sessions and messages.
+    static func scripts(at start: Timestamp) -> [StormScript]
+
+    /// What others answer to a message of the service.
+    static func answers(to message: MQTTMessage, _ scripts: [StormScript]) -> [MQTTMessage]
+
+    /// What is on disk.
+    static func stored(_ database: MemoryDatabase) throws -> StoredState
+
+    /// The shard whose owner works for a topic; `nil` when it belongs to none.
+    static func shard(of topic: Topic) -> Shard?
+}
+
+extension StormService {
+    static func answers(to message: MQTTMessage, _ scripts: [StormScript]) -> [MQTTMessage] { [] }
+
+    static func shard(of topic: Topic) -> Shard? {
+        if case .session(let key, _) = topic { key.session.shard } else { nil }
+    }
+}
+
+/// What others send about one session, in order.
+struct StormScript {
+    enum Step {
+        /// Sent again until the reply comes.
+        case send(CommandID, MQTTMessage)
+        /// Published once, and retained.
+        case retain(MQTTMessage)
+    }
+
+    static let client = Client("tests")!
+
+    let key: SessionKey
+    var steps: [Step] = []
+
+    /// - Parameter number: tells the users apart.
+    init(_ number: Int) {
+        key = SessionKey(User("user-\(number)")!, SessionID(UUID()))
+    }
+
+    mutating func retain(_ topic: SessionTopic, _ payload: some Encodable) {
+        steps.append(.retain(Topic.session(key, topic).message(JSONCoding.encode(payload))))
+    }
+
+    mutating func send<Payload: Encodable>(_ topic: Topic, _ payload: (CommandID, Client) -> Payload) {
+        let id = CommandID(UUID())
+        steps.append(.send(id, topic.message(JSONCoding.encode(payload(id, Self.client)))))
+    }
+}
+
+/// What a service has on disk.
+struct StoredState {
+    /// The revision of each retained topic.
+    var revisions: [String: Int64] = [:]
+    /// The ids of accepted messages.
+    var accepted: Set<CommandID> = []
+    /// What must not depend on faults, by user.
+    var outcome: [User: [String]] = [:]
+
+    mutating func raise(_ topic: Topic, _ revision: Int64?) {
+        guard let revision else { return }
+        revisions[topic.name] = max(revisions[topic.name] ?? 0, revision)
+    }
+
+    mutating func note(_ user: User, _ value: some Encodable) {
+        outcome[user, default: []].append(String(decoding: JSONCoding.encode(value), as: UTF8.self))
+        outcome[user]?.sort()
+    }
+}
+
+extension MemoryDatabase {
+    /// The decoded records of a collection whose keys name sessions.
+    func sessions<Value: Decodable>(_ collection: StoreCollection, _ type: Value.Type) throws -> [(SessionKey, Value)] {
+        try records(in: collection).map { place, bytes in
+            guard let key = SessionKey(place.key) else { throw PayloadError.malformed(place.key) }
+            return (key, try JSONCoding.decode(type, from: bytes))
+        }
+    }
+}
