@@ -92,6 +92,7 @@ let package = Package(
             "Streams",
             ["Bus", "MQTT", "ServiceKit", "Storage", "Workouts", lifecycle, logging, metrics, orderedCollections]),
         shared("FIT"),
+        shared("Formats", ["FIT", "Workouts"]),
         shared(
             "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],
             exclude: [
@@ -104,8 +105,8 @@ let package = Package(
         service("WeatherFetcher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1]),
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
-        service("Exporter", ["FIT", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
-        service("Device", ["FIT", collections], exclude: ["Plans"]),
+        service("Exporter", ["Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
+        service("Device", ["Formats", collections], exclude: ["Plans"]),
 
         tests("MQTT", ["MQTT", logging, lifecycle]),
         tests("Workouts", ["Workouts", "FIT"]),
@@ -115,6 +116,7 @@ let package = Package(
             "ServiceKit",
             ["ServiceKit", "Bus", "MQTT", "Storage", "Workouts", argumentParser, coreMetrics, lifecycle, logging]),
         tests("FIT", ["FIT"]),
+        tests("Formats", ["Formats", "Bus", "FIT", "Workouts"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
         tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),
@@ -135,11 +137,11 @@ let package = Package(
         tests(
             "Exporter",
             [
-                "Exporter", "Bus", "Device", "FIT", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
+                "Exporter", "Bus", "Formats", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
                 asyncHTTPClient, lifecycle, logging,
             ]),
         tests(
-            "Device", ["Device", "Bus", "FIT", "MQTT", "ServiceKit", "Workouts", argumentParser, logging]),
+            "Device", ["Device", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser, logging]),
         tests(
             "OwningService",
             [
@@ -149,9 +151,8 @@ let package = Package(
         tests(
             "Integration",
             [
-                "Bus", "Device", "Exporter", "FIT", "MetricsAggregator", "MQTT", "RouteBuilder", "ServiceKit",
-                "SessionEngine",
-                "Storage", "Streams", "WeatherFetcher", "Workouts", lifecycle, logging,
+                "Bus", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT", "RouteBuilder",
+                "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "Workouts", lifecycle, logging,
             ]),
     ]
 )

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Bus
+import Formats
 import Logging
 import MQTT
 import ServiceKit

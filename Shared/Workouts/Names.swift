@@ -213,3 +213,6 @@ extension KeyedDecodingContainer {
         return whole
     }
 }
+
+/// The version of Pacebus: in `--version`, the start-up line, each service's presence and exported files.
+package let pacebusVersion = "0.1.0"

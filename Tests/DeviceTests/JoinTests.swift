@@ -1,5 +1,6 @@
 import ArgumentParser
 import Bus
+import Formats
 import Foundation
 import MQTT
 import Testing

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FIT
+import Formats
 import Foundation
 import Logging
 import ServiceKit

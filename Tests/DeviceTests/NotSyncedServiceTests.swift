@@ -1,4 +1,5 @@
 import Bus
+import Formats
 import Foundation
 import Logging
 import MQTT

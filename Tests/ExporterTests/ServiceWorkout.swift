@@ -1,4 +1,5 @@
 import Bus
+import Formats
 import Foundation
 import MQTT
 import Workouts

@@ -1,4 +1,5 @@
 import Bus
+import Formats
 import MQTT
 import ServiceKit
 import Workouts

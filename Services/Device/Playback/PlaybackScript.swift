@@ -1,3 +1,4 @@
+import Formats
 import Workouts
 
 /// What is played: where the steps come from and how they are paced.

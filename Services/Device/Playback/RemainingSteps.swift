@@ -1,3 +1,4 @@
+import Formats
 import Workouts
 
 /// The steps that are not in a queue yet. After a crash, items of one kind may be there further than those of the other.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Formats
 import ServiceKit
 
 /// The settings of the export targets.

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Dispatch
+import Formats
 import ServiceKit
 import Workouts
 

@@ -1,4 +1,5 @@
 import Bus
+import Formats
 import Workouts
 
 /// Apple's HealthKit, which only the user's devices can write to.

@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import Formats
 import Foundation
 import MQTT
 import NIOCore

@@ -1,4 +1,3 @@
-import Foundation
 package import Workouts
 
 /// The value of a `Retry-After` header.
@@ -38,8 +37,6 @@ extension Timestamp {
             let month = Self.months.firstIndex(of: String(parts[2]))
         else { return nil }
         let digits = { (number: Int) in number < 10 ? "0\(number)" : "\(number)" }
-        let iso8601 = "\(year)-\(digits(month + 1))-\(digits(Int(day)))T\(parts[4])Z"
-        guard let date = try? Date(iso8601, strategy: .iso8601) else { return nil }
-        self.init(seconds: date.timeIntervalSince1970)
+        self.init(iso8601: "\(year)-\(digits(month + 1))-\(digits(Int(day)))T\(parts[4])Z")
     }
 }

@@ -5,6 +5,7 @@ import MQTT
 package import ServiceLifecycle
 import Synchronization
 import UnixSignals
+import Workouts
 
 /// Runs what an executable is made of, from its settings to its exit.
 package enum ServiceRunner {

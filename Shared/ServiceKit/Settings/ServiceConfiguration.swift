@@ -40,6 +40,3 @@ package struct ServiceConfiguration: Sendable {
         return "\(mqtt.tls == nil ? "mqtt" : "mqtts")://\(user)\(host):\(mqtt.port)"
     }
 }
-
-/// The version of Pacebus, shown by `--version`, in the start-up line and in each service's presence.
-package let pacebusVersion = "0.1.0"

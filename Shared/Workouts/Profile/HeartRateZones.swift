@@ -38,19 +38,6 @@ extension Profile {
     }
 }
 
-extension Timestamp {
-    /// The year in UTC.
-    var year: Int {
-        // Days of a proleptic Gregorian calendar whose years begin in March, so that the leap day is the last.
-        let days = Int((microseconds / 86_400_000_000) - (microseconds % 86_400_000_000 < 0 ? 1 : 0)) + 719_468
-        let era = (days >= 0 ? days : days - 146_096) / 146_097
-        let dayOfEra = days - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        return yearOfEra + era * 400 + (dayOfYear >= 306 ? 1 : 0)
-    }
-}
-
 /// The parts of a profile that results depend on.
 package struct Physiology: Hashable, Sendable {
     package var zones: HeartRateZones?

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Bus
 import FIT
+import Formats
 import Foundation
 import Logging
 import MQTT

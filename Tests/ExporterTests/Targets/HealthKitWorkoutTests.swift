@@ -124,4 +124,29 @@ struct HealthKitWorkoutTests {
         workout.segments = []
         #expect(HealthKitWorkout(workout).startDate == HealthKitWorkout(workout).endDate)
     }
+
+    @Test func `a planned workout's payload leaves the plan out`() throws {
+        let definition = """
+            {"name":"Legs","focus":["strength"],"sections":[{"items":[
+              {"id":"squat","name":"Back squat","exercise":"squat","sets":[{"repetitions":5,"weight":100,"rest":60}]}]}]}
+            """
+        let begin = Timestamp(seconds: 1_700_000_000)
+        var start = SessionStart(activity: .traditionalStrength, countdown: 0)
+        start.definition = try WorkoutDefinition(file: definition.utf8)
+        var session = Session(key: SessionKey(workout.user, workout.session), start: start, at: begin, now: begin)
+        try session.apply(.pause, at: begin + 110)
+        try session.apply(.resume, at: begin + 130)
+        try session.apply(.end(streams: [:]), at: begin + 380)
+        let planned = WorkoutRecord(session, metrics: nil, isComplete: true, revision: 1)
+        #expect(planned.plan != nil)
+        let written = HealthKitWorkout(planned)
+        #expect(written.activityType == 50 && written.duration == 360)
+        #expect(written.events.map(\.type) == [.pause, .resume])
+        var bare = planned
+        bare.plan = nil
+        bare.progress = nil
+        bare.rounds = nil
+        #expect(written == HealthKitWorkout(bare))
+        #expect(JSONCoding.encode(written).count < 1_024)
+    }
 }

@@ -1,0 +1,73 @@
+import FIT
+import Workouts
+
+/// Writes a workout as a FIT activity, its messages in the order of time as devices write them.
+///
+/// Pure: the same workout gives the same bytes, and each of its revisions the same serial number and time, by which
+/// programs know a file that they already have. Any record and any points may be given.
+struct FITExport {
+    let workout: WorkoutRecord
+    let points: [ExportedPoint]
+    let clock: Clock
+    let sets: Sets
+    var file = FITWriter()
+
+    static func bytes(of exported: ExportedWorkout) -> [UInt8] {
+        var export = FITExport(exported)
+        export.addOrigin()
+        export.addTitles()
+        export.addCourse()
+        export.addSession()
+        export.addActivity()
+        return export.file.finish()
+    }
+
+    private init(_ exported: ExportedWorkout) {
+        workout = exported.workout
+        points = exported.points
+        clock = Clock(exported)
+        sets = Sets(workout, clock)
+    }
+}
+
+extension FITExport {
+    /// The number of those who have none from FIT's keepers.
+    private static let manufacturer = 255
+    private static let product = 1
+    /// An activity, by FIT's kinds of files.
+    private static let activityFile = 4
+
+    /// Major and minor version, in hundredths.
+    private static var softwareVersion: Int {
+        let parts = pacebusVersion.split(separator: ".").compactMap { Int($0) }
+        return parts.count < 2 ? 0 : parts[0] * 100 + parts[1]
+    }
+
+    /// FNV-1a of what identifies the workout; 0 would be none.
+    private var serialNumber: Int {
+        let hash = "\(workout.user)/\(workout.session)".utf8.reduce(UInt32(0x811C_9DC5)) {
+            ($0 ^ UInt32($1)) &* 0x0100_0193
+        }
+        return Int(max(1, hash))
+    }
+
+    private mutating func addOrigin() {
+        typealias ID = FITProfile.FileID
+        file.add(
+            ID.global,
+            [
+                .init(ID.type, Self.activityFile), .init(ID.manufacturer, Self.manufacturer),
+                .init(ID.product, Self.product), .init(ID.serialNumber, serialNumber),
+                .init(ID.created, clock.start), .init(ID.productName, "Pacebus"),
+            ])
+        file.add(FITProfile.FileCreator.global, [.init(FITProfile.FileCreator.software, Self.softwareVersion)])
+        typealias Info = FITProfile.DeviceInfo
+        file.add(
+            Info.global,
+            [
+                .init(FITProfile.timestamp, clock.start), .init(Info.index, 0),
+                .init(Info.manufacturer, Self.manufacturer), .init(Info.serialNumber, serialNumber),
+                .init(Info.product, Self.product), .init(Info.software, Double(Self.softwareVersion) / 100),
+            ])
+    }
+}

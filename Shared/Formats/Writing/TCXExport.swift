@@ -1,0 +1,137 @@
+import Workouts
+
+/// Writes a workout as TCX: one activity, its laps, a track for each stretch without a pause.
+///
+/// Every point stands at its own time. Where nothing was measured when a stretch began or ended a point with the time alone
+/// tells when that was, so that a reader finds the pauses as they were.
+struct TCXExport {
+    private let workout: WorkoutRecord
+    private let active: ActiveTime
+    private let laps: [TCXLap]
+
+    static func bytes(of exported: ExportedWorkout) -> [UInt8] {
+        let export = TCXExport(exported)
+        var xml = XMLWriter()
+        export.write(to: &xml)
+        return xml.bytes
+    }
+
+    private init(_ exported: ExportedWorkout) {
+        workout = exported.workout
+        active = ActiveTime(workout)
+        laps = TCXLap.laps(of: exported, active)
+    }
+
+    private func write(to xml: inout XMLWriter) {
+        let namespaces: [XMLWriter.Attribute] = [
+            ("xmlns", .text("http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2")),
+            ("xmlns:ns3", .text("http://www.garmin.com/xmlschemas/ActivityExtension/v2")),
+            ("xmlns:xsi", .text("http://www.w3.org/2001/XMLSchema-instance")),
+        ]
+        xml.element("TrainingCenterDatabase", namespaces) { xml in
+            xml.element("Activities") { xml in
+                xml.element("Activity", [("Sport", .text(workout.activity.sportOfTCX))]) { xml in
+                    xml.element("Id", .time(laps[0].start))
+                    for lap in laps { write(lap, to: &xml) }
+                    xml.element("Notes", .text(workout.name))
+                    writeCreator(to: &xml)
+                }
+            }
+        }
+    }
+
+    private func writeCreator(to xml: inout XMLWriter) {
+        xml.element("Creator", [("xsi:type", .text("Device_t"))]) { xml in
+            xml.element("Name", .text("Pacebus"))
+            xml.element("UnitId", .text("0"))
+            xml.element("ProductID", .text("0"))
+            let version = pacebusVersion.split(separator: ".").compactMap { Int64($0) }
+            xml.element("Version") { xml in
+                for (name, number) in zip(["VersionMajor", "VersionMinor"] as [StaticString], version) {
+                    xml.element(name, .number(FixedPoint(scaled: number, decimals: 0)))
+                }
+            }
+        }
+    }
+
+    private func write(_ lap: TCXLap, to xml: inout XMLWriter) {
+        xml.element("Lap", [("StartTime", .time(lap.start))]) { xml in
+            xml.element("TotalTimeSeconds", .measured(lap.duration))
+            xml.element("DistanceMeters", .measured(lap.distance))
+            xml.element("MaximumSpeed", .decimal(lap.maximumSpeed))
+            // Readers of the format expect it, known or not.
+            xml.element("Calories", .whole(lap.activeEnergy, in: 0...65_535) ?? .text("0"))
+            writeHeartRate(lap.averageHeartRate, as: "AverageHeartRateBpm", to: &xml)
+            writeHeartRate(lap.maximumHeartRate, as: "MaximumHeartRateBpm", to: &xml)
+            xml.element("Intensity", .text("Active"))
+            if !workout.activity.countsStrides { xml.element("Cadence", .cadence(lap.averageCadence)) }
+            xml.element("TriggerMethod", .text("Manual"))
+            for track in lap.tracks {
+                xml.element("Track") { xml in
+                    for point in track { write(point, to: &xml) }
+                }
+            }
+            writeExtension(
+                "ns3:LX",
+                [
+                    ("ns3:AvgSpeed", .decimal(lap.averageSpeed)),
+                    ("ns3:AvgRunCadence", workout.activity.countsStrides ? .cadence(lap.averageCadence) : nil),
+                    ("ns3:Steps", .whole(lap.steps, in: 0...65_535)),
+                    ("ns3:AvgWatts", .whole(lap.averagePower, in: 0...65_535)),
+                    ("ns3:MaxWatts", .whole(lap.maximumPower, in: 0...65_535)),
+                ], to: &xml)
+        }
+    }
+
+    private func write(_ placed: PlacedPoint, to xml: inout XMLWriter) {
+        let point = placed.point
+        xml.element("Trackpoint") { xml in
+            xml.element("Time", .time(point.time))
+            if let place = placed.place {
+                xml.element("Position") { xml in
+                    xml.element("LatitudeDegrees", .decimal(place.la, decimals: PlacedPoint.placeDecimals))
+                    xml.element("LongitudeDegrees", .decimal(place.lo, decimals: PlacedPoint.placeDecimals))
+                }
+            }
+            xml.element("AltitudeMeters", .decimal(point.altitude))
+            xml.element("DistanceMeters", .decimal(point.distance))
+            writeHeartRate(point.heartRate, as: "HeartRateBpm", to: &xml)
+            let cadence = XMLWriter.Value.cadence(workout.activity.cadenceInFiles(point.cadence))
+            if !workout.activity.countsStrides { xml.element("Cadence", cadence) }
+            writeExtension(
+                "ns3:TPX",
+                [
+                    ("ns3:Speed", .decimal(point.speed)),
+                    ("ns3:RunCadence", workout.activity.countsStrides ? cadence : nil),
+                    ("ns3:Watts", .whole(point.power, in: 0...65_535)),
+                ], to: &xml)
+        }
+    }
+
+    private func writeHeartRate(_ rate: Double?, as name: StaticString, to xml: inout XMLWriter) {
+        guard let rate = XMLWriter.Value.whole(rate, in: 1...255) else { return }
+        xml.element(name) { xml in xml.element("Value", rate) }
+    }
+
+    private func writeExtension(
+        _ name: StaticString, _ values: [(StaticString, XMLWriter.Value?)], to xml: inout XMLWriter
+    ) {
+        guard values.contains(where: { $0.1 != nil }) else { return }
+        xml.element("Extensions") { xml in
+            xml.element(name) { xml in
+                for (name, value) in values { xml.element(name, value) }
+            }
+        }
+    }
+}
+
+extension Activity {
+    /// TCX has three sports.
+    fileprivate var sportOfTCX: String {
+        switch self {
+        case .running: "Running"
+        case .cycling: "Biking"
+        case .walking, .hiking, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: "Other"
+        }
+    }
+}
