@@ -59,6 +59,7 @@ let package = Package(
         .executable(name: "live-activity-publisher", targets: ["LiveActivityPublisher"]),
         .executable(name: "exporter", targets: ["Exporter"]),
         .executable(name: "device", targets: ["Device"]),
+        .executable(name: "pacebus", targets: ["Pacebus"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -94,7 +95,14 @@ let package = Package(
         shared("FIT"),
         shared("Formats", ["FIT", "Workouts"]),
         shared(
-            "TestSupport", ["Bus", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],
+            "Client",
+            [
+                "Bus", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser, asyncAlgorithms, collections,
+                lifecycle,
+            ]),
+        shared(
+            "TestSupport",
+            ["Bus", "Client", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],
             exclude: [
                 "apns_server.py", "fit_summary.py", "track_summary.py", "upload_server.py", "weather_server.py",
             ]),
@@ -105,8 +113,9 @@ let package = Package(
         service("WeatherFetcher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1]),
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
-        service("Exporter", ["Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
-        service("Device", ["Formats", collections], exclude: ["Plans"]),
+        service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
+        service("Device", ["Client", "Formats"]),
+        service("Pacebus", ["Client", "Formats"], exclude: ["Plans"]),
 
         tests("MQTT", ["MQTT", logging, lifecycle]),
         tests("Workouts", ["Workouts", "FIT"]),
@@ -116,6 +125,7 @@ let package = Package(
             "ServiceKit",
             ["ServiceKit", "Bus", "MQTT", "Storage", "Workouts", argumentParser, coreMetrics, lifecycle, logging]),
         tests("FIT", ["FIT"]),
+        tests("Client", ["Client", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts"]),
         tests("Formats", ["Formats", "Bus", "FIT", "Workouts"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
@@ -137,11 +147,13 @@ let package = Package(
         tests(
             "Exporter",
             [
-                "Exporter", "Bus", "Formats", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
+                "Exporter", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
                 asyncHTTPClient, lifecycle, logging,
             ]),
+        tests("Device", ["Device", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser]),
         tests(
-            "Device", ["Device", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser, logging]),
+            "Pacebus",
+            ["Pacebus", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser, lifecycle]),
         tests(
             "OwningService",
             [
@@ -151,7 +163,7 @@ let package = Package(
         tests(
             "Integration",
             [
-                "Bus", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT", "RouteBuilder",
+                "Bus", "Client", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT", "RouteBuilder",
                 "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "Workouts", lifecycle, logging,
             ]),
     ]

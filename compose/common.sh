@@ -9,7 +9,7 @@ export PATH=$PATH:/usr/sbin
 mapfile -t services < <(sed -n 's|^ *MQTT_URL: mqtt://_\(.*\)@broker:1883$|\1|p' compose/compose.yaml)
 # All executables, and the folder compose/build installs them in.
 # shellcheck disable=SC2034
-executables=("${services[@]}" device) bin=.build/bin
+executables=("${services[@]}" device pacebus) bin=.build/bin
 
 say() { printf '%s\n' "$*"; }
 

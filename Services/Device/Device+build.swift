@@ -1,14 +1,39 @@
+import Client
 import Foundation
 import ServiceKit
+import ServiceLifecycle
 import Workouts
 
 extension PlaybackOptions {
-    /// Draws the names that were not given and wires the playback to the broker.
+    /// Draws missing names and connects the playback to the broker.
     func build(_ context: ServiceContext, _ script: PlaybackScript, terminal: Terminal = .standard) -> PlaybackService {
         let folder = QueueFolder(path: queueFolder)
+        let user = user ?? context.user ?? Self.defaultUser
         let key = SessionKey(user, session ?? SessionID(UUID()))
         return PlaybackService(
             context: context, terminal: terminal, folder: folder, key: key,
             device: device ?? folder.devices(of: key).first ?? .newWatch(), script: script, speed: speedUp, joins: join)
+    }
+}
+
+extension Simulate {
+    func build(_ context: ServiceContext) -> any Service {
+        guard let devices else {
+            return playback.build(context, .simulation(seed: seed, duration: duration, rate: rate))
+        }
+        return FleetService(
+            context: context, terminal: .standard, keys: FleetService.keys(devices),
+            device: playback.device ?? .newWatch(), seed: seed ?? .random(in: 0 ... .max), rate: rate,
+            duration: duration, speed: playback.speedUp)
+    }
+}
+
+extension Device {
+    /// A watch with four random characters.
+    fileprivate static func newWatch() -> Device {
+        let characters = "abcdefghijklmnopqrstuvwxyz0123456789"
+        let random = String((0..<4).compactMap { _ in characters.randomElement() })
+        guard let device = Device("watch-\(random)") else { preconditionFailure("the name matches the pattern") }
+        return device
     }
 }

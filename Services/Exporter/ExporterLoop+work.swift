@@ -1,4 +1,5 @@
 import Bus
+import Client
 import Foundation
 import Logging
 import MQTT

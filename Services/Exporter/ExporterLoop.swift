@@ -1,4 +1,5 @@
 import Bus
+import Client
 import Logging
 import MQTT
 import ServiceKit
@@ -123,7 +124,7 @@ struct ExporterLoop {
         case _ where message.payload.isEmpty: break
         case .state:
             guard try JSONCoding.decode(SeenStatus.self, from: message.payload).status == .deleted else { break }
-            collector.forget(key)
+            collector.remove(key)
             collecting[key] = nil
             workouts[key] = nil
             actions += machine.delete(key)

@@ -1,4 +1,5 @@
 import Bus
+import Client
 import Metrics
 import ServiceKit
 import Workouts

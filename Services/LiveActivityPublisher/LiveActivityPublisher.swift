@@ -1,12 +1,14 @@
 import ArgumentParser
 import Foundation
 import ServiceKit
+import Workouts
 
 @main
 struct LiveActivityPublisher: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "live-activity-publisher",
-        abstract: "Publishes live sessions to iOS lock screens as Live Activities, through APNs.")
+        abstract: "Publishes live sessions to iOS lock screens as Live Activities, through APNs.",
+        version: pacebusVersion)
 
     @OptionGroup var apns: APNsOptions
     @OptionGroup var base: BaseOptions

@@ -1,12 +1,14 @@
 import ArgumentParser
 import Foundation
 import ServiceKit
+import Workouts
 
 @main
 struct SessionEngine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "session-engine",
-        abstract: "Owns the lifecycle, the timing and the finished record of every session.")
+        abstract: "Owns the lifecycle, the timing and the finished record of every session.",
+        version: pacebusVersion)
 
     @OptionGroup var engine: EngineOptions
     @OptionGroup var base: BaseOptions

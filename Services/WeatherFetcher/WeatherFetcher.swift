@@ -1,11 +1,13 @@
 import ArgumentParser
 import Foundation
 import ServiceKit
+import Workouts
 
 @main
 struct WeatherFetcher: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "weather-fetcher", abstract: "Asks for the weather where live sessions take place.")
+        commandName: "weather-fetcher", abstract: "Asks for the weather where live sessions take place.",
+        version: pacebusVersion)
 
     @OptionGroup var weather: WeatherOptions
     @OptionGroup var base: BaseOptions

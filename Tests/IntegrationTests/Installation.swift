@@ -74,10 +74,10 @@ final class Installation {
         try start(service)
     }
 
-    /// Starts `device control` with an action and its options.
-    func control(_ arguments: [String], log: String) throws -> ChildProcess {
+    /// Starts `pacebus` with a command and its options.
+    func pacebus(_ arguments: [String], log: String) throws -> ChildProcess {
         try Self.run(
-            "device", ["control"] + arguments + ["--mqtt-url", "mqtt://127.0.0.1:\(broker.port)"], log: log)
+            "pacebus", arguments + ["--mqtt-url", "mqtt://127.0.0.1:\(broker.port)"], log: log)
     }
 
     /// Every service and the broker, killed five times in any order, each after a few more packets of the link.

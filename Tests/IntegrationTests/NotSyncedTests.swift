@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-@testable import Device
+@testable import Client
 
 /// The server loses a session while its device is away.
 @Suite(.serialized, .timeLimit(.minutes(2)))
@@ -34,7 +34,7 @@ struct NotSyncedTests {
         #expect(workout.next.values.allSatisfy { $0 == 802 }, "\(workout.next)")
         #expect(
             installation.deviceLog.contains(
-                "saved locally and not synced: the server no longer has session \(key.session)"))
+                "saved locally and not synced: the server has lost session \(key.session)"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: installation.folder.file("queue")).isEmpty)
     }
 }

@@ -1,14 +1,14 @@
 import Bus
-import Logging
+import Client
 import MQTT
 import ServiceKit
 import Workouts
 
-/// The one flow of events of a fleet. Runners take turns, so that each sends a batch every two seconds.
+/// The event loop of a fleet. Runners take turns, so that each sends a batch every two seconds.
 struct FleetLoop {
-    /// Ticks of the clock until each runner had its turn.
+    /// Ticks of the clock for one turn of every runner.
     private static let turns = 40
-    /// So that an engine is not asked for everything at once.
+    /// Limits the load on the engine.
     private static let startsPerSecond = 500.0
 
     private struct Runner {
@@ -26,7 +26,7 @@ struct FleetLoop {
     private var failedCount = 0
     private var meter: FleetMeter
     private var line: ProgressLine
-    /// When to stop waiting, after Ctrl-C.
+    /// The end of the wait after Ctrl-C.
     private var leaveBy: Timestamp?
 
     init(service: FleetService) {
@@ -48,7 +48,7 @@ struct FleetLoop {
             + [.state, .workout].flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
     }
 
-    /// Returns something once all are over.
+    /// Returns once all sessions are over.
     mutating func handle(_ event: ClientEvent) async throws -> Void? {
         let now = service.context.clock.now
         var outgoing: [MQTTMessage] = []
@@ -64,11 +64,11 @@ struct FleetLoop {
             turn = (turn + 1) % Self.turns
         case .stop: stop(now)
         }
-        if !outgoing.isEmpty { await send(outgoing) }
+        await service.context.send(outgoing)
         if overCount == runners.count { return try finish() }
         if let leaveBy, now >= leaveBy {
             throw FleetStopped(
-                description: "\(runners.count - overCount) of \(runners.count) workouts did not come")
+                description: "no workout for \(runners.count - overCount) of \(runners.count) sessions")
         }
         if let text = line.update(progress(now), now) {
             service.terminal.status(text)
@@ -77,7 +77,7 @@ struct FleetLoop {
         return nil
     }
 
-    /// Ends the line of progress.
+    /// Ends the progress line.
     mutating func explain(_ error: any Error) -> any Error {
         service.terminal.status(line.finish())
         return error
@@ -88,7 +88,7 @@ struct FleetLoop {
         _ = runners[index].playback.takeDue(now)
     }
 
-    /// What a runner has to send now.
+    /// The messages of a runner to send now.
     private mutating func takeOutgoing(_ index: Int, _ now: Timestamp) -> [MQTTMessage] {
         guard !runners[index].isOver else { return [] }
         let outgoing = runners[index].playback.takeOutgoing(now)
@@ -115,7 +115,7 @@ struct FleetLoop {
         }
         switch runners[index].playback.outcome {
         case nil: break
-        case .notSynced: fail("the server no longer has the session, and nothing of it is kept", index)
+        case .notSynced: fail("the server has lost the session, and a fleet keeps no queue", index)
         case .finished, .discarded, .deleted: close(index)
         }
         if service.speed == 0 { takeDue(index, now) }
@@ -148,7 +148,7 @@ struct FleetLoop {
     }
 
     private mutating func stop(_ now: Timestamp) {
-        leaveBy = now + PlaybackLoop.stopPatience
+        leaveBy = now + Playback.stopTimeout
         for index in runners.indices {
             if runners[index].playback.hasBegun {
                 _ = runners[index].playback.stop(now)
@@ -157,15 +157,6 @@ struct FleetLoop {
             }
         }
         service.terminal.status(line.remark("ending the sessions"))
-    }
-
-    /// What is lost with a connection is sent again on the next, and what is lost otherwise after a while.
-    private func send(_ messages: [MQTTMessage]) async {
-        do throws(MQTTError) {
-            try await service.context.bus.send(messages)
-        } catch {
-            service.context.logger.debug("not sent", metadata: [LogKey.error: "\(error)"])
-        }
     }
 
     private func progress(_ now: Timestamp) -> String {
@@ -177,5 +168,17 @@ struct FleetLoop {
         let items = runners.reduce(0) { $0 + $1.playback.acknowledgedCount }
         service.terminal.output("\(runners.count - failedCount) sessions with \(items) items are over\n")
         guard failedCount == 0 else { throw FleetStopped(description: "\(failedCount) sessions failed") }
+    }
+}
+
+extension TopicFilter {
+    /// The acknowledgements of a device in the sessions of many users.
+    fileprivate static func acks(_ kind: StreamName.Kind, of device: Device) -> MQTTSubscription {
+        MQTTSubscription(filter: "\(Topic.root)/+/+/+/\(kind.rawValue)/\(device)/ack", qos: .atMostOnce)
+    }
+
+    /// The replies to a client that acts for many users.
+    fileprivate static func replies(to client: Client) -> MQTTSubscription {
+        MQTTSubscription(filter: "\(Topic.root)/u/+/replies/\(client)", qos: .atLeastOnce)
     }
 }

@@ -1,12 +1,13 @@
+import Client
 import Foundation
 import Workouts
 
-/// Counts what a fleet does, from one line of progress to the next.
+/// Counts items and acknowledgements of a fleet between two progress lines.
 struct FleetMeter {
     private var since: Timestamp
     private var items = 0
     private var acknowledgements = 0
-    /// The longest time from sending to the acknowledgement, in seconds.
+    /// The longest time from sending to acknowledgement, in seconds.
     private var lag = 0.0
 
     init(_ now: Timestamp) {

@@ -1,3 +1,4 @@
+import Client
 import Foundation
 import ServiceKit
 import ServiceLifecycle
@@ -5,24 +6,25 @@ import Workouts
 
 /// Many simulated runners over one connection, each a user with a session of its own.
 ///
-/// Nothing is kept on disk: a load generator that syncs a file for each runner measures its own disk. Sessions that a
-/// killed fleet leaves behind are discarded by the next one's starts, or expire.
+/// Runners have no queue files: a load generator that syncs a file for each runner measures its own disk. The starts of the
+/// next fleet replace sessions that a killed fleet leaves unfinished; other sessions expire.
 struct FleetService: Service {
     let context: ServiceContext
     let terminal: Terminal
     let keys: [SessionKey]
-    /// What each runner wears.
+    /// The device of each runner.
     let device: Device
     let seed: UInt64
     /// Samples a second.
     let rate: Double
-    /// Seconds; without it the runs go on.
+    /// Seconds; without it the runs never end.
     let duration: Int?
     /// Times real time; 0 is as fast as the items are acknowledged.
     let speed: Double
 
     /// Returns when each workout holds all items of its runner.
-    /// - Throws: ``FleetStopped`` when some do not.
+    ///
+    /// - Throws: ``FleetStopped`` if some do not.
     func run() async throws {
         var loop = FleetLoop(service: self)
         terminal.output("\(keys.count) sessions, device \(device)\n")
@@ -37,20 +39,20 @@ struct FleetService: Service {
     static func keys(_ count: Int) -> [SessionKey] {
         (1...count).map { number in
             guard let user = User(String(format: "runner-%04d", number)) else {
-                preconditionFailure("made to match the pattern")
+                preconditionFailure("the name matches the pattern")
             }
             return SessionKey(user, SessionID(UUID()))
         }
     }
 }
 
-/// Why a fleet went no further, or not with all of its runners.
+/// Why a fleet stopped, or some of its runners failed.
 struct FleetStopped: Error, CustomStringConvertible {
     let description: String
 }
 
 extension FleetService {
-    /// The runner of a number, who begins at a moment of its own.
+    /// The runner of a number, which begins at its own time.
     func playback(_ number: Int, _ key: SessionKey, _ beganAt: Timestamp) -> Playback {
         let seed = seed &+ UInt64(number)
         let header = QueueHeader(

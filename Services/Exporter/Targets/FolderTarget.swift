@@ -1,5 +1,6 @@
 import Formats
 import Foundation
+import ServiceKit
 import Workouts
 
 /// Writes workouts as files, in one folder for each user.

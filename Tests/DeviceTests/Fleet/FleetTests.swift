@@ -1,6 +1,6 @@
 import Bus
+import Client
 import Foundation
-import Logging
 import ServiceKit
 import TestSupport
 import Testing
@@ -15,11 +15,10 @@ import Workouts
 
     private func service(
         _ keys: [SessionKey], speed: Double = 10, duration: Int? = 30, _ bus: FakeBus,
-        _ written: WrittenOutput = WrittenOutput()
+        _ written: TerminalRecorder = TerminalRecorder()
     ) -> FleetService {
         let context = ServiceContext(
-            configuration: ServiceConfiguration(name: "device"), logger: Logger(label: "device"), bus: bus, clock: clock
-        )
+            configuration: ServiceConfiguration(name: "device"), logger: .silent, bus: bus, clock: clock)
         return FleetService(
             context: context, terminal: written.terminal, keys: keys, device: device, seed: 7, rate: 2,
             duration: duration, speed: speed)
@@ -33,7 +32,7 @@ import Workouts
         let keys = FleetService.keys(5)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
         let bus = FakeBus(services)
-        let written = WrittenOutput()
+        let written = TerminalRecorder()
         let fleet = service(keys, bus, written)
         try await play(bus) { try await fleet.run() }
         #expect(keys.map { $0.user.description } == (1...5).map { "runner-000\($0)" })
@@ -63,7 +62,7 @@ import Workouts
         let keys = FleetService.keys(3)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
         let bus = FakeBus(services)
-        let written = WrittenOutput()
+        let written = TerminalRecorder()
         let fleet = service(keys, speed: 1, duration: nil, bus, written)
         try await play(bus) {
             var loop = FleetLoop(service: fleet)
@@ -82,7 +81,7 @@ import Workouts
         let keys = FleetService.keys(200)
         let services = FakeServices(key: keys[0], device: device, clock: clock)
         let bus = FakeBus(services)
-        let written = WrittenOutput()
+        let written = TerminalRecorder()
         let fleet = service(keys, speed: 1, duration: nil, bus, written)
         try await play(bus) {
             var loop = FleetLoop(service: fleet)
@@ -120,5 +119,26 @@ import Workouts
             }
         }
         #expect(error?.description == "1 of 2 workouts did not come")
+    }
+
+    @Test func `a runner of a fleet, of whom nothing is kept, has failed`() async throws {
+        let keys = FleetService.keys(2)
+        let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
+        let bus = FakeBus(services)
+        let written = TerminalRecorder()
+        let fleet = service(keys, bus, written)
+        let error = await #expect(throws: FleetStopped.self) {
+            _ = try await bus.play(clock) {
+                var loop = FleetLoop(service: fleet)
+                var ticks = 0
+                try await fleet.context.follow(loop.subscriptions) { event in
+                    if case .tick = event { ticks += 1 }
+                    if ticks == 30, case .tick = event { try await bus.publish(services[1].purge()) }
+                    return try await loop.handle(event)
+                }
+            }
+        }
+        #expect(error?.description == "1 sessions failed")
+        #expect(written.text.contains("runner-0002: the server has lost the session, and a fleet keeps no queue"))
     }
 }

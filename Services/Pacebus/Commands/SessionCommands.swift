@@ -1,0 +1,98 @@
+import ArgumentParser
+import Workouts
+
+/// Commands on any session.
+extension Pacebus {
+    struct Pause: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "pause", abstract: "Pauses the session and its clock.")
+
+        @OptionGroup var options: SessionOptions
+
+        func request() -> ControlService.Request { .command(.pause) }
+    }
+
+    struct Resume: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "resume",
+            abstract: "Resumes a paused or suspended session and prints the exercise to continue with.")
+
+        @OptionGroup var options: SessionOptions
+
+        func request() -> ControlService.Request { .command(.resume) }
+    }
+
+    struct Lap: SessionCommand {
+        static let configuration = CommandConfiguration(commandName: "lap", abstract: "Ends a lap and begins the next.")
+
+        @OptionGroup var options: SessionOptions
+
+        func request() -> ControlService.Request { .command(.lap) }
+    }
+
+    struct Suspend: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "suspend", abstract: "Suspends the session; resume continues it within six hours.")
+
+        @OptionGroup var options: SessionOptions
+
+        func request() -> ControlService.Request { .command(.suspend) }
+    }
+
+    struct End: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "end", abstract: "Ends the session and saves its workout.")
+
+        @OptionGroup var options: SessionOptions
+
+        func request() -> ControlService.Request { .command(.end(streams: [:])) }
+    }
+
+    struct Discard: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "discard", abstract: "Discards the session without a workout; recover undoes it.")
+
+        @OptionGroup var options: SessionOptions
+
+        func request() -> ControlService.Request { .command(.discard) }
+    }
+
+    struct Recover: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "recover",
+            abstract: "Saves the workout of a discarded or expired session; requires --session.")
+
+        @OptionGroup var options: SessionOptions
+
+        func validate() throws {
+            guard session != nil else {
+                throw ValidationError("missing --session: the UUID of the discarded or expired session")
+            }
+        }
+
+        func request() -> ControlService.Request { .command(.recover) }
+    }
+
+    struct Status: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status",
+            abstract: "Prints the session's clock, live metrics and exercises with their ids and alternatives.")
+
+        @OptionGroup var options: SessionOptions
+
+        func request() -> ControlService.Request { .status }
+    }
+
+    struct Follow: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "follow", abstract: "Shows the session live until it ends or Ctrl-C.",
+            discussion: """
+                A terminal shows one line that is updated, a file gets a line for each change. Announcements are lines of \
+                their own.
+                """)
+
+        @OptionGroup var options: SessionOptions
+
+        func request() -> ControlService.Request { .follow }
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Client
+import ServiceKit
+import Workouts
+
+@main
+struct Pacebus: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pacebus",
+        abstract: "Starts, controls, follows and exports workouts.",
+        discussion: """
+            The broker is --mqtt-url (environment: MQTT_URL), and its user is the user of every command; --user names \
+            another. A command acts on the user's unfinished session; --session names another. COMMAND --help-hidden \
+            also lists the connection's options.
+
+            Exits with 1 and the reason when session-engine refuses a command or does not reply within 30 s, and with \
+            130 after Ctrl-C.
+            """,
+        version: pacebusVersion,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Session",
+                subcommands: [
+                    Start.self, Pause.self, Resume.self, Lap.self, Suspend.self, End.self, Discard.self, Recover.self,
+                    Status.self, Follow.self, Export.self,
+                ]),
+            CommandGroup(
+                name: "Planned workout",
+                subcommands: [
+                    CompleteSet.self, UncompleteSet.self, Skip.self, FlagPain.self, Swap.self, Easier.self,
+                    Harder.self, GoTo.self, Present.self,
+                ]),
+            CommandGroup(name: "Saved plans", subcommands: [SavePlan.self, DeletePlan.self, Plans.self]),
+        ])
+
+    static func main() async {
+        do {
+            await main(try arranged(Array(CommandLine.arguments.dropFirst())))
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    /// Moves a command in front of its options: `pacebus --user ann pause`. Options before a command have a value.
+    static func arranged(_ arguments: [String]) throws -> [String] {
+        let flags: Set = ["-h", "--help", "--help-hidden", "--version"]
+        guard let first = arguments.first, !flags.contains(first), first != "help" else { return arguments }
+        let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
+        let names = commands.joined(separator: ", ")
+        var index = 0
+        while index < arguments.count, arguments[index].hasPrefix("-") {
+            index += arguments[index].contains("=") ? 1 : 2
+        }
+        guard index < arguments.count else { throw ValidationError("missing command; available: \(names)") }
+        guard commands.contains(arguments[index]) else {
+            throw ValidationError("unknown command '\(arguments[index])'; available: \(names)")
+        }
+        var rest = arguments
+        let command = rest.remove(at: index)
+        return [command] + rest
+    }
+}

@@ -1,0 +1,73 @@
+import Bus
+import Client
+import Foundation
+import MQTT
+import ServiceKit
+import Workouts
+
+/// A user's saved plans.
+extension ControlService {
+    /// Seconds between repetitions of a request.
+    private static let requestInterval = 5.0
+
+    func save(_ plan: PlanID, _ definition: WorkoutDefinition) async throws {
+        try await send(.savePlan(plan, definition))
+        terminal.output("saved plan \(plan): \(Text.planName(definition))\n")
+    }
+
+    func delete(_ plan: PlanID) async throws {
+        try await send(.deletePlan(plan))
+        terminal.output("deleted plan \(plan)\n")
+    }
+
+    func listPlans() async throws {
+        let plans = try await savedPlans()
+        guard !plans.isEmpty else {
+            terminal.output("\(user) has no saved plans\n")
+            return
+        }
+        terminal.output(plans.map { Text.savedPlan($0, TimeZone.current) }.joined())
+    }
+
+    func savedPlan(_ id: PlanID) async throws -> WorkoutDefinition {
+        guard let saved = try await savedPlans().first(where: { $0.plan == id }) else {
+            throw Failure.noSuchPlan(user, id)
+        }
+        return saved.definition
+    }
+
+    private func savedPlans() async throws -> [SavedPlans.Plan] {
+        try await follow([.user(user, .plans)], missing: nil, requestingAfter: EngineLink.settlingTime) { event, link in
+            if case .message(let message) = event, case .user(_, .plans) = Topic(message.topic) {
+                return try JSONCoding.decode(SavedPlans.self, from: message.payload).plans
+            }
+            return link.hasEverything(context.clock.now) ? [] : nil
+        }
+    }
+
+    /// Sends a request until the engine replies.
+    private func send(_ action: UserRequest.Action) async throws {
+        let client = context.client
+        let request = UserRequest(id: CommandID(UUID()), client: client, action: action)
+        var sentAt: Timestamp?
+        var isConnected = false
+        let _: Bool = try await follow([], missing: nil, requestingAfter: EngineLink.settlingTime) { event, _ in
+            let now = context.clock.now
+            switch event {
+            case .connected: (isConnected, sentAt) = (true, nil)
+            case .disconnected: isConnected = false
+            case .message(let message):
+                let reply = try JSONCoding.decode(Reply.self, from: message.payload)
+                guard reply.id == request.id else { return nil }
+                if let refusal = reply.error { throw Failure.refused(refusal) }
+                return true
+            case .tick, .stop: break
+            }
+            if isConnected, sentAt.map({ now.seconds(since: $0) >= Self.requestInterval }) ?? true {
+                sentAt = now
+                await context.send([Topic.user(user, .request).message(JSONCoding.encode(request))])
+            }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,204 @@
+package import Bus
+package import Workouts
+
+/// Collects the final series and track of wanted sessions from their chunks on the bus.
+///
+/// Chunks arrive before their workout: a bounded cache holds the payloads of sessions that are not wanted yet. A value
+/// without a clock.
+package struct ChunkCollector: Sendable {
+    /// Seconds from `want` to the first request.
+    package static let grace = 2.0
+    /// Seconds between requests.
+    package static let interval = 5.0
+    /// Seconds from `want` until a session expires.
+    package static let timeout = 60.0
+
+    /// Bytes of memory.
+    package struct Limits: Sendable {
+        /// All sessions that are not wanted; the oldest is evicted first.
+        package var cache: Int
+        /// One session; further chunks are dropped.
+        package var session: Int
+        /// All wanted sessions; further chunks are dropped.
+        package var wanted: Int
+
+        package init(cache: Int = 64 << 20, session: Int = 256 << 20, wanted: Int = 512 << 20) {
+            self.cache = cache
+            self.session = session
+            self.wanted = wanted
+        }
+    }
+
+    private struct Collection {
+        var series = ChunkSet()
+        var track = ChunkSet()
+        var want: Want?
+        /// Counts collections, to evict the oldest.
+        let number: Int
+
+        /// Bytes, overhead included.
+        var cost: Int { 512 + series.cost + track.cost }
+
+        subscript(kind: ChunkKind) -> ChunkSet {
+            get { kind == .series ? series : track }
+            set {
+                if kind == .series { series = newValue } else { track = newValue }
+            }
+        }
+
+        var isComplete: Bool {
+            guard let want else { return false }
+            return ChunkKind.allCases.allSatisfy { kind in
+                want.revisions[kind].map { self[kind].isComplete(for: $0) } ?? true
+            }
+        }
+    }
+
+    private struct Want {
+        /// The summaries of the workout; a kind without one has no chunks.
+        let revisions: [ChunkKind: Int64]
+        var askAt: Timestamp
+        var expiresAt: Timestamp
+    }
+
+    private let limits: Limits
+    private var collections: [SessionKey: Collection] = [:]
+    package private(set) var wanted: Set<SessionKey> = []
+    /// Bytes of sessions that are not wanted, and of wanted ones.
+    package private(set) var cachedBytes = 0
+    package private(set) var wantedBytes = 0
+    private var collectionCount = 0
+
+    package init(limits: Limits = Limits()) {
+        self.limits = limits
+    }
+
+    // MARK: Messages
+
+    /// Stores a chunk; an empty payload removes it.
+    package mutating func receive(
+        _ payload: ArraySlice<UInt8>, number: Int, kind: ChunkKind, of key: SessionKey
+    ) throws(PayloadError) {
+        guard !payload.isEmpty else {
+            return change(key, ifKnown: true) { $0[kind].remove(number) }
+        }
+        let revision = try ChunkSet.revision(of: payload)
+        let room = limits
+        let held = wantedBytes
+        change(key) { collection in
+            collection[kind].outdate(before: revision)
+            let total = collection.cost + payload.count
+            guard total <= room.session, collection.want == nil || held + payload.count <= room.wanted else { return }
+            collection[kind].insert(payload, number: number, revision: revision)
+        }
+    }
+
+    /// Stores the revision and the number of chunks of a summary.
+    package mutating func receive(revision: Int64, chunks: Int, kind: ChunkKind, of key: SessionKey) {
+        change(key) { $0[kind].announce(revision: revision, count: chunks) }
+    }
+
+    /// The progress of one kind of chunks of a session.
+    package func progress(_ kind: ChunkKind, of key: SessionKey) -> ChunkProgress {
+        collections[key]?[kind].progress ?? ChunkProgress()
+    }
+
+    /// Removes a session.
+    package mutating func remove(_ key: SessionKey) {
+        guard let collection = collections.removeValue(forKey: key) else { return }
+        count(collection, -1)
+        wanted.remove(key)
+    }
+
+    /// Removes the sessions of lost shards.
+    package mutating func drop(where isLost: (SessionKey) -> Bool) {
+        for key in collections.keys.filter(isLost) { remove(key) }
+    }
+
+    // MARK: Wanted sessions
+
+    /// Starts to collect the chunks of a workout.
+    ///
+    /// - Parameter summaries: the workout's `summaries`, by name: `metrics`, `route`.
+    package mutating func want(_ key: SessionKey, summaries: [String: Int64], now: Timestamp) {
+        let named = ChunkKind.allCases.compactMap { kind in summaries[kind.summary].map { (kind, $0) } }
+        let want = Want(
+            revisions: Dictionary(uniqueKeysWithValues: named), askAt: now + Self.grace, expiresAt: now + Self.timeout)
+        change(key) { $0.want = want }
+        wanted.insert(key)
+    }
+
+    /// The wanted sessions with all their chunks.
+    package var complete: [SessionKey] { wanted.filter { collections[$0]?.isComplete ?? false }.sorted() }
+
+    /// Advances the service's clock.
+    ///
+    /// - Returns: the sessions whose chunks to request, and those that expired without all their chunks.
+    package mutating func advance(to now: Timestamp) -> (requests: [SessionKey], expired: [SessionKey]) {
+        var requests: [SessionKey] = []
+        var expired: [SessionKey] = []
+        for key in wanted.sorted() {
+            guard let collection = collections[key], var want = collection.want, !collection.isComplete else {
+                continue
+            }
+            // A deadline further ahead than its interval was computed before the clock stepped backwards.
+            want.expiresAt = min(want.expiresAt, now + Self.timeout)
+            want.askAt = min(want.askAt, now + Self.interval)
+            if want.expiresAt <= now {
+                expired.append(key)
+                wanted.remove(key)
+                change(key) { $0.want = nil }
+                continue
+            }
+            if want.askAt <= now {
+                requests.append(key)
+                want.askAt = now + Self.interval
+            }
+            collections[key]?.want = want
+        }
+        return (requests, expired)
+    }
+
+    /// Removes a complete session and returns its series and track; `nil` if chunks are missing.
+    ///
+    /// - Throws: the first invalid chunk; the session is removed.
+    package mutating func take(_ key: SessionKey) throws(PayloadError) -> (series: Series, track: Track)? {
+        guard let collection = collections[key], let want = collection.want, collection.isComplete else { return nil }
+        remove(key)
+        let series = want.revisions[.series] == nil ? [] : try collection.series.chunks()
+        let track = want.revisions[.track] == nil ? [] : try collection.track.chunks()
+        return (series.series, track.track)
+    }
+
+    // MARK: Bounds
+
+    private mutating func change(
+        _ key: SessionKey, ifKnown: Bool = false, _ body: (inout Collection) -> Void
+    ) {
+        let known = collections.removeValue(forKey: key)
+        if let known { count(known, -1) } else if ifKnown { return }
+        var collection = known ?? Collection(number: collectionCount)
+        if known == nil { collectionCount += 1 }
+        body(&collection)
+        count(collection, 1)
+        collections[key] = collection
+        if cachedBytes > limits.cache { makeRoom() }
+    }
+
+    private mutating func count(_ collection: Collection, _ sign: Int) {
+        if collection.want == nil {
+            cachedBytes += sign * collection.cost
+        } else {
+            wantedBytes += sign * collection.cost
+        }
+    }
+
+    /// Evicts the oldest sessions until the cache has some room.
+    private mutating func makeRoom() {
+        let cached = collections.filter { $0.value.want == nil }.sorted { $0.value.number < $1.value.number }
+        for (key, _) in cached {
+            guard cachedBytes > limits.cache / 8 * 7 else { return }
+            remove(key)
+        }
+    }
+}

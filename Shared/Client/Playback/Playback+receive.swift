@@ -1,0 +1,122 @@
+import Bus
+package import MQTT
+package import Workouts
+
+/// How a playback handles messages of the services.
+extension Playback {
+    package enum Failure: Error, Equatable {
+        case stream(StreamFailure)
+        case refused(SessionAction, Refusal)
+    }
+
+    /// The reaction to a message.
+    package enum Reaction: Equatable {
+        case nothing
+        /// Append the entries to the queue.
+        case note([QueueEntry])
+        /// Read the stream's items from this number on from the queue and pass them to `takeBack`.
+        case takeBack(StreamName.Kind, from: Int)
+        /// Print the text.
+        case remark(String)
+        case fail(Failure)
+    }
+
+    package mutating func receive(_ message: MQTTMessage, _ now: Timestamp) -> Reaction {
+        guard !message.payload.isEmpty else { return .nothing }
+        do throws(PayloadError) {
+            switch Topic(message.topic) {
+            case .session(_, .samplesAck): return receive(try Ack(message.payload), .samples, now)
+            case .session(_, .locationsAck): return receive(try Ack(message.payload), .locations, now)
+            case .user(_, .replies): return receive(try JSONCoding.decode(Reply.self, from: message.payload), now)
+            case .session(_, .state):
+                let received = try SessionState(message.payload)
+                if received.revision >= state?.revision ?? 0 { state = received }
+                if header.joins { isStarted = true }
+            case .session(_, .workout):
+                let received = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
+                if received.revision >= workout?.revision ?? 0 { workout = received }
+                if let (kind, number) = takeLoss(in: received) { return .takeBack(kind, from: number) }
+            default: break
+            }
+            return .nothing
+        } catch {
+            return .remark("invalid message on \(message.topic): \(error)")
+        }
+    }
+
+    private mutating func receive(_ reply: Reply, _ now: Timestamp) -> Reaction {
+        switch commands.receive(reply, now) {
+        case .nothing: return .nothing
+        case .accepted(let command):
+            let isFirst = replied.insert(command.id).inserted
+            notFoundCount = 0
+            switch command.action {
+            case .start:
+                isStarted = true
+                if isFirst, commands.clockOffset != 0 {
+                    return .note([.replied(command.id), .clock(commands.clockOffset)])
+                }
+            case .end, .discard: isClosed = true
+            default: break
+            }
+            return isFirst ? .note([.replied(command.id)]) : .nothing
+        case .postponed(let refusal) where refusal.isNotFound:
+            // The engine still knows the revision of a deleted session, and `state` carries the reason.
+            if reply.revision == nil { notFoundCount += 1 }
+            return isLost ? .nothing : .remark("the server does not have the session, retrying")
+        case .postponed(let refusal):
+            return .remark("\(refusal.message); retrying every \(Int(CommandSender.interval)) s")
+        case .refused(let command, let refusal):
+            // Another client's `end` came first, or the engine accepted an earlier try.
+            let isPast = isOver && command.action.needsRunningSession || replied.contains(command.id)
+            if isPast { return replied.insert(command.id).inserted ? .note([.replied(command.id)]) : .nothing }
+            return .fail(.refused(command.action, refusal))
+        }
+    }
+
+    /// Whether another client has discarded the session. The services still store its items.
+    var isDiscardedElsewhere: Bool {
+        isStarted && state?.status == .canceled && state?.endReason == Session.CancelReason.discarded.rawValue
+    }
+
+    /// Whether the server has lost the session: it expired while the device was offline, or the engine did not find it
+    /// twice.
+    private var isLost: Bool {
+        state?.status == .deleted
+            ? state?.endReason == Session.CancelReason.expired.rawValue : notFoundCount >= Self.notFoundLimit
+    }
+
+    /// Whether the session has ended.
+    var isOver: Bool { state?.status == .saving || state?.status == .completed }
+
+    /// The outcome of the playback, once it has ended.
+    package var outcome: Outcome? {
+        if state?.status == .deleted, !isLost { return .deleted }
+        switch closing?.action {
+        case .discard? where isClosed || isLost: return .discarded
+        case _ where isLost: return .notSynced
+        case .end? where isClosed:
+            if let workout, counts.allSatisfy({ workout.next[$0, default: 0] >= $1 }) { return .finished(workout) }
+        default: break
+        }
+        return isDiscardedElsewhere && isAcknowledged ? .discarded : nil
+    }
+}
+
+extension SessionAction {
+    fileprivate var needsRunningSession: Bool {
+        switch self {
+        case .deviceReady, .pause, .resume, .lap, .suspend, .plan: true
+        case .start, .end, .discard, .recover: false
+        }
+    }
+}
+
+extension Playback.Failure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .stream(let failure): "\(failure)"
+        case .refused(let action, let refusal): "\(action.name) was refused: \(refusal.message)"
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Bus
+package import Workouts
+
+/// The samples and locations of a playback together.
+extension Playback {
+    /// The number of items.
+    package var itemCount: Int { samples.count + locations.count }
+    package var acknowledgedCount: Int { samples.acknowledged + locations.acknowledged }
+    /// Items that are sent and not acknowledged.
+    package var itemsInFlight: Int { samples.itemsInFlight + locations.itemsInFlight }
+    /// Whether every item is acknowledged.
+    var isAcknowledged: Bool { samples.isEmpty && locations.isEmpty }
+
+    /// The counts that an `end` announces. A device without positions has no stream of locations.
+    var counts: [StreamName: Int] {
+        var counts = [header.stream(.samples): samples.count]
+        if locations.count > 0 { counts[header.stream(.locations)] = locations.count }
+        return counts
+    }
+
+    mutating func receive(_ ack: Ack, _ kind: StreamName.Kind, _ now: Timestamp) -> Reaction {
+        let progress =
+            switch kind {
+            case .samples: samples.receive(ack, now)
+            case .locations: locations.receive(ack, now)
+            }
+        if case .moved = progress { settledAt = nil }
+        return switch progress {
+        case .nothing: .nothing
+        case .moved(let number): .note([.acknowledged(kind, number)])
+        case .fellBack(let number): .takeBack(kind, from: number)
+        case .failed(let failure): .fail(.stream(failure))
+        }
+    }
+
+    /// Sends the items from a number on again, for a server that was restored from a backup, and every command: the server
+    /// may have lost some, and it does not repeat the others.
+    package mutating func takeBack(
+        _ kind: StreamName.Kind, from number: Int, _ contents: QueueContents
+    ) -> [QueueEntry] {
+        switch kind {
+        case .samples: samples.takeBack(contents.samples.items, from: number)
+        case .locations: locations.takeBack(contents.locations.items, from: number)
+        }
+        commands.startAgain(contents.commands)
+        isEndRepeated = false
+        return [.acknowledged(kind, number)]
+    }
+
+    /// A stream of which a workout that came long after holds less than was acknowledged. A server that was restored from
+    /// before the first item does not list the stream.
+    ///
+    /// Reported once for each revision of the workout: if the totals are only late, sending again makes no new revision.
+    mutating func takeLoss(in workout: WorkoutRecord) -> (kind: StreamName.Kind, number: Int)? {
+        guard isEndRepeated, isAcknowledged else { return nil }
+        for (kind, count) in [(StreamName.Kind.samples, samples.count), (.locations, locations.count)] {
+            let number = workout.next[header.stream(kind), default: 0]
+            guard number < count, lossRevisions[kind] != workout.revision else { continue }
+            lossRevisions[kind] = workout.revision
+            return (kind, number)
+        }
+        return nil
+    }
+
+    /// The component that the playback waits for; `nil` while everything arrives in time.
+    package var awaited: String? {
+        if !commands.isConnected { return "the broker" }
+        if commands.awaitsOtherSession { return "another session to end" }
+        if commands.isRepeating { return "session-engine" }
+        if header.joins, !isStarted { return "the session to begin" }
+        if samples.isInDoubt { return "metrics-aggregator" }
+        if locations.isInDoubt { return "route-builder" }
+        return isClosed && isAcknowledged ? "the finished workout" : nil
+    }
+}

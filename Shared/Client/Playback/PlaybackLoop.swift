@@ -1,0 +1,108 @@
+import Bus
+import MQTT
+import ServiceKit
+import Workouts
+
+/// The event loop of a playback: performs all effects, first on the queue, then on the bus.
+struct PlaybackLoop {
+    enum Ending {
+        case over
+        /// The queue is logged under the successor of its session.
+        case notSynced
+    }
+
+    private let service: PlaybackService
+    let queue: QueueFile
+    private var playback: Playback
+    private var line: ProgressLine
+    /// The end of the wait after Ctrl-C.
+    private var leaveBy: Timestamp?
+
+    init(service: PlaybackService, queue: QueueFile, playback: Playback) {
+        self.service = service
+        self.queue = queue
+        self.playback = playback
+        line = ProgressLine(isInteractive: service.terminal.isInteractive)
+    }
+
+    /// Returns the ending once the playback is over.
+    mutating func handle(_ event: ClientEvent) async throws -> Ending? {
+        let now = service.context.clock.now
+        switch event {
+        case .connected: playback.connected()
+        case .disconnected: playback.disconnected()
+        case .message(let message): try perform(playback.receive(message, now))
+        case .tick: break
+        case .stop: try stop(now)
+        }
+        if let outcome = playback.outcome { return try finish(outcome) }
+        if let leaveBy, now >= leaveBy { throw stopped("no workout within \(Int(Playback.stopTimeout)) s") }
+        try queue.append(playback.takeDue(now))
+        await service.context.send(playback.takeOutgoing(now))
+        if let text = line.update(progress, now) { service.terminal.status(text) }
+        return nil
+    }
+
+    var subscriptions: [MQTTSubscription] { playback.subscriptions }
+
+    /// Ends the progress line and completes an error that ended the loop.
+    mutating func explain(_ error: any Error) -> any Error {
+        service.terminal.status(line.finish())
+        return error is Interrupted ? interrupted : error
+    }
+
+    private mutating func perform(_ reaction: Playback.Reaction) throws {
+        switch reaction {
+        case .nothing: break
+        case .note(let entries): try queue.note(entries)
+        case .takeBack(let kind, let number):
+            try queue.note(playback.takeBack(kind, from: number, queue.read()))
+            let text = "the server has lost \(kind.rawValue) from number \(number) on; sending again"
+            service.terminal.status(line.remark(text))
+        case .remark(let text): service.terminal.status(line.remark(text))
+        case .fail(let failure): throw stopped("\(failure)")
+        }
+    }
+
+    private mutating func stop(_ now: Timestamp) throws {
+        guard queue.header.source.isLive, !queue.header.joins else { throw interrupted }
+        leaveBy = now + Playback.stopTimeout
+        try queue.append(playback.stop(now))
+        service.terminal.status(line.remark("ending the session"))
+    }
+
+    private func stopped(_ reason: String) -> PlaybackStopped {
+        PlaybackStopped(reason: reason, header: queue.header)
+    }
+
+    private var interrupted: Interrupted { Interrupted(PlaybackStopped.remark(queue.header)) }
+
+    private var progress: String {
+        let total = max(service.script.total ?? 0, playback.itemCount)
+        let rest = playback.awaited.map { "waiting for \($0)" } ?? "\(playback.reconnects) reconnects"
+        return "\(playback.acknowledgedCount) of \(total) items acknowledged, \(rest)"
+    }
+
+    private mutating func finish(_ outcome: Playback.Outcome) throws -> Ending {
+        service.terminal.status(line.finish())
+        switch outcome {
+        case .finished(let workout):
+            try queue.remove()
+            service.terminal.output(Text.summary(workout) + "\n")
+            if let lost = queue.header.notSynced {
+                service.terminal.output("synced as session \(queue.header.session), which replaces \(lost)\n")
+            }
+        case .deleted:
+            try queue.remove()
+            service.terminal.output("the session was deleted\n")
+        case .discarded where playback.itemCount == 0:
+            try queue.remove()
+            service.terminal.output("the session was discarded\n")
+        case .discarded:
+            // The user may recover the session.
+            service.terminal.output("the session was discarded; the queue is kept in \(queue.path)\n")
+        case .notSynced: return .notSynced
+        }
+        return .over
+    }
+}

@@ -1,0 +1,121 @@
+package import Formats
+package import Workouts
+
+/// The source of a playback's steps and their pace.
+package enum PlaybackScript: Sendable {
+    case recording(RecordingFile)
+    /// A run with `rate` samples a second. Without a seed a new queue draws one; without a duration, in whole seconds,
+    /// the run never ends.
+    case simulation(seed: UInt64?, duration: Int?, rate: Double = 1)
+
+    /// Opens or creates the queue of this script.
+    package func openQueue(
+        in folder: QueueFolder, _ key: SessionKey, _ device: Device, now: Timestamp, joins: Bool
+    ) throws(QueueError) -> QueueFile {
+        switch self {
+        case .recording(let file):
+            let source = QueueHeader.Source.recording(fingerprint: file.fingerprint)
+            return try folder.open(key, device, now: now, source: source, joins: joins) { $0 == source }
+        case .simulation(let seed, _, let rate):
+            let source = QueueHeader.Source.simulation(seed: seed ?? .random(in: 0 ... .max), rate: rate)
+            return try folder.open(key, device, now: now, source: source, joins: joins) { stored in
+                guard seed == nil, case .simulation(_, rate) = stored else { return stored == source }
+                return true
+            }
+        }
+    }
+
+    /// The steps from the first on: the same for every process that resumes the queue.
+    package func steps(_ header: QueueHeader) -> any IteratorProtocol<Step> {
+        let steps: any IteratorProtocol<Step> =
+            switch (self, header.source) {
+            case (.recording(let file), _): file.recording.steps.makeIterator()
+            case (.simulation(_, let duration, _), .simulation(let seed, let rate)):
+                SimulatedRun(seed: seed, start: header.beganAt, duration: duration, rate: rate)
+            case (.simulation, .recording): preconditionFailure("the queue was opened for another script")
+            }
+        return header.joins ? ItemSteps(steps: steps) : steps
+    }
+
+    package func pace(_ header: QueueHeader, speed: Double) -> Pace {
+        let origin =
+            switch self {
+            case .recording(let file): file.recording.segments[0].lowerBound
+            case .simulation: header.beganAt
+            }
+        return Pace(beganAt: header.beganAt, origin: origin, speed: speed)
+    }
+
+    /// The number of items, if known.
+    package var total: Int? {
+        switch self {
+        case .recording(let file): file.recording.samples.count + file.recording.locations.count
+        case .simulation(_, let duration, let rate): duration.map { 2 * (SimulatedRun.lastNumber($0, rate: rate) + 1) }
+        }
+    }
+}
+
+/// The items among steps: the contribution of a device that joins a session.
+private struct ItemSteps: IteratorProtocol {
+    var steps: any IteratorProtocol<Step>
+
+    mutating func next() -> Step? {
+        while let step = steps.next() {
+            switch step.kind {
+            case .sample, .location: return step
+            case .command: continue
+            }
+        }
+        return nil
+    }
+}
+
+/// The steps that a queue does not hold yet. After a crash it may hold more items of one kind than of the other.
+struct RemainingSteps: IteratorProtocol {
+    private var steps: any IteratorProtocol<Step>
+    private var samples: Int
+    private var locations: Int
+    private var commands: Int
+
+    init(_ steps: any IteratorProtocol<Step>, after contents: QueueContents) {
+        self.steps = steps
+        samples = contents.samples.items.count
+        locations = contents.locations.items.count
+        commands = contents.commands.count
+    }
+
+    mutating func next() -> Step? {
+        while let step = steps.next() {
+            switch step.kind {
+            case .sample where samples > 0: samples -= 1
+            case .location where locations > 0: locations -= 1
+            case .command where commands > 0: commands -= 1
+            case .sample, .location, .command: return step
+            }
+        }
+        return nil
+    }
+}
+
+/// The times at which the steps of a playback are due.
+package struct Pace: Equatable {
+    /// When playing began.
+    package let beganAt: Timestamp
+    /// The time of the first step.
+    package let origin: Timestamp
+    /// Times real time; 0 is as fast as the receiver acknowledges.
+    package let speed: Double
+
+    package init(beganAt: Timestamp, origin: Timestamp, speed: Double) {
+        self.beganAt = beganAt
+        self.origin = origin
+        self.speed = speed
+    }
+
+    /// Whether acknowledgements set the pace.
+    var followsReceiver: Bool { speed == 0 }
+
+    func isDue(_ time: Timestamp, _ now: Timestamp) -> Bool {
+        followsReceiver || time.seconds(since: origin) <= now.seconds(since: beganAt) * speed
+    }
+}

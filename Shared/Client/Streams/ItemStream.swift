@@ -1,0 +1,163 @@
+package import Bus
+import DequeModule
+package import Workouts
+
+/// The sending side of a stream of numbered items: sends, repeats and removes acknowledged items.
+///
+/// A value; time is passed in. Going back cuts new batches, so a device that was offline for an hour sends large ones.
+package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
+    private struct Stall {
+        var wait = StreamWindow.stallMinimum
+        var due: Timestamp
+
+        init(_ now: Timestamp) {
+            due = now + wait
+        }
+
+        mutating func restart(_ now: Timestamp) {
+            due = now + wait
+        }
+    }
+
+    /// The receiver has stored everything below this number.
+    package private(set) var acknowledged: Int
+    /// The items from `acknowledged` on.
+    private var items: Deque<Item>
+    /// The unacknowledged batches: contiguous, the first begins at `acknowledged`.
+    private var flights: Deque<Range<Int>> = []
+    /// The acknowledgement that last made the stream go back.
+    private var wentBackFor: Int?
+    private var stall: Stall?
+    /// Whether the first batch was sent again and no acknowledgement has confirmed `acknowledged` since.
+    package private(set) var isInDoubt = false
+    private var isConnected = false
+
+    /// Resumes a stream whose items below `acknowledged` are acknowledged.
+    package init(items: [Item] = [], acknowledged: Int = 0) {
+        self.items = Deque(items.dropFirst(acknowledged))
+        self.acknowledged = acknowledged
+    }
+
+    /// How many items the stream has.
+    package var count: Int { acknowledged + items.count }
+    /// Items that are sent and not acknowledged.
+    package var itemsInFlight: Int { cursor - acknowledged }
+    package var batchesInFlight: Int { flights.count }
+    /// Whether every item is acknowledged.
+    package var isEmpty: Bool { items.isEmpty }
+    /// Items that are not acknowledged.
+    package var unacknowledged: Int { items.count }
+
+    /// The number of the next item to send.
+    private var cursor: Int { flights.last?.upperBound ?? acknowledged }
+
+    package mutating func append(_ more: some Sequence<Item>) {
+        items.append(contentsOf: more)
+    }
+
+    /// A new connection: batches in flight may be lost, and no acknowledgement says which.
+    package mutating func connected() {
+        isConnected = true
+        sendAgain()
+        wentBackFor = nil
+    }
+
+    package mutating func disconnected() {
+        isConnected = false
+    }
+
+    /// Begins again at `number`, as if no item from there on had been acknowledged.
+    ///
+    /// - Parameter all: every item of the stream, from the first on.
+    package mutating func takeBack(_ all: [Item], from number: Int) {
+        items = Deque(all.dropFirst(number))
+        acknowledged = number
+        sendAgain()
+        // A late acknowledgement from before the loss is no gap.
+        wentBackFor = number
+    }
+
+    private mutating func sendAgain() {
+        flights.removeAll()
+        stall = nil
+        isInDoubt = false
+    }
+
+    /// The batches to send now.
+    package mutating func take(_ now: Timestamp) -> [ItemBatch<Item>] {
+        guard isConnected else { return [] }
+        var batches: [ItemBatch<Item>] = []
+        if var current = stall, current.due <= now, let first = flights.first {
+            batches.append(batch(first))
+            current.wait = min(current.wait * 2, StreamWindow.stallMaximum)
+            current.restart(now)
+            stall = current
+            isInDoubt = true
+        }
+        while batchesInFlight < StreamWindow.batches {
+            let end = min(count, cursor + min(StreamWindow.batch, StreamWindow.items - itemsInFlight))
+            guard cursor < end else { break }
+            batches.append(batch(cursor..<end))
+            flights.append(cursor..<end)
+        }
+        if stall == nil, !flights.isEmpty { stall = Stall(now) }
+        return batches
+    }
+
+    package mutating func receive(_ ack: Ack, _ now: Timestamp) -> StreamProgress {
+        guard case .next(let number) = ack else { return .failed(.reused) }
+        guard number <= count else { return .failed(.unknownItems(next: number, count: count)) }
+        if number < acknowledged {
+            // A newer acknowledgement overtook this one. After a stall, though, a receiver that still has the acknowledged
+            // items answers the repeated batch with a higher number.
+            return isInDoubt ? .fellBack(number) : .nothing
+        }
+        isInDoubt = false
+        if number == acknowledged {
+            // A repeated acknowledgement answers a gap, or a repeated batch that crossed it.
+            if !flights.isEmpty, wentBackFor != number {
+                goBack()
+                stall?.restart(now)
+            }
+            return .nothing
+        }
+        let hasStalled = stall.map { $0.wait > StreamWindow.stallMinimum } ?? false
+        forget(below: number)
+        stall = flights.isEmpty ? nil : Stall(now)
+        // After a stall only the first batch was repeated: the receiver dropped the later ones.
+        if hasStalled, !flights.isEmpty { goBack() }
+        return .moved(number)
+    }
+
+    private mutating func goBack() {
+        flights.removeAll()
+        wentBackFor = acknowledged
+    }
+
+    private mutating func forget(below number: Int) {
+        items.removeFirst(number - acknowledged)
+        acknowledged = number
+        while let first = flights.first, first.lowerBound < number {
+            flights.removeFirst()
+            if first.upperBound > number { flights.prepend(number..<first.upperBound) }
+        }
+    }
+
+    private func batch(_ range: Range<Int>) -> ItemBatch<Item> {
+        let indices = range.lowerBound - acknowledged..<range.upperBound - acknowledged
+        return ItemBatch(first: range.lowerBound, items: Array(items[indices]))
+    }
+}
+
+/// The limits of a stream.
+enum StreamWindow {
+    /// Items in flight.
+    static let items = 1_000
+    /// Batches in flight.
+    static let batches = 20
+    /// Items of one batch at most: a window of ten batches keeps the receiver busy while an acknowledgement travels.
+    static let batch = 100
+    /// Seconds until the first batch is sent again, doubled each time.
+    static let stallMinimum = 5.0
+    static let stallMaximum = 60.0
+}

@@ -1,0 +1,48 @@
+import Foundation
+package import Workouts
+
+/// The text that commands print.
+package enum Text {
+    /// `4.92 km`, or `733 m` below a kilometre.
+    package static func distance(_ metres: Double) -> String {
+        metres < 1000 ? "\(Int(metres.rounded())) m" : String(format: "%.2f km", metres / 1000)
+    }
+
+    /// `24:00`, or `1:44:14` from an hour on.
+    package static func duration(_ seconds: Double) -> String {
+        let whole = Int(min(max(seconds, 0), 1e9).rounded())
+        let (hours, minutes) = (whole / 3600, whole / 60 % 60)
+        return hours > 0
+            ? String(format: "%d:%02d:%02d", hours, minutes, whole % 60)
+            : String(format: "%d:%02d", minutes, whole % 60)
+    }
+
+    /// `5:45 /km`.
+    package static func pace(_ secondsPerKilometre: Double) -> String { "\(duration(secondsPerKilometre)) /km" }
+
+    package static func heartRate(_ beatsPerMinute: Double) -> String { "\(Int(beatsPerMinute.rounded())) bpm" }
+
+    /// `8 °C and partly cloudy`.
+    package static func weather(_ weather: Weather) -> String {
+        let words = weather.condition.rawValue.replacing(/[A-Z]/) { " \($0.output.lowercased())" }
+        let degrees = "\(Int(weather.temperature.rounded())) °C"
+        return weather.condition == .unknown ? degrees : "\(degrees) and \(words)"
+    }
+
+    /// `2/6 exercises`.
+    package static func progress(_ progress: ProgressReport) -> String {
+        "\(progress.done)/\(progress.total) exercises"
+    }
+
+    /// A finished workout in one line.
+    package static func summary(_ workout: WorkoutRecord) -> String {
+        let parts = [
+            workout.distance.map(distance), duration(workout.activeDuration),
+            workout.averageHeartRate.map { "average heart rate \(heartRate($0))" },
+            workout.progress.map(progress), workout.ascent.flatMap { $0 >= 1 ? "\(Int($0.rounded())) m up" : nil },
+            workout.weather.map(weather),
+            workout.incomplete == true ? "incomplete: items of other devices are missing" : nil,
+        ]
+        return "\(workout.name): \(parts.compactMap(\.self).joined(separator: ", "))"
+    }
+}

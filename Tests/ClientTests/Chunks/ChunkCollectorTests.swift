@@ -1,0 +1,169 @@
+import Bus
+import Testing
+import Workouts
+
+@testable import Client
+
+/// Chunks arrive before their session is wanted.
+@Suite struct ChunkCollectorTests {
+    private static let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
+
+    private var collector = ChunkCollector()
+    private let key = ChunkCollectorTests.key
+    private let now = Timestamp(seconds: 1_800_000_000)
+
+    private func series(_ rows: Int) -> Series {
+        Series(
+            times: (0..<rows).map { Timestamp(seconds: 1_700_000_000 + Double($0)) },
+            columns: [.init(quantity: .heartRate, values: (0..<rows).map { Double(100 + $0 % 50) })])
+    }
+
+    private func track(_ rows: Int) -> Track {
+        Track(
+            times: (0..<rows).map { Timestamp(seconds: 1_700_000_000 + Double($0)) },
+            columns: [.init(kind: .latitude, values: (0..<rows).map { Double($0) / 1000 })])
+    }
+
+    /// Chunks, then the summary, as their owner publishes them.
+    private mutating func publish(
+        _ rows: FinalRows, _ kind: ChunkKind, _ revision: Int64, of key: SessionKey = ChunkCollectorTests.key,
+        leaving left: Int? = nil
+    ) throws {
+        for number in 0..<rows.chunkCount where number != left {
+            try collector.receive(
+                rows.payload(number: number, revision: revision)[...], number: number, kind: kind, of: key)
+        }
+        collector.receive(revision: revision, chunks: rows.chunkCount, kind: kind, of: key)
+    }
+
+    @Test mutating func `what passed before it was wanted is there at once`() throws {
+        try publish(FinalRows(series(1_200)), .series, 5)
+        try publish(FinalRows(track(600)), .track, 6)
+        #expect(collector.complete.isEmpty)
+        collector.want(key, summaries: ["metrics": 5, "route": 6], now: now)
+        #expect(collector.complete == [key])
+        let taken = try #require(try collector.take(key))
+        #expect(taken.series == series(1_200) && taken.track == track(600))
+        #expect(collector.cachedBytes == 0 && collector.wantedBytes == 0 && collector.wanted.isEmpty)
+        #expect(try collector.take(key) == nil)
+    }
+
+    @Test mutating func `a kind without a summary needs nothing, nor one without chunks`() throws {
+        collector.want(key, summaries: [:], now: now)
+        #expect(collector.complete == [key])
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        #expect(collector.complete.isEmpty)
+        collector.receive(revision: 5, chunks: 0, kind: .series, of: key)
+        #expect(try collector.take(key)?.series.times == [])
+    }
+
+    @Test mutating func `all chunks of the summary's own revision are awaited, of the workout's or a later`() throws {
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        try publish(FinalRows(series(1_200)), .series, 4)
+        #expect(collector.complete.isEmpty)
+        try publish(FinalRows(series(1_200)), .series, 6, leaving: 1)
+        #expect(collector.complete.isEmpty)
+        let rows = FinalRows(series(1_200))
+        try collector.receive(rows.payload(number: 1, revision: 5)[...], number: 1, kind: .series, of: key)
+        #expect(collector.complete.isEmpty)
+        try collector.receive(rows.payload(number: 1, revision: 6)[...], number: 1, kind: .series, of: key)
+        #expect(collector.complete == [key])
+        try collector.receive(rows.payload(number: 1, revision: 7)[...], number: 1, kind: .series, of: key)
+        #expect(collector.complete.isEmpty)
+    }
+
+    @Test mutating func `a cleared chunk is not there any more`() throws {
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        try publish(FinalRows(series(1_200)), .series, 5)
+        try collector.receive([], number: 2, kind: .series, of: key)
+        #expect(collector.complete.isEmpty)
+        let other = SessionKey(User("bert")!, key.session)
+        try collector.receive([], number: 0, kind: .series, of: other)
+        #expect(collector.cachedBytes == 0)
+    }
+
+    @Test mutating func `what does not come is asked for after two seconds, every five, and given up after a minute`() {
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        var asked: [Int] = []
+        var expired: [Int] = []
+        for second in 0...70 {
+            let overdue = collector.advance(to: now + Double(second))
+            if overdue.requests == [key] { asked.append(second) }
+            if overdue.expired == [key] { expired.append(second) }
+        }
+        #expect(asked == Array(stride(from: 2, to: 60, by: 5)) && expired == [60])
+        #expect(collector.wanted.isEmpty && collector.wantedBytes == 0)
+    }
+
+    @Test mutating func `what is there is not asked for`() throws {
+        try publish(FinalRows(series(3)), .series, 5)
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        let overdue = collector.advance(to: now + 30)
+        #expect(overdue.requests.isEmpty && overdue.expired.isEmpty)
+    }
+
+    @Test mutating func `chunks that cannot be read are told of and let go`() throws {
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        let payload = Array(#"{"columns":{"c":[1,2],"h":[3]},"n":0,"of":1,"revision":5}"#.utf8)
+        try collector.receive(payload[...], number: 0, kind: .series, of: key)
+        collector.receive(revision: 5, chunks: 1, kind: .series, of: key)
+        #expect(throws: PayloadError.self) { try collector.take(key) }
+        #expect(collector.wanted.isEmpty && collector.wantedBytes == 0)
+        #expect(throws: PayloadError.self) {
+            try collector.receive(Array("nonsense".utf8)[...], number: 0, kind: .series, of: key)
+        }
+    }
+
+    @Test mutating func `chunks under another number, or of another count, are not taken for the right ones`() throws {
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        let rows = FinalRows(series(1_200))
+        for (number, stated) in [(0, 1), (1, 0), (2, 2)] {
+            try collector.receive(
+                rows.payload(number: stated, revision: 5)[...], number: number, kind: .series, of: key)
+        }
+        collector.receive(revision: 5, chunks: 3, kind: .series, of: key)
+        #expect(throws: PayloadError.self) { try collector.take(key) }
+    }
+
+    @Test mutating func `the keys of a chunk may stand in any order`() throws {
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        let payload = Array(#"{ "revision": 5, "n": 0, "of": 1, "columns": {"c": [1], "h": [60]} }"#.utf8)
+        try collector.receive(payload[...], number: 0, kind: .series, of: key)
+        collector.receive(revision: 5, chunks: 1, kind: .series, of: key)
+        #expect(try collector.take(key)?.series[.heartRate] == [60])
+    }
+
+    @Test mutating func `of too much that nobody wants the oldest goes, and never what is wanted`() throws {
+        collector = ChunkCollector(limits: .init(cache: 200_000, session: 100_000, wanted: 100_000))
+        let rows = FinalRows(series(512))
+        func session(_ number: Int) -> SessionKey {
+            SessionKey(User("u\(number)")!, key.session)
+        }
+        try publish(rows, .series, 5, of: key)
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        for number in 0..<200 {
+            try publish(rows, .series, 5, of: session(number))
+            #expect(collector.cachedBytes <= 200_000)
+        }
+        #expect(collector.complete == [key])
+        for number in [0, 199] { collector.want(session(number), summaries: ["metrics": 5], now: now) }
+        #expect(collector.complete == [key, session(199)].sorted())
+    }
+
+    @Test mutating func `one session takes no more than its share`() throws {
+        collector = ChunkCollector(limits: .init(cache: 1 << 20, session: 20_000, wanted: 30_000))
+        try publish(FinalRows(series(20_000)), .series, 5)
+        #expect(collector.cachedBytes <= 20_000)
+        let other = SessionKey(User("bert")!, key.session)
+        for key in [key, other] { collector.want(key, summaries: ["metrics": 6], now: now) }
+        for key in [key, other] { try publish(FinalRows(series(20_000)), .series, 6, of: key) }
+        #expect(collector.complete.isEmpty && collector.wantedBytes <= 30_000 + 2 * 1_024)
+    }
+
+    @Test mutating func `a session that is forgotten leaves nothing behind`() throws {
+        try publish(FinalRows(series(600)), .series, 5)
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        collector.drop { $0 == key }
+        #expect(collector.wanted.isEmpty && collector.wantedBytes == 0 && collector.complete.isEmpty)
+    }
+}

@@ -1,0 +1,132 @@
+import Bus
+import Foundation
+import Testing
+import Workouts
+
+@testable import Client
+
+@Suite struct CommandSenderTests {
+    private let now = Timestamp(seconds: 1_700_000_000)
+    private let client = Client("device-0123456789abcdef")!
+
+    private func command(_ action: SessionAction) -> Command {
+        Command(id: CommandID(UUID()), client: Client("an-older-process")!, at: now, action: action)
+    }
+
+    private func connected(_ commands: [Command]) -> CommandSender {
+        var sender = CommandSender(client: client, waiting: commands)
+        sender.connected()
+        return sender
+    }
+
+    private func reply(_ command: Command, _ refusal: Refusal? = nil) -> Reply {
+        Reply(id: command.id, revision: 1, now: now, error: refusal)
+    }
+
+    @Test func `one command is under way at a time, and its reply comes to this process`() {
+        let (pause, resume) = (command(.pause), command(.resume))
+        var sender = connected([pause, resume])
+        let sent = sender.take(now)
+        #expect(sent?.id == pause.id)
+        #expect(sent?.client == client)
+        #expect(sender.take(now) == nil)
+        #expect(sender.receive(reply(pause), now) == .accepted(pause))
+        #expect(sender.take(now)?.id == resume.id)
+    }
+
+    @Test func `a command is repeated every 5 s until its reply`() {
+        var sender = connected([command(.pause)])
+        let sent = (0...16).filter { sender.take(now + Double($0)) != nil }
+        #expect(sent == [0, 5, 10, 15])
+    }
+
+    @Test func `a new connection repeats the command at once`() {
+        var sender = connected([command(.pause)])
+        _ = sender.take(now)
+        sender.disconnected()
+        #expect(sender.take(now + 60) == nil)
+        sender.connected()
+        #expect(sender.take(now + 60) != nil)
+    }
+
+    @Test func `the second reply to a command that was repeated is ignored`() {
+        let (pause, resume) = (command(.pause), command(.resume))
+        var sender = connected([pause, resume])
+        _ = sender.take(now)
+        _ = sender.receive(reply(pause), now)
+        _ = sender.take(now)
+        #expect(sender.receive(reply(pause), now) == .nothing)
+        #expect(!sender.isEmpty)
+    }
+
+    @Test func `a start during another session is tried again after 5 s`() {
+        let start = command(.start(SessionStart(activity: .running)))
+        let refusal = Refusal.sessionInProgress(SessionID(UUID()))
+        var sender = connected([start])
+        _ = sender.take(now)
+        #expect(sender.receive(reply(start, refusal), now + 1) == .postponed(refusal))
+        #expect(sender.take(now + 5.9) == nil)
+        #expect(sender.take(now + 6)?.id == start.id)
+    }
+
+    @Test func `any other refusal is told`() {
+        let pause = command(.pause)
+        let refusal = Refusal.invalidState("not now")
+        var sender = connected([pause])
+        _ = sender.take(now)
+        #expect(sender.receive(reply(pause, refusal), now) == .refused(pause, refusal))
+    }
+
+    private var start: Command {
+        command(.start(SessionStart(activity: .running)))
+    }
+
+    private func simulating(_ start: Command) -> CommandSender {
+        var sender = CommandSender(client: client, waiting: [start], leavesStartToEngine: true)
+        sender.connected()
+        return sender
+    }
+
+    private func reply(_ command: Command, at: Timestamp) -> Reply {
+        var reply = Reply(id: command.id, revision: 1, now: now + 700)
+        reply.at = at
+        return reply
+    }
+
+    @Test func `a start that has just happened is the engine's to time, and the reply tells how far the clock is off`()
+    {
+        let start = start
+        var sender = simulating(start)
+        #expect(sender.take(now + 0.05)?.at == nil)
+        _ = sender.receive(reply(start, at: now + 600.25), now + 0.4)
+        #expect(sender.clockOffset == 600.25)
+        // By the clock that counted, should it begin again.
+        sender.append(start)
+        #expect(sender.take(now + 20)?.at == now + 600.25)
+    }
+
+    @Test(arguments: [600.25, 0]) func `a start that is repeated has its time, and the reply tells which try counted`(
+        offset: Double
+    ) {
+        let start = start
+        var sender = simulating(start)
+        _ = sender.take(now)
+        #expect(sender.take(now + 5)?.at == now)
+        _ = sender.receive(reply(start, at: now + offset), now + 6)
+        #expect(sender.clockOffset == offset)
+    }
+
+    @Test func `a start that waited for a connection keeps its time, and the clock its own`() {
+        let start = start
+        var sender = simulating(start)
+        #expect(sender.take(now + 1.1)?.at == now)
+        #expect(sender.take(now + 6.1)?.at == now)
+        _ = sender.receive(reply(start, at: now), now + 6.2)
+        #expect(sender.clockOffset == 0)
+    }
+
+    @Test func `a recording's start keeps its time`() {
+        var sender = connected([start])
+        #expect(sender.take(now)?.at == now)
+    }
+}

@@ -1,0 +1,304 @@
+import Bus
+import Foundation
+import MQTT
+import Testing
+import Workouts
+
+@testable import Client
+@testable import Formats
+
+@Suite struct PlaybackTests {
+    private let start = Timestamp(seconds: 1_700_000_000)
+    private let header = QueueHeader(
+        user: User("ann")!, session: SessionID(UUID()), device: Device("watch-1")!,
+        beganAt: Timestamp(seconds: 1_800_000_000), source: .simulation(seed: 1))
+    private let now = Timestamp(seconds: 1_800_000_000)
+    private let client = Client("device-1")!
+
+    /// Ten items a second apart, the clock paused from 4 to 6.
+    private var steps: [Step] {
+        Recording(
+            start: start, end: start + 9, segments: [start...start + 4, start + 6...start + 9], activity: .running,
+            environment: nil, samples: samples(10)
+        ).steps
+    }
+
+    private func playback(_ contents: QueueContents = QueueContents(), speed: Double = 0) -> Playback {
+        Playback(
+            header: header, contents: contents, steps: steps.makeIterator(),
+            pace: Pace(beganAt: header.beganAt, origin: start, speed: speed), client: client,
+            newID: { CommandID(UUID()) })
+    }
+
+    private func commands(_ messages: [MQTTMessage]) throws -> [Command] {
+        try messages.filter { $0.topic.hasSuffix("/command") }.map {
+            try JSONCoding.decode(Command.self, from: $0.payload)
+        }
+    }
+
+    private func batches(_ messages: [MQTTMessage]) throws -> [SampleBatch] {
+        try messages.filter { $0.topic.hasSuffix("/samples/watch-1") }
+            .map { try SampleBatch($0.payload, accepting: AcceptedTimes(now: now)) }
+    }
+
+    private func message(_ topic: SessionTopic, _ payload: [UInt8]) -> MQTTMessage {
+        Topic.session(header.key, topic).message(payload)
+    }
+
+    private func reply(_ command: Command, _ refusal: Refusal? = nil) -> MQTTMessage {
+        Topic.user(header.user, .replies(client))
+            .message(JSONCoding.encode(Reply(id: command.id, revision: 1, now: now, error: refusal)))
+    }
+
+    private func state(_ change: (inout Session) throws -> Void = { _ in }) rethrows -> MQTTMessage {
+        var session = Session(
+            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
+        try change(&session)
+        return message(.state, JSONCoding.encode(session.state(revision: 5)))
+    }
+
+    private func workout(next: Int) throws -> MQTTMessage {
+        let session = Session(
+            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
+        let report = MetricsReport(
+            revision: 1, state: 1, next: [header.stream(.samples): next], chunks: 0, totals: MetricsSummary())
+        return message(
+            .workout, JSONCoding.encode(WorkoutRecord(session, metrics: report, isComplete: true, revision: 9)))
+    }
+
+    /// Carries the playback past the reply to `start`.
+    private func started(_ playback: inout Playback) throws {
+        playback.connected()
+        let start = try #require(try commands(playback.takeOutgoing(now)).first)
+        _ = playback.receive(reply(start), now)
+    }
+
+    /// Carries it on until every command is replied to and every item acknowledged.
+    private func settle(_ playback: inout Playback, _ now: Timestamp) throws {
+        _ = playback.receive(message(.samplesAck(header.device), Ack.next(playback.samples.count).payload), now)
+        while let command = try commands(playback.takeOutgoing(now)).first { _ = playback.receive(reply(command), now) }
+    }
+
+    @Test func `everything goes to the queue in the order of time, the end with the number of items`() throws {
+        var playback = playback()
+        let entries = playback.takeDue(now)
+        var contents = QueueContents()
+        for entry in entries { try contents.add(entry) }
+        #expect(contents.samples.items == samples(10))
+        #expect(contents.commands.map(\.action.name) == ["start", "pause", "resume", "end"])
+        #expect(contents.commands.map(\.at) == [start, start + 4, start + 6, start + 9])
+        #expect(contents.commands.last?.action == .end(streams: [header.stream(.samples): 10]))
+        #expect(playback.takeDue(now).isEmpty)
+    }
+
+    @Test func `items wait for the reply to start`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        playback.connected()
+        let first = playback.takeOutgoing(now)
+        #expect(try commands(first).map(\.action.name) == ["start"])
+        #expect(try batches(first).isEmpty)
+        _ = playback.receive(reply(try #require(try commands(first).first)), now)
+        let second = playback.takeOutgoing(now)
+        #expect(try commands(second).map(\.action.name) == ["pause"])
+        #expect(try batches(second).map(\.range) == [0..<10])
+    }
+
+    @Test func `a playback at twice the speed takes what is due`() throws {
+        var playback = playback(speed: 2)
+        var contents = QueueContents()
+        for entry in playback.takeDue(now + 2) { try contents.add(entry) }
+        #expect(contents.samples.items.count == 5)
+        for entry in playback.takeDue(now + 2.4) { try contents.add(entry) }
+        #expect(contents.samples.items.count == 5)
+        for entry in playback.takeDue(now + 10) { try contents.add(entry) }
+        #expect(contents.samples.items.count == 10)
+    }
+
+    @Test(arguments: 0...14)
+    func `taken up after any entry, the queue is the same`(lines: Int) throws {
+        var whole = playback(speed: 1)
+        var entries: [QueueEntry] = []
+        for tick in 0...20 { entries += whole.takeDue(now + Double(tick) / 2) }
+        #expect(entries.count == 14)
+        var contents = QueueContents()
+        for entry in entries.prefix(lines) { try contents.add(entry) }
+        let commands = contents.commands
+        var second = playback(contents)
+        for entry in second.takeDue(now) { try contents.add(entry) }
+        #expect(contents.samples.items == samples(10))
+        #expect(contents.commands.map(\.action.name) == ["start", "pause", "resume", "end"])
+        #expect(contents.commands.prefix(commands.count) == commands[...])
+    }
+
+    @Test func `it is over when the workout covers every item`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        try started(&playback)
+        try settle(&playback, now)
+        #expect(playback.outcome == nil)
+        _ = playback.receive(try workout(next: 9), now)
+        #expect(playback.outcome == nil)
+        _ = playback.receive(try workout(next: 10), now)
+        guard case .finished? = playback.outcome else {
+            Issue.record("\(String(describing: playback.outcome))")
+            return
+        }
+    }
+
+    @Test func `the end is repeated with its id while the workout does not come`() throws {
+        var playback = playback()
+        let end = playback.takeDue(now).compactMap { entry -> Command? in
+            if case .command(let command) = entry { command } else { nil }
+        }.last
+        try started(&playback)
+        try settle(&playback, now)
+        _ = playback.takeOutgoing(now)
+        #expect(try commands(playback.takeOutgoing(now + 14.9)).isEmpty)
+        let repeated = try commands(playback.takeOutgoing(now + 15))
+        #expect(repeated.map(\.id) == [try #require(end).id])
+        _ = playback.receive(reply(repeated[0]), now + 15)
+        _ = playback.takeOutgoing(now + 15)
+        #expect(try commands(playback.takeOutgoing(now + 29.9)).isEmpty)
+        #expect(try commands(playback.takeOutgoing(now + 30)).count == 1)
+    }
+
+    @Test func `a session that another client ends is ended here too, with what there is`() throws {
+        var playback = playback(speed: 1)
+        _ = playback.takeDue(now + 3)
+        try started(&playback)
+        _ = playback.receive(try state { try $0.apply(.end(streams: [:]), at: start + 5) }, now)
+        let entries = playback.takeDue(now + 4)
+        guard case .command(let end)? = entries.first else {
+            Issue.record("\(entries)")
+            return
+        }
+        #expect(entries.count == 1)
+        #expect(end.action == .end(streams: [header.stream(.samples): 4]))
+        #expect(end.at == start + 3)
+    }
+
+    @Test func `a pause that is refused because the session was ended is passed over`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        try started(&playback)
+        let pause = try #require(try commands(playback.takeOutgoing(now)).first)
+        _ = playback.receive(try state { try $0.apply(.end(streams: [:]), at: start + 2) }, now)
+        #expect(playback.receive(reply(pause, .invalidState("over")), now) == .note([.replied(pause.id)]))
+        #expect(try commands(playback.takeOutgoing(now)).map(\.action.name) == ["resume"])
+    }
+
+    @Test func `a repeated end that is refused though it was carried out is not noted again`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        try started(&playback)
+        try settle(&playback, now)
+        for time in [now + 15, now + 30, now + 45] {
+            let end = try #require(try commands(playback.takeOutgoing(time)).first)
+            #expect(end.action.name == "end")
+            #expect(playback.receive(reply(end, .invalidState("over")), time) == .nothing)
+            #expect(playback.takeOutgoing(time).isEmpty)
+        }
+    }
+
+    @Test func `a start that is postponed waits for another session, and for the engine once that is silent`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        playback.connected()
+        let refusal = Refusal.sessionInProgress(SessionID(UUID()))
+        for time in [now, now + 5] {
+            let start = try #require(try commands(playback.takeOutgoing(time)).first)
+            _ = playback.receive(reply(start, refusal), time)
+            #expect(playback.awaited == "another session to end")
+        }
+        _ = playback.takeOutgoing(now + 10)
+        #expect(playback.awaited == "another session to end")
+        let start = try #require(try commands(playback.takeOutgoing(now + 15)).first)
+        #expect(playback.awaited == "session-engine")
+        _ = playback.receive(reply(start), now + 15)
+        #expect(playback.awaited == nil)
+    }
+
+    @Test func `any other refusal ends it with the engine's message`() throws {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        try started(&playback)
+        let pause = try #require(try commands(playback.takeOutgoing(now)).first)
+        let reaction = playback.receive(reply(pause, .invalidState("it is paused")), now)
+        guard case .fail(let failure) = reaction else {
+            Issue.record("\(reaction)")
+            return
+        }
+        #expect("\(failure)" == "pause was refused: it is paused")
+    }
+
+    @Test func `a discarded session gets its queued items and nothing more`() throws {
+        var playback = playback(speed: 1)
+        _ = playback.takeDue(now + 3)
+        try started(&playback)
+        _ = playback.receive(try state { try $0.apply(.discard, at: start + 5) }, now)
+        #expect(playback.takeDue(now + 9).isEmpty)
+        #expect(playback.outcome == nil)
+        #expect(try batches(playback.takeOutgoing(now)).map(\.range) == [0..<4])
+        _ = playback.receive(message(.samplesAck(header.device), Ack.next(4).payload), now)
+        #expect(playback.outcome == .discarded)
+    }
+
+    @Test func `a reused stream ends it`() throws {
+        var playback = playback()
+        let reaction = playback.receive(message(.samplesAck(header.device), Ack.streamReused.payload), now)
+        #expect(reaction == .fail(.stream(.reused)))
+    }
+
+    @Test func `stopped before the first item, the session is discarded`() {
+        var playback = playback()
+        guard case .command(let command)? = playback.stop(now).first else {
+            Issue.record("no command")
+            return
+        }
+        #expect(command.action == .discard)
+        #expect(playback.takeDue(now).isEmpty)
+        #expect(playback.stop(now).isEmpty)
+    }
+
+    @Test func `an unreadable message is told and changes nothing`() {
+        var playback = playback()
+        guard case .remark = playback.receive(message(.state, Array("{".utf8)), now) else {
+            Issue.record("no remark")
+            return
+        }
+        #expect(playback.receive(message(.state, []), now) == .nothing)
+    }
+
+    @Test func `once the reply to start tells that the clock is off, later times are the engine's, also after a crash`()
+        throws
+    {
+        let steps = Recording(
+            start: now, end: now + 9, segments: [now...now + 4, now + 6...now + 9], activity: .running,
+            environment: nil, samples: (0...9).map { Sample(time: now + Double($0)) }
+        ).steps
+        func playback(_ contents: QueueContents) -> Playback {
+            Playback(
+                header: header, contents: contents, steps: steps.makeIterator(),
+                pace: Pace(beganAt: now, origin: now, speed: 1), client: client, newID: { CommandID(UUID()) })
+        }
+        var first = playback(QueueContents())
+        var contents = QueueContents()
+        for entry in first.takeDue(now) { try contents.add(entry) }
+        first.connected()
+        let sent = try #require(try commands(first.takeOutgoing(now)).first)
+        #expect(sent.at == nil)
+        var reply = Reply(id: sent.id, revision: 1, now: now + 600)
+        reply.at = now + 600
+        let reaction = first.receive(
+            Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now)
+        #expect(reaction == .note([.replied(sent.id), .clock(600)]))
+        guard case .note(let entries) = reaction else { return }
+        for entry in entries { try contents.add(entry) }
+        for entry in first.takeDue(now + 2) { try contents.add(entry) }
+        var second = playback(contents)
+        for entry in second.takeDue(now + 9) { try contents.add(entry) }
+        #expect(contents.samples.items.map(\.time) == [now] + (1...9).map { now + 600 + Double($0) })
+        #expect(contents.commands.map(\.at) == [now] + [4, 6, 9].map { now + 600 + $0 })
+    }
+}

@@ -1,0 +1,178 @@
+import Bus
+import Testing
+import Workouts
+
+@testable import Client
+
+@Suite struct ItemStreamTests {
+    private let start = Timestamp(seconds: 1_700_000_000)
+
+    private func connected(_ count: Int) -> ItemStream<Sample> {
+        var stream = ItemStream(items: samples(count))
+        stream.connected()
+        return stream
+    }
+
+    @Test func `nothing is sent without a connection`() {
+        var stream = ItemStream(items: samples(3))
+        #expect(stream.take(start).isEmpty)
+        stream.connected()
+        #expect(stream.take(start).map(\.range) == [0..<3])
+        #expect(stream.take(start).isEmpty)
+    }
+
+    @Test func `at most 1,000 items are in flight`() {
+        var stream = connected(2_500)
+        #expect(stream.take(start).map(\.items.count).reduce(0, +) == 1_000)
+        #expect(stream.receive(.next(300), start) == .moved(300))
+        #expect(stream.take(start).map(\.range) == [1_000..<1_100, 1_100..<1_200, 1_200..<1_300])
+    }
+
+    @Test func `at most 20 batches are in flight`() {
+        var stream = ItemStream<Sample>()
+        stream.connected()
+        let sent = (0..<30).flatMap { _ in
+            stream.append(samples(1))
+            return stream.take(start)
+        }
+        #expect(sent.count == 20)
+        #expect(stream.receive(.next(1), start) == .moved(1))
+        #expect(stream.take(start).map(\.range) == [20..<30])
+    }
+
+    @Test func `an acknowledgement inside a batch keeps the rest of it in flight`() {
+        var stream = connected(100)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(40), start) == .moved(40))
+        #expect(stream.itemsInFlight == 60)
+        #expect(stream.take(start + 5).map(\.range) == [40..<100])
+    }
+
+    @Test func `a late acknowledgement is ignored`() {
+        var stream = connected(10)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(8), start) == .moved(8))
+        #expect(stream.receive(.next(5), start) == .nothing)
+        #expect(stream.acknowledged == 8)
+        #expect(stream.take(start).isEmpty)
+    }
+
+    @Test func `a gap is gone back for once for each value`() {
+        var stream = connected(300)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(100), start) == .moved(100))
+        #expect(stream.take(start).isEmpty)
+        #expect(stream.receive(.next(100), start) == .nothing)
+        #expect(stream.take(start).map(\.range) == [100..<200, 200..<300])
+        #expect(stream.receive(.next(100), start) == .nothing)
+        #expect(stream.take(start).isEmpty)
+        #expect(stream.receive(.next(200), start) == .moved(200))
+        #expect(stream.receive(.next(200), start) == .nothing)
+        #expect(stream.take(start).map(\.range) == [200..<300])
+    }
+
+    @Test func `an acknowledgement of what was sent before going back moves the cursor on`() {
+        var stream = connected(1_000)
+        _ = stream.take(start)
+        stream.connected()
+        #expect(stream.receive(.next(700), start) == .moved(700))
+        #expect(stream.take(start).map(\.range) == [700..<800, 800..<900, 900..<1_000])
+    }
+
+    @Test func `on a stall the first batch comes again after 5 s, doubling to 60 s`() {
+        var stream = connected(150)
+        _ = stream.take(start)
+        var resent: [Int] = []
+        for second in 1...250 {
+            for batch in stream.take(start + Double(second)) {
+                #expect(batch.range == 0..<100)
+                resent.append(second)
+            }
+        }
+        #expect(resent == [5, 15, 35, 75, 135, 195])
+    }
+
+    @Test func `an acknowledgement after a stall sends everything beyond it again and ends the doubling`() {
+        var stream = connected(250)
+        _ = stream.take(start)
+        #expect(stream.take(start + 5).map(\.range) == [0..<100])
+        #expect(stream.receive(.next(100), start + 6) == .moved(100))
+        #expect(stream.take(start + 6).map(\.range) == [100..<200, 200..<250])
+        #expect(stream.take(start + 10.9).isEmpty)
+        #expect(stream.take(start + 11).map(\.range) == [100..<200])
+    }
+
+    @Test func `a new connection begins at the first unacknowledged item`() {
+        var stream = connected(300)
+        _ = stream.take(start)
+        _ = stream.receive(.next(150), start)
+        stream.disconnected()
+        #expect(stream.take(start + 100).isEmpty)
+        stream.connected()
+        #expect(stream.take(start + 100).map(\.range) == [150..<250, 250..<300])
+    }
+
+    @Test func `a stream that is taken up begins where it was acknowledged`() {
+        var stream = ItemStream(items: samples(10), acknowledged: 7)
+        stream.connected()
+        #expect(stream.count == 10)
+        let batches = stream.take(start)
+        #expect(batches.map(\.range) == [7..<10])
+        #expect(batches.first?.items == Array(samples(10)[7...]))
+    }
+
+    @Test func `a lower acknowledgement than before is believed when it answers what was sent again after a stall`() {
+        var stream = connected(500)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(400), start) == .moved(400))
+        #expect(stream.receive(.next(250), start + 4) == .nothing)
+        #expect(stream.take(start + 5).map(\.range) == [400..<500])
+        #expect(stream.receive(.next(250), start + 5.1) == .fellBack(250))
+        stream.takeBack(samples(500), from: 250)
+        #expect(stream.acknowledged == 250)
+        #expect(stream.count == 500)
+        let again = stream.take(start + 5.1)
+        #expect(again.map(\.range) == [250..<350, 350..<450, 450..<500])
+        #expect(again.flatMap(\.items) == Array(samples(500)[250...]))
+        #expect(stream.receive(.next(250), start + 5.2) == .nothing)
+        #expect(stream.take(start + 5.2).isEmpty)
+        #expect(stream.receive(.next(500), start + 5.3) == .moved(500))
+    }
+
+    @Test func `what confirms the latest acknowledgement ends the doubt`() {
+        var stream = connected(500)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(400), start) == .moved(400))
+        _ = stream.take(start + 5)
+        #expect(stream.receive(.next(400), start + 5.1) == .nothing)
+        #expect(stream.receive(.next(250), start + 5.2) == .nothing)
+        _ = stream.take(start + 5.2)
+        stream.connected()
+        _ = stream.take(start + 5.3)
+        #expect(stream.receive(.next(250), start + 5.4) == .nothing)
+    }
+
+    @Test func `a reused stream fails`() {
+        var stream = connected(3)
+        #expect(stream.receive(.streamReused, start) == .failed(.reused))
+        #expect("\(StreamFailure.reused)".contains("stream_reused"))
+    }
+
+    @Test func `an acknowledgement of items that never were fails`() {
+        var stream = connected(3)
+        #expect(stream.receive(.next(4), start) == .failed(.unknownItems(next: 4, count: 3)))
+    }
+}
+
+extension SampleBatch {
+    var range: Range<Int> { first..<first + items.count }
+}
+
+/// Items a second apart, each with another heart rate than its neighbours.
+func samples(_ count: Int, from start: Double = 1_700_000_000) -> [Sample] {
+    (0..<count).map { number in
+        var sample = Sample(time: Timestamp(seconds: start + Double(number)))
+        sample[.heartRate] = Double(60 + number % 100)
+        return sample
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Client
+import FIT
+import Formats
+import Foundation
+import MQTT
+import ServiceKit
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Device
+
+/// The playback that a command line builds.
+@Suite struct DeviceBuildTests {
+    private let key = SessionKey(User("ann")!, SessionID(UUID()))
+
+    @Test func `without a name, the device is that of the session's queue, else a new watch`() throws {
+        let folder = try TemporaryFolder()
+        let script = PlaybackScript.simulation(seed: 1, duration: 5)
+        let options = try PlaybackOptions.parse([
+            "--user", "\(key.user)", "--session", "\(key.session)", "--queue-folder", folder.file("queues"),
+        ])
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "device"), logger: .silent, bus: FakeBus([]))
+        let drawn = options.build(context, script).device
+        #expect(drawn.kind == "watch")
+        #expect(drawn.description.count == "watch-3f9a".count)
+        let device = Device("watch-3f9a")!
+        let queue = try script.openQueue(
+            in: QueueFolder(path: folder.file("queues")), key, device, now: context.clock.now, joins: false)
+        #expect(options.build(context, script).device == device)
+        withExtendedLifetime(queue) {}
+    }
+
+    @Test func `the user is the one of the option, else of the broker's URL, else demo`() throws {
+        func user(_ arguments: [String], url: String?) throws -> User {
+            var context = ServiceContext(
+                configuration: ServiceConfiguration(name: "device"), logger: .silent, bus: FakeBus([]))
+            context.configuration.mqtt.username = url
+            return try PlaybackOptions.parse(arguments).build(context, .simulation(seed: 1, duration: 5)).key.user
+        }
+        #expect(try user(["--user", "ann"], url: "bert") == User("ann"))
+        #expect(try user([], url: "bert") == User("bert"))
+        #expect(try user([], url: "_simulator") == User("demo"))
+        #expect(try user([], url: nil) == User("demo"))
+    }
+
+    @Test func `to join, a session must be named`() {
+        #expect(throws: (any Error).self) { try PlaybackOptions.parse(["--join"]) }
+        #expect(throws: Never.self) { try PlaybackOptions.parse(["--join", "--session", "\(key.session)"]) }
+    }
+}

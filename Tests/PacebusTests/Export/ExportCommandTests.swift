@@ -1,0 +1,145 @@
+import ArgumentParser
+import Bus
+import Client
+import Formats
+import Foundation
+import MQTT
+import ServiceKit
+import ServiceLifecycle
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Pacebus
+
+@Suite struct ExportCommandTests {
+    private let session = FetchSession()
+
+    private func retained() async throws -> FetchSystem {
+        let system = try FetchSystem()
+        try await system.publish(session.final(.series) + session.final(.track) + [session.workout])
+        return system
+    }
+
+    @Test(arguments: ExportFormat.allCases)
+    func `the format is what the file ends in`(format: ExportFormat) async throws {
+        let system = try await retained()
+        try await system.run(session.key, "--output", system.folder.file("run.\(format)"))
+        #expect(
+            try Data(contentsOf: URL(filePath: system.folder.file("run.\(format)")))
+                == Data(format.bytes(of: session.exported)))
+    }
+
+    @Test func `a format that is named counts more than the file's name, and fit is the default`() throws {
+        func format(_ arguments: String...) throws -> ExportFormat? {
+            let command = try Pacebus.parseAsRoot(["export", "\(session.key.session)"] + arguments)
+            return (command as? Pacebus.Export)?.chosenFormat
+        }
+        #expect(try format("--format", "gpx", "-o", "run.tcx") == .gpx)
+        #expect(try format("-o", "run.TCX") == .tcx)
+        #expect(try format("--format", "csv", "-o", "run.txt") == .csv)
+        #expect(throws: (any Error).self) { try format("-o", "run.txt") }
+        #expect(try format("-o", "run") == .fit)
+        #expect(try format("-o", "-") == .fit)
+        #expect(try format() == .fit)
+    }
+
+    @Test(arguments: [
+        ["--target", "folder"], ["--again", "--target", "Drop Box"], ["--again", "--format", "fit"],
+        ["--again", "--output", "run.fit"], ["--again", "--force"], ["--output", ""], ["--format", "doc"],
+    ])
+    func `options that do not belong together are refused`(arguments: [String]) {
+        #expect(throws: (any Error).self) {
+            try Pacebus.parseAsRoot(["export", "\(session.key.session)"] + arguments)
+        }
+    }
+
+    @Test func `names that are none are refused`() {
+        for names in [["\(session.key.session)", "--user", "Ann"], ["run"], []] {
+            #expect(throws: (any Error).self) { try Pacebus.parseAsRoot(["export"] + names) }
+        }
+    }
+
+    @Test func `a file that exists is left alone unless told otherwise, and before anything is fetched`() async throws {
+        let system = try await retained()
+        let path = try system.folder.write("mine", to: "run.fit")
+        await #expect(throws: ExportOutput.Failure.exists(path)) { try await system.run(session.key) }
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+        #expect(system.text.isEmpty)
+        try await system.run(session.key, "--force")
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data(ExportFormat.fit.bytes(of: session.exported)))
+        #expect(try system.files == ["run.fit"])
+    }
+
+    private func mode(_ path: String) throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
+    }
+
+    @Test func `a new file is readable as others of its user, and one that is overwritten as it was`() throws {
+        let folder = try TemporaryFolder()
+        let usual = folder.file("usual")
+        close(open(usual, O_CREAT | O_WRONLY, 0o666))
+        let output = ExportOutput(place: .file(folder.file("run.fit")), overwrites: true)
+        _ = try output.write([1], of: session.record, .fit)
+        #expect(try mode(folder.file("run.fit")) == mode(usual))
+        for kept in [0o600, 0o664, 0o444] {
+            #expect(chmod(folder.file("run.fit"), mode_t(kept)) == 0)
+            _ = try output.write([2], of: session.record, .fit)
+            #expect(try mode(folder.file("run.fit")) == kept)
+        }
+    }
+
+    @Test func `through a symbolic link the file that it leads to is written`() throws {
+        let folder = try TemporaryFolder()
+        let (link, file) = (folder.file("latest.fit"), try folder.write("old", to: "run.fit"))
+        #expect(symlink("run.fit", link) == 0)
+        let output = ExportOutput(place: .file(link), overwrites: true)
+        #expect(try output.write([1, 2], of: session.record, .fit) == link)
+        #expect(try Data(contentsOf: URL(filePath: file)) == Data([1, 2]))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+        try FileManager.default.removeItem(atPath: file)
+        #expect(throws: ExportOutput.Failure.notAFile(link)) { try output.write([3], of: session.record, .fit) }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "run.fit")
+    }
+
+    @Test func `a file that cannot be written whole leaves nothing behind`() throws {
+        let folder = try TemporaryFolder()
+        let output = ExportOutput(place: .file(folder.file(String(repeating: "x", count: 256))))
+        #expect(throws: DurableFolder.Problem.self) { try output.write([1], of: session.record, .fit) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    @Test func `what is no file is not overwritten`() async throws {
+        let system = try await retained()
+        for path in [system.folder.path, "/dev/null", system.folder.file("new/")] {
+            await #expect(throws: ExportOutput.Failure.notAFile(path)) {
+                try await system.run(session.key, "--force", "--output", path)
+            }
+        }
+    }
+
+    @Test func `a file in a folder that is not there is an error`() async throws {
+        let system = try await retained()
+        await #expect(throws: DurableFolder.Problem.self) {
+            try await system.run(session.key, "--output", system.folder.file("none/run.fit"))
+        }
+        #expect(try system.files.isEmpty)
+    }
+
+    @Test func `by default the file has the name that it has in a folder of exports`() throws {
+        let folder = try TemporaryFolder()
+        let output = ExportOutput(place: .folder(folder.path))
+        let path = try #require(try output.write([1, 2], of: session.record, .tcx))
+        #expect(path == folder.file("2023-11-14T221320Z-evening-run-\(session.key.session).tcx"))
+        #expect(try Data(contentsOf: URL(filePath: path)) == Data([1, 2]))
+        #expect(throws: ExportOutput.Failure.exists(path)) { try output.write([3], of: session.record, .tcx) }
+    }
+
+    @Test func `standard output gets the bytes and nothing else`() throws {
+        let pipe = Pipe()
+        let output = ExportOutput(place: .standardOutput, standardOutput: pipe.fileHandleForWriting)
+        #expect(try output.write([0, 255, 10], of: session.record, .fit) == nil)
+        try pipe.fileHandleForWriting.close()
+        #expect(try pipe.fileHandleForReading.readToEnd() == Data([0, 255, 10]))
+    }
+}

@@ -1,0 +1,85 @@
+import Bus
+import Client
+import Formats
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Pacebus
+
+@Suite struct FetchTests {
+    private let session = FetchSession()
+    private let now = Timestamp(seconds: 1_735_689_600)
+    private let client = Client("pacebus-0123456789abcdef")!
+
+    private func fetch() -> WorkoutFetch {
+        var fetch = WorkoutFetch(session.key, client: client, id: CommandID(UUID()), now: now)
+        fetch.connected(now)
+        return fetch
+    }
+
+    @Test func `it takes the same workout whatever comes in which order and how often`() throws {
+        var random = SeededRandom()
+        let old = session.final(.series, 10) + session.final(.track, 12)
+        let new = session.final(.series) + session.final(.track) + [session.workout]
+        for _ in 0..<50 {
+            var fetch = fetch()
+            var taken: ExportedWorkout?
+            var messages = (old + new + new.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
+            // What was outdated when it came comes again on request.
+            messages += new
+            for message in messages where taken == nil {
+                try fetch.receive(message, now)
+                taken = try fetch.take()
+            }
+            #expect(taken == session.exported)
+        }
+    }
+
+    @Test func `progress counts the chunks of the newest revision once`() throws {
+        var fetch = fetch()
+        #expect(fetch.progress == "waiting for the workout")
+        try fetch.receive(session.workout, now)
+        #expect(fetch.progress == "0 chunks")
+        for message in session.final(.track, 19) + session.final(.track) + session.final(.track) {
+            try fetch.receive(message, now)
+        }
+        for message in session.final(.series).dropFirst() { try fetch.receive(message, now) }
+        #expect(fetch.progress == "4 of 5 chunks")
+        try fetch.receive(session.message(.series(2), []), now)
+        #expect(fetch.progress == "3 of 5 chunks")
+        #expect(try fetch.take() == nil)
+    }
+
+    @Test func `a kind that did not go into the workout is not waited for`() throws {
+        var record = session.record
+        record.summaries["route"] = nil
+        var fetch = fetch()
+        for message in session.final(.series) { try fetch.receive(message, now) }
+        try fetch.receive(session.message(.workout, JSONCoding.encode(record)), now)
+        let taken = try fetch.take()
+        #expect(taken?.points.count == 1_200)
+    }
+
+    @Test func `only what is new keeps it waiting`() throws {
+        var fetch = fetch()
+        try fetch.receive(session.workout, now + 30)
+        for message in session.final(.series).dropFirst() { try fetch.receive(message, now + 50) }
+        for message in session.final(.series).dropFirst() { try fetch.receive(message, now + 100) }
+        #expect(try fetch.takeRequest(now + 109) != nil)
+        #expect(throws: FetchFailure.missing(.series, count: 2, total: 3)) { try fetch.takeRequest(now + 110) }
+    }
+
+    @Test func `an older workout, or none any more, changes nothing`() throws {
+        var fetch = fetch()
+        try fetch.receive(session.workout, now)
+        var older = session.record
+        older.revision -= 1
+        older.name = "Outdated"
+        try fetch.receive(session.message(.workout, JSONCoding.encode(older)), now)
+        try fetch.receive(session.message(.workout, []), now)
+        #expect(fetch.workout == session.record)
+    }
+}

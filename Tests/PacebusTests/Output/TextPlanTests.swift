@@ -1,0 +1,152 @@
+import Bus
+import Client
+import Foundation
+import ServiceKit
+import Testing
+import Workouts
+
+@testable import Pacebus
+
+/// The text of a planned workout in each phase of each clock.
+@Suite struct TextPlanTests {
+    private let start = Timestamp(seconds: 1_800_000_000)
+    private let key = SessionKey(User("ann")!, SessionID(UUID()))
+
+    private func session(
+        _ timer: TimerConfiguration?, _ items: [WorkoutDefinition.Item], countdown: Double = 0
+    ) -> Session {
+        var begin = SessionStart(activity: .other, countdown: countdown)
+        begin.definition = WorkoutDefinition(sections: [.init(name: "Main", timer: timer, items: items)])
+        return Session(key: key, start: begin, at: start, now: start)
+    }
+
+    private func item(_ id: String, _ name: String, _ sets: PlannedSet...) -> WorkoutDefinition.Item {
+        WorkoutDefinition.Item(id: id, name: name, sets: sets.isEmpty ? nil : sets)
+    }
+
+    /// The line that shows a session so many seconds after its start, from a state so many seconds older.
+    private func line(_ session: Session, _ seconds: Double, after age: Double = 0) -> String {
+        var session = session
+        _ = session.advance(to: start + seconds - age)
+        return Text.live(
+            session.state(revision: 1), session.planState(start + seconds - age), nil, at: start + seconds)
+    }
+
+    @Test func `sets are written as people write them`() {
+        #expect(Text.set(PlannedSet(repetitions: 8, weight: 62.5)) == "8 × 62.5 kg")
+        #expect(Text.set(PlannedSet(repetitions: 5, weight: 100, rest: 90)) == "5 × 100 kg")
+        #expect(Text.set(PlannedSet(repetitions: 12)) == "12 repetitions")
+        #expect(Text.set(PlannedSet(repetitions: 1, weight: 0)) == "1 repetition")
+        #expect(Text.set(PlannedSet(weight: 24, time: 40)) == "24 kg, 0:40")
+        #expect(Text.set(PlannedSet(time: 90)) == "1:30")
+        #expect(Text.set(PlannedSet(rest: 90)) == nil)
+    }
+
+    @Test func `timers are written as people write them`() {
+        #expect(Text.timer(TimerConfiguration(.stopwatch)) == "stopwatch")
+        #expect(Text.timer(TimerConfiguration(.countdown, work: 300)) == "countdown, 5:00")
+        #expect(
+            Text.timer(TimerConfiguration(.interval, work: 40, rest: 20, rounds: 8))
+                == "interval, 8 × 0:40 with 0:20 rest")
+        #expect(Text.timer(TimerConfiguration(.interval, work: 40, rounds: 8)) == "interval, 8 × 0:40")
+        #expect(Text.timer(TimerConfiguration(.emom, rounds: 10)) == "EMOM, 10 × 1:00")
+        #expect(Text.timer(TimerConfiguration(.amrap, cap: 720)) == "AMRAP, 12:00")
+        #expect(Text.timer(TimerConfiguration(.forTime)) == "for time, 1 round")
+        #expect(Text.timer(TimerConfiguration(.forTime, rounds: 3, cap: 900)) == "for time, 3 rounds, within 15:00")
+    }
+
+    @Test func `a stopwatch shows set, rest and what is done`() throws {
+        var session = session(
+            nil, [item("bench", "Bench Press", .init(repetitions: 8, weight: 60, rest: 90), .init(time: 30))])
+        #expect(line(session, 61.9) == "1:01 · Main · Bench Press, set 1 of 2, 8 × 60 kg · 0/1 exercises")
+        try session.apply(.plan(.completeSet(SetCompletion())), at: start + 70)
+        #expect(line(session, 80) == "1:20 · Main, rest, 1:20 left · Bench Press, set 2 of 2, 0:30 · 0/1 exercises")
+        #expect(line(session, 80, after: 9.5) == line(session, 80))
+        #expect(line(session, 165) == "2:45 · Main, 0:25 left · Bench Press, set 2 of 2, 0:30 · 0/1 exercises")
+        #expect(line(session, 200) == "3:20 · Main, time is up · Bench Press, set 2 of 2, 0:30 · 0/1 exercises")
+        try session.apply(.plan(.completeSet(SetCompletion())), at: start + 201)
+        #expect(line(session, 202) == "3:22 · Main, done · Bench Press, all 2 sets done · 1/1 exercises")
+    }
+
+    @Test func `a countdown shows what is left of it`() {
+        let session = session(TimerConfiguration(.countdown, work: 300), [item("jog", "Jog")])
+        #expect(line(session, 10.2) == "0:10 · Main, 4:50 left · Jog · 0/1 exercises")
+        // Until the engine tells of the next phase.
+        #expect(line(session, 300.4, after: 1) == "5:00 · Main, 0:00 left · Jog · 0/1 exercises")
+        #expect(line(session, 301) == "5:01 · Main, time is up · Jog · 1/1 exercises")
+    }
+
+    @Test func `intervals show round, work and rest`() {
+        let session = session(
+            TimerConfiguration(.interval, work: 40, rest: 20, rounds: 8), [item("a", "Sprint"), item("b", "Skip")])
+        #expect(line(session, 5) == "0:05 · Main, round 1 of 8, work, 0:35 left · Sprint · 0/2 exercises")
+        #expect(line(session, 45) == "0:45 · Main, round 1 of 8, rest, 0:15 left · next Skip · 0/2 exercises")
+        #expect(line(session, 60) == "1:00 · Main, round 2 of 8, work, 0:40 left · Skip · 0/2 exercises")
+    }
+
+    @Test func `an emom shows the minute and its set`() throws {
+        var session = session(
+            TimerConfiguration(.emom, rounds: 10), [item("swing", "Swing", .init(repetitions: 15, weight: 20))])
+        #expect(
+            line(session, 130)
+                == "2:10 · Main, round 3 of 10, work, 0:50 left · Swing, 15 × 20 kg · 0/1 exercises")
+        try session.apply(.plan(.completeSet(SetCompletion())), at: start + 131)
+        #expect(line(session, 132) == "2:12 · Main, round 3 of 10, rest, 0:48 left · Swing, done · 0/1 exercises")
+    }
+
+    @Test func `rounds without an end are only counted`() throws {
+        var session = session(TimerConfiguration(.amrap, cap: 720), [item("p", "Pull-up", .init(repetitions: 5))])
+        try session.apply(.plan(.completeSet(SetCompletion())), at: start + 20)
+        #expect(line(session, 25) == "0:25 · Main, round 2, 11:35 left · Pull-up, 5 repetitions · 0/1 exercises")
+    }
+
+    @Test func `for time shows what it took so far or what is left`() {
+        let open = session(TimerConfiguration(.forTime, rounds: 3), [item("p", "Pull-up")])
+        #expect(line(open, 65, after: 5) == "1:05 · Main, round 1 of 3, 1:05 so far · Pull-up · 0/1 exercises")
+        let capped = session(TimerConfiguration(.forTime, rounds: 3, cap: 600), [item("p", "Pull-up")])
+        #expect(line(capped, 65) == "1:05 · Main, round 1 of 3, 8:55 left · Pull-up · 0/1 exercises")
+    }
+
+    @Test func `a pause stands still and says so`() throws {
+        var session = session(TimerConfiguration(.countdown, work: 300), [item("jog", "Jog")])
+        try session.apply(.pause, at: start + 30)
+        #expect(line(session, 900, after: 60) == "paused at 0:30 · Main, 4:30 left · Jog · 0/1 exercises")
+        try session.apply(.suspend, at: start + 40)
+        #expect(line(session, 900) == "suspended at 0:30 · Main, 4:30 left · Jog · 0/1 exercises")
+        try session.apply(.resume, at: start + 1_000)
+        #expect(line(session, 1_010) == "0:40 · Main, 4:20 left · Jog · 0/1 exercises")
+    }
+
+    @Test func `before it begins the countdown is shown`() {
+        let session = session(TimerConfiguration(.countdown, work: 300), [item("jog", "Jog")], countdown: 3)
+        #expect(line(session, 1.2) == "starts in 0:02 · Main, 5:00 left · Jog · 0/1 exercises")
+    }
+
+    @Test func `without a plan there are clock and live metrics`() {
+        let session = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start)
+        var metrics = MetricsSnapshot(user: key.user, revision: 1)
+        metrics.distance = 2_345
+        metrics.heartRate = 141.6
+        let state = session.state(revision: 1)
+        #expect(Text.live(state, nil, metrics, at: start + 754) == "12:34 · 2.35 km · 142 bpm")
+        #expect(Text.live(state, nil, metrics, at: nil) == "active")
+    }
+
+    @Test func `a recording that is told of later ticks by its own time`() {
+        let session = Session(
+            key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start + 1e6)
+        var metrics = MetricsSnapshot(user: key.user, revision: 1)
+        metrics.newest = start + 60
+        let state = session.state(revision: 1)
+        #expect(Text.moment(of: state, nil, metrics, now: start + 1e6) == start + 60)
+        #expect(Text.moment(of: state, nil, nil, now: start + 1e6) == start + 1e6)
+    }
+
+    @Test func `a saved plan is listed with its exercises`() throws {
+        let plan = try #require(PlanID("11111111-2222-4333-8444-123456789abc"))
+        let saved = SavedPlans.Plan(plan: plan, savedAt: start, definition: try ExamplePlan.intervals.definition())
+        #expect(
+            Text.savedPlan(saved, try #require(TimeZone(identifier: "Europe/Berlin")))
+                == "\(plan)  6 × 3 Minutes, saved 2027-01-15 09:00\n  Easy Run, Fast Run, Easy Jog\n")
+    }
+}
