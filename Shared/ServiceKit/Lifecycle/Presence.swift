@@ -51,14 +51,14 @@ final class Presence: Service {
         message(.offline, configuration, [], at: now)
     }
 
-    /// Publishes which shards this process owns from now on. Without a connection the next one does.
-    func own(_ shards: Set<Shard>) async {
+    /// Takes the shards that this process owns from now on and publishes them. Without a connection the next connect does.
+    func own(_ shards: Set<Shard>, isConnected: Bool) async {
         let isNew = state.withLock { state in
             defer { state.owned = shards }
             if !shards.contains(Self.clearing) { state.offline = [:] }
             return state.owned != shards
         }
-        if isNew { await announce() }
+        if isNew, isConnected { await announce() }
     }
 
     /// Does not wait for the broker: the next connect repeats it.

@@ -36,7 +36,7 @@ extension ServiceContext {
         guard case .gained(let epochs)? = await first.next() else { return }
         var shards = ShardHandover(owned: Set(epochs.keys))
         try await handle(.ownership(.gained(epochs)))
-        await presence?.own(shards.owned)
+        await presence?.own(shards.owned, isConnected: shards.isConnected)
         try await withGracefulShutdownHandler {
             try await bus.withSubscriptions(subscriptions(shards.owned)) { stream in
                 let changes = store.ownership.map { Incoming.ownership($0) }
@@ -49,7 +49,7 @@ extension ServiceContext {
                     switch incoming {
                     case .ownership(let change):
                         for event in shards.apply(change) { try await handle(event) }
-                        await presence?.own(shards.owned)
+                        await presence?.own(shards.owned, isConnected: shards.isConnected)
                         var gained: Set<Shard> = []
                         if case .gained(let epochs) = change { gained = Set(epochs.keys) }
                         // A filter of the gained shards may be subscribed already: their retained messages have to come again.
