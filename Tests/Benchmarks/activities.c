@@ -1,8 +1,8 @@
-// Plays running sessions whose Live Activities are on: their states, a registration of a phone each, and new metrics for each
-// every two seconds, evenly spread.
+// Plays running sessions with Live Activities: states, one registered phone for each, and new metrics every two seconds,
+// evenly spread.
 //
-// activities PORT SESSIONS WARM-UP SECONDS PID: prints `key=value`: the CPU that the process, the publisher of Live
-// Activities, used in so many seconds, as a part of one core, and its memory in bytes for each session.
+// activities PORT SESSIONS WARM-UP SECONDS PID: prints `key=value`: the CPU that the process PID, live-activity-publisher,
+// used during SECONDS, as a fraction of one core, and its memory in bytes for each session.
 
 #include "measure.h"
 #include "mqtt.h"

@@ -1,6 +1,6 @@
-// The least a subscriber can do: libmosquitto, its own thread, a counter. What any receiver of ours is compared with.
+// The cheapest possible subscriber: libmosquitto, its thread, a counter. The services are compared with it.
 //
-// bare PORT FILE: counts what comes on `samples/…` in the first eight bytes of the file, for others to read.
+// bare PORT FILE: counts messages on `samples/…` in the first eight bytes of FILE, for other processes to read.
 
 #include <fcntl.h>
 #include <mosquitto.h>

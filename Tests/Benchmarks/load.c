@@ -1,4 +1,4 @@
-// Plays many devices at once, each by the protocol, and measures how the receiver bears it. `load --help` says more.
+// Plays many devices at once, each by the protocol, and measures the receiver. `load --help` says more.
 
 #include "measure.h"
 #include "mqtt.h"
@@ -17,29 +17,29 @@
 static const char help[] =
     "usage: load --port PORT --sessions N [option ...]\n"
     "\n"
-    "Publishes the items of N running sessions, one device each, and prints what it measured as `key=value`.\n"
+    "Publishes the items of N running sessions, one device each, and prints measurements as `key=value`.\n"
     "\n"
-    "  --batch N        items of a message (1)\n"
+    "  --batch N        items in a message (1)\n"
     "  --qos N          0 or 1 (0)\n"
-    "  --rate N         messages a second, of all together (as many as the acknowledgements allow)\n"
-    "  --in-flight N    messages under way, of all together (10000)\n"
+    "  --rate N         messages a second of all devices together (as many as acknowledgements allow)\n"
+    "  --in-flight N    unacknowledged messages of all devices together (10000)\n"
     "  --warm-up S      seconds before the measurement begins (2)\n"
     "  --seconds S      seconds of measurement (5)\n"
-    "  --items N        instead of for a time: until N items of each session are acknowledged\n"
-    "  --age S          when the sessions began, in seconds before now (0)\n"
-    "  --first N        the number of the first item (0)\n"
-    "  --known          the sessions' states are on the broker already\n"
-    "  --since T        instead of for a time: until an acknowledgement has moved for every session, told in seconds\n"
-    "                   after T, a Unix time\n"
-    "  --locations      locations instead of samples\n"
-    "  --metrics        also until a batch's items are in the live metrics\n"
-    "  --measure PID    the receiver: its CPU and memory\n"
-    "  --count-file F   the receiver does not acknowledge; the first eight bytes of F count what it got\n";
+    "  --items N        measures until N items of each session are acknowledged, instead of for --seconds\n"
+    "  --age S          start of the sessions, in seconds before now (0)\n"
+    "  --first N        number of the first item (0)\n"
+    "  --known          the broker already has the sessions' states\n"
+    "  --since T        measures until an acknowledgement advances for every session, in seconds after the Unix time T,\n"
+    "                   instead of for --seconds\n"
+    "  --locations      sends locations instead of samples\n"
+    "  --metrics        also measures the time until items are in the live metrics\n"
+    "  --measure PID    process id of the receiver, for its CPU and memory\n"
+    "  --count-file F   the receiver does not acknowledge; it counts messages in the first eight bytes of F\n";
 
 enum { CONNECTIONS = 4 };
-/// Seconds: without an acknowledgement until a device sends again, and until there is no hope; for what is under way at
-/// the end; for all sessions to move after a restart.
-static const double stall = 5, patience = 60, drain_limit = 20, restart_limit = 60;
+/// Seconds: without an acknowledgement until a device sends again, and until the run fails; for items in flight at the end;
+/// for all sessions to advance after a restart.
+static const double stall = 5, timeout = 60, drain_limit = 20, restart_limit = 60;
 
 static struct {
     int port, sessions, batch, qos, in_flight, measured;
@@ -52,17 +52,17 @@ static struct {
 
 static struct connection connections[CONNECTIONS];
 static struct stream *streams;
-/// Streams that may send, in the order in which they became able to.
+/// Streams that may send, in the order in which their windows opened.
 static int *queue, queue_start, queue_count;
 static int64_t start_milliseconds;
-/// Of all streams: items under way and acknowledged, messages sent and sent again.
+/// Of all streams: items in flight and acknowledged, messages sent and sent again.
 static int64_t under_way, acknowledged, sent, resent;
 static int moved;
 static double acknowledged_at;
 static struct durations to_ack, to_metrics, to_move;
-/// From when on batches count; infinite before.
+/// Batches count from this time on; infinite before the measurement.
 static double measured_from = INFINITY;
-/// What a receiver that does not acknowledge has counted.
+/// The count of a receiver that does not acknowledge.
 static const _Atomic uint64_t *counted;
 
 static void fail(const char *why) {
@@ -106,7 +106,7 @@ static bool is_full(void) {
     return under_way >= (int64_t)options.in_flight * options.batch;
 }
 
-/// Sends what the windows allow, the whole window of one device after the other, as they do when they are acknowledged.
+/// Sends what the windows allow: the whole window of one device, then of the next, as acknowledged devices do.
 static void send_batches(double time) {
     while (queue_count > 0 && !is_full()) {
         int number = queue[queue_start];
@@ -209,7 +209,7 @@ static void wait_and_receive(void) {
     }
 }
 
-/// Gives every stream what is due by now, one after the other.
+/// Gives every stream in turn the items that are due.
 static void raise_due(double elapsed) {
     static int64_t given;
     for (int64_t due = (int64_t)(elapsed * options.rate); given < due; given++) {
@@ -282,7 +282,7 @@ static void drain(void) {
     while (unacknowledged() > 0 && now() < begin + drain_limit) turn(now());
 }
 
-/// When an acknowledgement had moved for a part of all sessions; infinite when it did not come to that.
+/// When acknowledgements had advanced for a fraction of all sessions; infinite if they never did.
 static double moved_after(double part) {
     if (moved < part * options.sessions) return INFINITY;
     return quantile(&to_move, part * options.sessions / moved);
@@ -301,7 +301,7 @@ static void run(void) {
         double begin = acknowledged_at = now();
         while (acknowledged < options.items * options.sessions) {
             turn(now());
-            if (now() - acknowledged_at > patience) fail("nothing was acknowledged any more");
+            if (now() - acknowledged_at > timeout) fail("nothing was acknowledged any more");
         }
         printf("seconds=%.1f items_per_second=%.0f ", now() - begin, (double)acknowledged / (now() - begin));
     } else {

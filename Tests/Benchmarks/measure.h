@@ -1,21 +1,21 @@
-// What is measured: time, a process's CPU and memory, and how long things took.
+// Measures time, a process's CPU and memory, and durations.
 
 #pragma once
 #include <stddef.h>
 
 /// Unix seconds.
 double now(void);
-/// CPU seconds that a process has used; 0 when it has ended.
+/// CPU seconds of a process; 0 after its end.
 double cpu_seconds(int pid);
-/// Kilobytes of memory that a process holds.
+/// Resident memory of a process in kilobytes.
 long resident_kilobytes(int pid);
 
-/// How long things took, in seconds.
+/// Durations in seconds.
 struct durations {
     double *values;
     size_t count, size;
 };
 
 void add_duration(struct durations *durations, double seconds);
-/// The value below which a part of them lies, such as 0.99; NaN when there are none.
+/// The quantile for a fraction such as 0.99; NaN without durations.
 double quantile(struct durations *durations, double part);

@@ -49,7 +49,7 @@ static uint8_t *write_text(uint8_t *at, const char *text, size_t length) {
     return write_bytes(write_short(at, length), text, length);
 }
 
-/// Begins a packet of so many bytes after its header.
+/// Begins a packet with this many bytes after its header.
 static uint8_t *begin(struct connection *connection, enum packet packet, unsigned flags, size_t length) {
     uint8_t *at = reserve(connection, length + 5);
     *at++ = (uint8_t)(packet << 4 | flags);
@@ -108,7 +108,7 @@ static void handle_publish(const uint8_t *body, size_t length, void (*handle)(st
     });
 }
 
-/// Takes one packet from the front of the bytes; 0 when it is not there whole.
+/// Takes one packet from the front of the bytes; 0 while it is incomplete.
 static size_t take_packet(
     struct connection *connection, const uint8_t *bytes, size_t count, void (*handle)(struct message)) {
     size_t length = 0, header = 1;

@@ -1,5 +1,5 @@
-// As much of an MQTT 3.1.1 client as the load needs. It never blocks while it sends, and writes many messages at once,
-// so that on two cores the publisher takes little of what is measured.
+// The part of an MQTT 3.1.1 client that the load generators need. It never blocks while sending and writes many messages at
+// once, so on two cores the publisher takes little CPU from the measured process.
 
 #pragma once
 #include <stdbool.h>
@@ -24,15 +24,15 @@ struct message {
     size_t payload_length;
 };
 
-/// Connects to the broker on loopback; ends the process with a line that says why when it cannot.
+/// Connects to the broker on loopback; prints the reason and ends the process on failure.
 void open_connection(struct connection *connection, int port, const char *client_id);
 void subscribe(struct connection *connection, const char *filter);
 void publish(struct connection *connection, struct message message, int qos, bool retain);
-/// Bytes that wait to be written.
+/// Bytes not written yet.
 size_t unwritten(const struct connection *connection);
-/// Writes what the socket takes.
+/// Writes as much as the socket accepts.
 void flush(struct connection *connection);
-/// Reads what is there.
+/// Reads the available bytes.
 void receive(struct connection *connection, void (*handle)(struct message));
 /// Writes and reads until the broker has confirmed everything.
 void settle(struct connection *connection, void (*handle)(struct message));

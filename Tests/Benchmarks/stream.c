@@ -34,7 +34,7 @@ static char *write_thousandths(char *at, int64_t number) {
     return at;
 }
 
-/// The keys and the lengths of what `device simulate` sends.
+/// Keys and lengths as `device simulate` sends them.
 static char *write_item(char *at, int64_t number, int64_t start_milliseconds) {
     int64_t step = number * 7919 % 101;
     at = write_thousandths(write_text(at, "{\"c\":"), start_milliseconds + number * 1000);
@@ -51,7 +51,7 @@ static char *write_item(char *at, int64_t number, int64_t start_milliseconds) {
 /// Degrees with seven decimals.
 static char *write_degrees(char *at, double degrees) { return at + sprintf(at, "%.7f", degrees); }
 
-/// A run along a bent line, 3 m each second, with the noise of a receiver.
+/// A run along a curve, 3 m each second, with a receiver's noise.
 static char *write_location(char *at, int64_t number, int64_t start_milliseconds) {
     int64_t step = number * 7919 % 101;
     at = write_thousandths(write_text(at, "{\"c\":"), start_milliseconds + number * 1000);

@@ -1,4 +1,4 @@
-// One device's stream of numbered items, as a device keeps it: what may be sent, what is under way, what is on disk.
+// The sending side of one stream: what may be sent, what is in flight, what is on the server's disk.
 
 #pragma once
 #include <stdbool.h>
@@ -32,20 +32,20 @@ struct stream {
     bool is_queued;
 };
 
-/// Whether a batch of so many items may go out.
+/// Whether the window has room for a batch of this size.
 bool may_send(const struct stream *stream, int batch);
 
-/// What the items of a stream are.
+/// The kind of a stream's items.
 enum kind { SAMPLES, LOCATIONS };
 
-/// Writes a batch from `first` on, without a closing zero, and returns its length. Item 0 lies at the start, each other
-/// a second after the one before.
+/// Writes a batch from `first` on, without a closing zero, and returns its length. Item 0 has the start time, each other
+/// item is a second later.
 size_t write_batch(char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds);
-/// The most bytes of a batch of so many items.
+/// The maximum length of a batch with this many items.
 size_t batch_size(int count);
 
 /// The `state` of a running session that began at `start`.
 size_t write_state(char *text, size_t size, int number, double start);
 size_t write_topic(char *text, size_t size, int number, const char *rest);
-/// The number of the session in a topic, and what follows the session in it; -1 when it is another topic.
+/// The number of the session in a topic, and the levels after it; -1 for another topic.
 int read_topic(const char *topic, size_t length, const char **rest);

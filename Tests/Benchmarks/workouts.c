@@ -1,9 +1,9 @@
-// Plays the owners of finished workouts: publishes their chunks, summaries and records, and waits until the exporter has
-// left each in its folder.
+// Plays the owners of finished workouts: publishes chunks, summaries and records, and waits until the exporter has written
+// each workout to its folder.
 //
-// workouts PORT SESSIONS ITEMS UNDER-WAY PID: so many workouts of so many seconds, a sample and a fix each second, so many
-// under way at one time; PID is the exporter. Prints `key=value`: the seconds from the first record to the last file, the
-// same for the slowest of each hundred, and the CPU milliseconds of the exporter for each.
+// workouts PORT SESSIONS ITEMS IN-FLIGHT PID: SESSIONS workouts of ITEMS seconds, a sample and a location each second,
+// IN-FLIGHT at a time; PID is the exporter. Prints `key=value`: the seconds from the first record to the last file, the same
+// for the slowest of each hundred, and the exporter's CPU milliseconds for each workout.
 
 #include "measure.h"
 #include "mqtt.h"
@@ -40,7 +40,7 @@ static void say(int number, const char *rest, size_t length) {
     publish(&connection, message, 1, true);
 }
 
-/// The values of a column, `first` + `step` × row, and what a hill makes of them.
+/// The values of a column: `first` + `step` × row, and a hill on top.
 static size_t write_column(char *at, const char *key, int from, int to, double first, double step, double hill) {
     size_t length = (size_t)sprintf(at, "\"%s\":[", key);
     for (int row = from; row < to; row++)
