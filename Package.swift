@@ -117,6 +117,7 @@ let package = Package(
         service("Device", ["Client", "Formats"]),
         service("Pacebus", ["Client", "Formats"], exclude: ["Plans"]),
 
+        tests("Documents"),
         tests("MQTT", ["MQTT", logging, lifecycle]),
         tests("Workouts", ["Workouts", "FIT"]),
         tests("Bus", ["Bus", "MQTT", "Workouts"], exclude: ["asyncapi_check.py"]),
