@@ -98,6 +98,8 @@ extension StormWorld: MessageBus {
         try await body(AsyncStream { $0.finish() })
     }
 
+    func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>) {}
+
     func stopReading() {}
 }
 
