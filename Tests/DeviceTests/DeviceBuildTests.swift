@@ -46,7 +46,7 @@ import Workouts
         #expect(try user([], url: nil) == User("demo"))
     }
 
-    @Test func `to join, a session must be named`() {
+    @Test func `--join requires --session`() {
         #expect(throws: (any Error).self) { try PlaybackOptions.parse(["--join"]) }
         #expect(throws: Never.self) { try PlaybackOptions.parse(["--join", "--session", "\(key.session)"]) }
     }

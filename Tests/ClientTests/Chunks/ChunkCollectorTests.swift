@@ -36,7 +36,7 @@ import Workouts
         collector.receive(revision: revision, chunks: rows.chunkCount, kind: kind, of: key)
     }
 
-    @Test mutating func `what passed before it was wanted is there at once`() throws {
+    @Test mutating func `chunks that arrived before want are complete at once`() throws {
         try publish(FinalRows(series(1_200)), .series, 5)
         try publish(FinalRows(track(600)), .track, 6)
         #expect(collector.complete.isEmpty)
@@ -48,7 +48,7 @@ import Workouts
         #expect(try collector.take(key) == nil)
     }
 
-    @Test mutating func `a kind without a summary needs nothing, nor one without chunks`() throws {
+    @Test mutating func `a kind without a summary or without chunks is complete`() throws {
         collector.want(key, summaries: [:], now: now)
         #expect(collector.complete == [key])
         collector.want(key, summaries: ["metrics": 5], now: now)
@@ -57,7 +57,7 @@ import Workouts
         #expect(try collector.take(key)?.series.times == [])
     }
 
-    @Test mutating func `all chunks of the summary's own revision are awaited, of the workout's or a later`() throws {
+    @Test mutating func `all chunks of the summary's revision are needed, of the workout's or a later one`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         try publish(FinalRows(series(1_200)), .series, 4)
         #expect(collector.complete.isEmpty)
@@ -72,7 +72,7 @@ import Workouts
         #expect(collector.complete.isEmpty)
     }
 
-    @Test mutating func `a cleared chunk is not there any more`() throws {
+    @Test mutating func `a cleared chunk is removed`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         try publish(FinalRows(series(1_200)), .series, 5)
         try collector.receive([], number: 2, kind: .series, of: key)
@@ -82,7 +82,7 @@ import Workouts
         #expect(collector.cachedBytes == 0)
     }
 
-    @Test mutating func `what does not come is asked for after two seconds, every five, and given up after a minute`() {
+    @Test mutating func `missing chunks are requested after 2 s and every 5 s, and expire after a minute`() {
         collector.want(key, summaries: ["metrics": 5], now: now)
         var asked: [Int] = []
         var expired: [Int] = []
@@ -95,14 +95,14 @@ import Workouts
         #expect(collector.wanted.isEmpty && collector.wantedBytes == 0)
     }
 
-    @Test mutating func `what is there is not asked for`() throws {
+    @Test mutating func `complete sessions are not requested`() throws {
         try publish(FinalRows(series(3)), .series, 5)
         collector.want(key, summaries: ["metrics": 5], now: now)
         let overdue = collector.advance(to: now + 30)
         #expect(overdue.requests.isEmpty && overdue.expired.isEmpty)
     }
 
-    @Test mutating func `chunks that cannot be read are told of and let go`() throws {
+    @Test mutating func `invalid chunks are an error and are removed`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         let payload = Array(#"{"columns":{"c":[1,2],"h":[3]},"n":0,"of":1,"revision":5}"#.utf8)
         try collector.receive(payload[...], number: 0, kind: .series, of: key)
@@ -114,7 +114,7 @@ import Workouts
         }
     }
 
-    @Test mutating func `chunks under another number, or of another count, are not taken for the right ones`() throws {
+    @Test mutating func `chunks with another number or count are an error`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         let rows = FinalRows(series(1_200))
         for (number, stated) in [(0, 1), (1, 0), (2, 2)] {
@@ -125,7 +125,7 @@ import Workouts
         #expect(throws: PayloadError.self) { try collector.take(key) }
     }
 
-    @Test mutating func `the keys of a chunk may stand in any order`() throws {
+    @Test mutating func `the keys of a chunk may have any order`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         let payload = Array(#"{ "revision": 5, "n": 0, "of": 1, "columns": {"c": [1], "h": [60]} }"#.utf8)
         try collector.receive(payload[...], number: 0, kind: .series, of: key)
@@ -133,7 +133,7 @@ import Workouts
         #expect(try collector.take(key)?.series[.heartRate] == [60])
     }
 
-    @Test mutating func `of too much that nobody wants the oldest goes, and never what is wanted`() throws {
+    @Test mutating func `a full cache evicts the oldest session and no wanted one`() throws {
         collector = ChunkCollector(limits: .init(cache: 200_000, session: 100_000, wanted: 100_000))
         let rows = FinalRows(series(512))
         func session(_ number: Int) -> SessionKey {
@@ -150,7 +150,7 @@ import Workouts
         #expect(collector.complete == [key, session(199)].sorted())
     }
 
-    @Test mutating func `one session takes no more than its share`() throws {
+    @Test mutating func `one session has a limit`() throws {
         collector = ChunkCollector(limits: .init(cache: 1 << 20, session: 20_000, wanted: 30_000))
         try publish(FinalRows(series(20_000)), .series, 5)
         #expect(collector.cachedBytes <= 20_000)
@@ -160,7 +160,7 @@ import Workouts
         #expect(collector.complete.isEmpty && collector.wantedBytes <= 30_000 + 2 * 1_024)
     }
 
-    @Test mutating func `a session that is forgotten leaves nothing behind`() throws {
+    @Test mutating func `a removed session leaves nothing`() throws {
         try publish(FinalRows(series(600)), .series, 5)
         collector.want(key, summaries: ["metrics": 5], now: now)
         collector.drop { $0 == key }

@@ -23,7 +23,7 @@ import Workouts
         Reply(id: command.id, revision: 1, now: now, error: refusal)
     }
 
-    @Test func `one command is under way at a time, and its reply comes to this process`() {
+    @Test func `one command is in flight, and its reply comes to this process`() {
         let (pause, resume) = (command(.pause), command(.resume))
         var sender = connected([pause, resume])
         let sent = sender.take(now)
@@ -49,7 +49,7 @@ import Workouts
         #expect(sender.take(now + 60) != nil)
     }
 
-    @Test func `the second reply to a command that was repeated is ignored`() {
+    @Test func `a second reply to a repeated command is ignored`() {
         let (pause, resume) = (command(.pause), command(.resume))
         var sender = connected([pause, resume])
         _ = sender.take(now)
@@ -59,7 +59,7 @@ import Workouts
         #expect(!sender.isEmpty)
     }
 
-    @Test func `a start during another session is tried again after 5 s`() {
+    @Test func `a start during another session is repeated after 5 s`() {
         let start = command(.start(SessionStart(activity: .running)))
         let refusal = Refusal.sessionInProgress(SessionID(UUID()))
         var sender = connected([start])
@@ -69,7 +69,7 @@ import Workouts
         #expect(sender.take(now + 6)?.id == start.id)
     }
 
-    @Test func `any other refusal is told`() {
+    @Test func `any other refusal is returned`() {
         let pause = command(.pause)
         let refusal = Refusal.invalidState("not now")
         var sender = connected([pause])
@@ -93,19 +93,18 @@ import Workouts
         return reply
     }
 
-    @Test func `a start that has just happened is the engine's to time, and the reply tells how far the clock is off`()
-    {
+    @Test func `a start that has just happened takes the engine's time, and the reply shows the clock's offset`() {
         let start = start
         var sender = simulating(start)
         #expect(sender.take(now + 0.05)?.at == nil)
         _ = sender.receive(reply(start, at: now + 600.25), now + 0.4)
         #expect(sender.clockOffset == 600.25)
-        // By the clock that counted, should it begin again.
+        // A second start uses the clock that counted.
         sender.append(start)
         #expect(sender.take(now + 20)?.at == now + 600.25)
     }
 
-    @Test(arguments: [600.25, 0]) func `a start that is repeated has its time, and the reply tells which try counted`(
+    @Test(arguments: [600.25, 0]) func `a repeated start carries its time, and the reply shows which try counted`(
         offset: Double
     ) {
         let start = start
@@ -116,7 +115,7 @@ import Workouts
         #expect(sender.clockOffset == offset)
     }
 
-    @Test func `a start that waited for a connection keeps its time, and the clock its own`() {
+    @Test func `a start that waited for a connection keeps its time`() {
         let start = start
         var sender = simulating(start)
         #expect(sender.take(now + 1.1)?.at == now)

@@ -7,7 +7,7 @@ import Workouts
 
 @testable import Client
 
-/// A device that takes part in a session that another one starts, pauses and ends.
+/// A device that joins the session of another device.
 @Suite struct JoinTests {
     private let start = Timestamp(seconds: 1_700_000_000)
     private let now = Timestamp(seconds: 1_800_000_000)
@@ -46,7 +46,7 @@ import Workouts
         }
     }
 
-    @Test func `it sends nothing until the session has begun, then items and no commands`() throws {
+    @Test func `a joined device sends nothing before the session begins, then items and no commands`() throws {
         var playback = playback()
         #expect(actions(playback.takeDue(now)).isEmpty)
         playback.connected()
@@ -56,7 +56,7 @@ import Workouts
         #expect(topics == [Topic.session(key, .samples(device)).name])
     }
 
-    @Test func `a recording that is at its end waits for the session's`() throws {
+    @Test func `a joined recording waits at its end for the session's end`() throws {
         var playback = playback()
         playback.connected()
         _ = playback.takeDue(now)
@@ -69,7 +69,7 @@ import Workouts
         #expect(actions(playback.takeDue(now + 61)) == [.end(streams: [StreamName(.samples, device): 10])])
     }
 
-    @Test func `a recording goes on when the session is over before it`() throws {
+    @Test func `a joined recording continues after the session ends`() throws {
         var playback = playback(speed: 1)
         playback.connected()
         _ = playback.receive(try state(ended: true), now)
@@ -79,7 +79,7 @@ import Workouts
         #expect(actions(playback.takeDue(now + 9)) == [.end(streams: [StreamName(.samples, device): 10])])
     }
 
-    @Test func `a simulated run stops when the session is over`() throws {
+    @Test func `a joined simulated run stops when the session ends`() throws {
         var playback = playback(.simulation(seed: 1), speed: 1)
         playback.connected()
         _ = playback.takeDue(now + 4)
@@ -87,13 +87,13 @@ import Workouts
         #expect(actions(playback.takeDue(now + 5)) == [.end(streams: [StreamName(.samples, device): 5])])
     }
 
-    @Test func `without an item it still discards nothing`() throws {
+    @Test func `a joined device without items discards nothing`() throws {
         var playback = playback(.simulation(seed: 1), speed: 1)
         _ = playback.receive(try state(ended: true), now)
         #expect(actions(playback.takeDue(now - 1)) == [.end(streams: [StreamName(.samples, device): 0])])
     }
 
-    @Test func `it is over when the workout covers its items`() throws {
+    @Test func `a joined playback ends when the workout covers its items`() throws {
         var playback = playback()
         playback.connected()
         _ = playback.receive(try state(ended: true), now)
@@ -118,7 +118,7 @@ import Workouts
         }
     }
 
-    @Test func `a session that is discarded gets what was queued`() throws {
+    @Test func `a discarded session still gets queued items`() throws {
         var playback = playback(speed: 1)
         playback.connected()
         _ = playback.takeDue(now + 3)
@@ -128,7 +128,7 @@ import Workouts
         #expect(playback.outcome == .discarded)
     }
 
-    @Test func `taken up again it still joins, flag or not`() throws {
+    @Test func `a resumed queue still joins, with or without the flag`() throws {
         let folder = QueueFolder(path: FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path)
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         let script = PlaybackScript.simulation(seed: 1, duration: 5)

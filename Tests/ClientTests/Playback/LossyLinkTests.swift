@@ -5,7 +5,7 @@ import Workouts
 
 @testable import Client
 
-/// The stream over a link that loses, repeats and reorders, to a receiver that does what the protocol says.
+/// The stream over a link that loses, repeats and reorders, to a receiver that follows the protocol.
 @Suite struct LossyLinkTests {
     /// The receiver of the numbering and acknowledgement protocol.
     private struct Receiver {
@@ -22,7 +22,7 @@ import Workouts
             return .next(stored.count)
         }
 
-        /// Goes on from a backup.
+        /// Continues from a backup.
         mutating func restore(_ count: Int) { stored.removeLast(stored.count - count) }
     }
 
@@ -31,7 +31,7 @@ import Workouts
 
         mutating func send(_ message: Message) { messages.append(message) }
 
-        /// Any of the messages under way; with chaos it may stay to come again, or be lost.
+        /// Any message in flight; with chaos it may also stay in flight or be lost.
         mutating func receive(_ random: inout SeededRandom, isChaotic: Bool) -> Message? {
             guard !messages.isEmpty else { return nil }
             guard isChaotic else { return messages.removeFirst() }
@@ -47,18 +47,18 @@ import Workouts
     }
 
     @Test(arguments: 0..<40)
-    func `every item arrives once and in order, and the windows hold`(run: Int) {
+    func `every item arrives once and in order, within the windows`(run: Int) {
         var random = SeededRandom("every item arrives once and in order, run \(run)")
         play(&random, restores: 0)
     }
 
     @Test(arguments: 0..<40)
-    func `a receiver that goes on from backups again and again has every item in the end`(run: Int) {
+    func `a receiver that is restored from backups has every item in the end`(run: Int) {
         var random = SeededRandom("a receiver that goes on from backups, run \(run)")
         play(&random, restores: 5)
     }
 
-    /// Sends items over a link that is chaotic at first, to a receiver that may fall back while there is more to come.
+    /// Sends items over a link that is chaotic at first, to a receiver that may be restored meanwhile.
     private func play(_ random: inout SeededRandom, restores: Int) {
         let items = samples(Int.random(in: 1...4_000, using: &random))
         var sent = 0
@@ -115,7 +115,7 @@ import Workouts
     }
 
     @Test(arguments: 0..<40)
-    func `acknowledgements that are late, repeated and out of order never make it fall back`(run: Int) {
+    func `late, repeated and unordered acknowledgements never take items back`(run: Int) {
         var random = SeededRandom("acknowledgements late, repeated and out of order, run \(run)")
         let items = samples(Int.random(in: 1_000...4_000, using: &random))
         var stream = ItemStream<Sample>()

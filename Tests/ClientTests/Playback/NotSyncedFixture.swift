@@ -23,7 +23,7 @@ struct NotSyncedFixture {
         file = try RecordingFile(path: folder.file("run.fit"))
     }
 
-    /// The session, the one that stands in for it, the one that stands in for that.
+    /// The session, its successor, the successor of that …
     func generations(_ faults: FakeServices.Faults = .init()) -> [FakeServices] {
         sequence(first: key) { SessionKey($0.user, $0.session.successor) }.prefix(4)
             .map { FakeServices(key: $0, device: device, clock: clock, faults: faults) }
@@ -54,7 +54,7 @@ struct NotSyncedFixture {
         "\(services.key.user).\(services.key.session).\(device).jsonl"
     }
 
-    /// Whether the services hold the whole recording under their session, which says what it stands in for.
+    /// Expects the whole recording in a session that names the one it replaces.
     func expectWhole(_ services: FakeServices, inPlaceOf lost: FakeServices) {
         #expect(services.samples == file.recording.samples)
         #expect(services.locations == file.recording.locations)

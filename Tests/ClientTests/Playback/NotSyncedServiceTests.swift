@@ -9,7 +9,7 @@ import Workouts
 
 @testable import Client
 
-/// The playback as it is built, while the server loses the session.
+/// The playback while the server loses the session.
 @Suite struct NotSyncedServiceTests {
     private let fixture: NotSyncedFixture
 
@@ -17,7 +17,7 @@ import Workouts
         fixture = try NotSyncedFixture()
     }
 
-    @Test func `a workout whose session expired while the device was away is logged whole under a new one`()
+    @Test func `a workout whose session expired while the device was offline is logged whole under a new one`()
         async throws
     {
         let generations = fixture.generations()
@@ -30,7 +30,7 @@ import Workouts
         #expect(try await fixture.play(fixture.service(bus, written), bus))
         fixture.expectWhole(generations[1], inPlaceOf: generations[0])
         #expect(generations[1].commands.map(\.action.name) == ["start", "pause", "resume", "pause", "resume", "end"])
-        // The state told enough, but a command may have been on its way.
+        // The state is enough, but a command may be in flight.
         #expect(generations[0].commands.count - commands <= 1)
         #expect(try fixture.files.isEmpty)
         let (old, new) = (fixture.key.session, generations[1].key.session)
@@ -42,7 +42,7 @@ import Workouts
         #expect(written.text.hasSuffix("synced under session \(new), in place of \(old)\n"))
     }
 
-    @Test func `an end for a session that the engine has forgotten logs the workout under a new one`() async throws {
+    @Test func `an end for a session that the engine lost logs the workout under a new one`() async throws {
         let generations = fixture.generations(.init(workoutsLost: 1))
         let bus = FakeBus(generations)
         // Everything is acknowledged, and the workout is lost.
@@ -65,7 +65,7 @@ import Workouts
         #expect(try fixture.files.isEmpty)
     }
 
-    @Test func `a workout that was deleted, or given up, is not logged again`() async throws {
+    @Test func `a deleted or discarded workout is not logged again`() async throws {
         for gaveUp in [false, true] {
             let generations = fixture.generations()
             let bus = FakeBus(generations)
@@ -84,7 +84,7 @@ import Workouts
         }
     }
 
-    @Test func `a new session that must wait for another one waits`() async throws {
+    @Test func `a successor waits for another unfinished session`() async throws {
         let generations = fixture.generations(.init(startsPostponed: 2))
         let bus = FakeBus(generations)
         #expect(try await !fixture.play(fixture.service(bus, speed: 20), bus, ticks: 250))
@@ -94,7 +94,7 @@ import Workouts
         fixture.expectWhole(generations[1], inPlaceOf: generations[0])
     }
 
-    @Test func `played once more by its first name, a workout that is logged is not logged again`() async throws {
+    @Test func `a logged workout played under its first session is not logged again`() async throws {
         let generations = fixture.generations()
         let bus = FakeBus(generations)
         #expect(try await !fixture.play(fixture.service(bus), bus, ticks: 75))
@@ -106,8 +106,7 @@ import Workouts
         #expect(generations[2].commands.isEmpty)
     }
 
-    @Test func `a run that goes on while its session expires goes on in the new one, from its old start`() async throws
-    {
+    @Test func `a run whose session expires continues in the successor from its old start`() async throws {
         let generations = fixture.generations()
         let bus = FakeBus(generations)
         let script = PlaybackScript.simulation(seed: 3, duration: 120)
@@ -124,9 +123,8 @@ import Workouts
         #expect(try fixture.files.isEmpty)
     }
 
-    @Test func `a session that is forgotten before its recording is played out begins again by its start`() async throws
-    {
-        // More of it than is played without an acknowledgement: no command asks.
+    @Test func `a session that is lost during its recording begins again with its start`() async throws {
+        // More than is played without an acknowledgement: no command is repeated.
         let fixture = try NotSyncedFixture(duration: 2_400, pauses: [])
         let generations = fixture.generations()
         let bus = FakeBus(generations)
@@ -142,7 +140,7 @@ import Workouts
         #expect(try fixture.files.isEmpty)
     }
 
-    @Test func `a run without an end begins again in a server that has forgotten it`() async throws {
+    @Test func `an endless run begins again on a server that lost it`() async throws {
         let generations = fixture.generations()
         let bus = FakeBus(generations)
         let script = PlaybackScript.simulation(seed: 3, duration: nil)
@@ -162,7 +160,7 @@ import Workouts
         #expect(generations[1].commands.isEmpty)
     }
 
-    @Test func `whoever does not answer is told`() async throws {
+    @Test func `the progress names the component that does not answer`() async throws {
         let generations = fixture.generations(.init(loseBatch: 1))
         let bus = FakeBus(generations)
         let written = TerminalRecorder()
@@ -174,7 +172,7 @@ import Workouts
         #expect(written.text.hasSuffix("\n0 of 1096 items acknowledged, waiting for the broker\n"))
     }
 
-    @Test func `a device that joined waits for the new session, whoever begins it`() async throws {
+    @Test func `a joined device waits for the successor`() async throws {
         let strap = Device("strap-77aa")!
         let leader = fixture.generations()
         let others = leader.map { FakeServices(key: $0.key, device: strap, clock: fixture.clock) }
@@ -190,7 +188,7 @@ import Workouts
         #expect(try await fixture.play(fixture.service(bus), bus))
         fixture.expectWhole(leader[1], inPlaceOf: leader[0])
 
-        // The fake services know one device each: these are those of the strap, in the session as the other one ended it.
+        // Fake services support one device each: these are the strap's, in the session that the other device ended.
         var session = Session(
             key: leader[1].key, start: SessionStart(activity: .running, countdown: 0), at: fixture.file.recording.start,
             now: fixture.clock.now)

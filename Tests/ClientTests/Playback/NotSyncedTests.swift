@@ -7,7 +7,7 @@ import Workouts
 @testable import Client
 @testable import Formats
 
-/// A playback whose session the server no longer has.
+/// A playback whose session the server has lost.
 @Suite struct NotSyncedTests {
     private let start = Timestamp(seconds: 1_700_000_000)
     private let now = Timestamp(seconds: 1_800_000_000)
@@ -61,7 +61,7 @@ import Workouts
         return Topic.session(header.key, .state).message(JSONCoding.encode(session.state(revision: 7)))
     }
 
-    /// Everything is acknowledged and replied to but for the end.
+    /// A playback that waits for the reply to its end alone.
     private func ending() throws -> (playback: Playback, end: Command) {
         var playback = playback()
         _ = playback.takeDue(now)
@@ -77,9 +77,9 @@ import Workouts
         throw CancellationError()
     }
 
-    // MARK: What the engine says
+    // MARK: Replies of the engine
 
-    @Test func `that there is no such session is believed when it is said twice`() throws {
+    @Test func `a session counts as lost when the engine misses it twice`() throws {
         var (playback, end) = try ending()
         let refused = reply(end, revision: nil, .sessionNotFound)
         #expect(playback.receive(refused, now) == .remark("the server does not have the session, retrying"))
@@ -90,7 +90,7 @@ import Workouts
         #expect(playback.outcome == .notSynced)
     }
 
-    @Test func `an engine that has learned of the session meanwhile is taken at its word`() throws {
+    @Test func `an engine that finds the session on the second try is believed`() throws {
         var playback = playback()
         _ = playback.takeDue(now)
         playback.connected()
@@ -110,7 +110,7 @@ import Workouts
         arguments: [
             (.expired, .notSynced), (.discarded, .deleted), (nil, .deleted),
         ] as [(Session.CancelReason?, Playback.Outcome)])
-    func `of a session that is deleted, the state says whether it was given up`(
+    func `the state of a deleted session shows whether it expired`(
         reason: Session.CancelReason?, outcome: Playback.Outcome
     ) throws {
         var (playback, end) = try ending()
@@ -123,7 +123,7 @@ import Workouts
         #expect(playback.outcome == outcome)
     }
 
-    @Test func `the state of one that expired is enough, whatever is acknowledged`() throws {
+    @Test func `an expired state is enough, with or without acknowledgements`() throws {
         var playback = playback(speed: 1)
         _ = playback.takeDue(now + 3)
         playback.connected()
@@ -133,8 +133,7 @@ import Workouts
         #expect(playback.outcome == .notSynced)
     }
 
-    @Test func `a session that the user deleted is not logged again, though the engine has forgotten it since`() throws
-    {
+    @Test func `a session that the user deleted is not logged again, even if the engine lost it since`() throws {
         var (playback, end) = try ending()
         _ = playback.receive(try deleted(after: nil), now)
         _ = playback.receive(reply(end, revision: nil, .sessionNotFound), now)
@@ -142,7 +141,7 @@ import Workouts
         #expect(playback.outcome == .deleted)
     }
 
-    @Test func `what is to be discarded need not be there`() throws {
+    @Test func `a lost session needs no discard`() throws {
         var playback = playback(speed: 1)
         _ = playback.takeDue(now - 1)
         _ = playback.stop(now)
@@ -156,9 +155,9 @@ import Workouts
         #expect(playback.outcome == .discarded)
     }
 
-    // MARK: When it asks
+    // MARK: Repeated commands
 
-    /// Of ten samples the first four, a start that was replied to, and when.
+    /// The first four of ten samples and an accepted start.
     private func begun() throws -> (playback: Playback, start: Command) {
         var playback = playback(speed: 1)
         _ = playback.takeDue(now + 3)
@@ -168,7 +167,7 @@ import Workouts
         return (playback, start)
     }
 
-    @Test func `it repeats its newest command when nobody acknowledges, and nothing is noted again`() throws {
+    @Test func `without acknowledgements the newest command is repeated and not noted again`() throws {
         var (playback, start) = try begun()
         for round in 1...2 {
             let asked = try (0..<20).compactMap { try command(playback.takeOutgoing(now + Double(20 * round + $0))) }
@@ -182,7 +181,7 @@ import Workouts
         for second in 60..<100 { #expect(playback.takeOutgoing(now + Double(second)).isEmpty) }
     }
 
-    @Test func `as long as something is acknowledged it asks for nothing`() throws {
+    @Test func `with acknowledgements no command is repeated`() throws {
         var playback = try begun().playback
         for second in 0..<40 {
             let time = now + Double(second)
@@ -192,9 +191,9 @@ import Workouts
         }
     }
 
-    // MARK: What is logged again
+    // MARK: The successor's queue
 
-    @Test func `everything is queued again with its time, and the start names the session it stands in for`() throws {
+    @Test func `everything is queued again with its time, and the start names the replaced session`() throws {
         var first = playback()
         let queued = try contents(first.takeDue(now) + [.acknowledged(.samples, 10)])
         let again = try contents(queued.entries(replacing: header))
@@ -224,7 +223,7 @@ import Workouts
         #expect(second.topic(.command).name.contains("\(header.session)"))
     }
 
-    @Test func `fields of the start stay, but nothing is replaced`() throws {
+    @Test func `the successor's start keeps its fields and replaces no session`() throws {
         var asked = SessionStart(activity: .rowing, environment: .indoor, name: "Erg", countdown: 5, units: .imperial)
         asked.replace = true
         asked.permissions = Permissions(heartRate: true, workouts: false)
@@ -240,7 +239,7 @@ import Workouts
         #expect(again.commands.first?.action == .start(expected))
     }
 
-    @Test func `one that goes on has no end yet, and goes on in the new session`() throws {
+    @Test func `an unfinished playback continues in the successor`() throws {
         var first = playback(speed: 1)
         let queued = try contents(first.takeDue(now + 5))
         let again = try contents(queued.entries(replacing: header))
@@ -256,7 +255,7 @@ import Workouts
         #expect(whole.commands.map(\.action.name) == ["start", "pause", "resume", "end"])
     }
 
-    @Test func `what was measured by a clock that was off keeps the engine's times`() throws {
+    @Test func `items of a wrong clock keep the engine's times`() throws {
         let queued = try contents([
             .command(
                 Command(
@@ -271,13 +270,13 @@ import Workouts
         #expect(again.commands.first?.at == start + 600)
         #expect(again.samples.items == queued.samples.items)
         #expect(again.clockOffset == 600)
-        // Even at once its start is no longer left to the engine's clock.
+        // The successor's start carries its time even if it was queued just now.
         var second = playback(header.successor, again)
         second.connected()
         #expect(try command(second.takeOutgoing(start + 600))?.at == start + 600)
     }
 
-    @Test func `a device that joined joins the new session and begins none`() throws {
+    @Test func `a joined device joins the successor and begins none`() throws {
         let header = QueueHeader(
             user: header.user, session: header.session, device: Device("strap-1")!, beganAt: now,
             source: header.source, joins: true)
@@ -290,7 +289,7 @@ import Workouts
         #expect(header.successor.session == self.header.successor.session)
     }
 
-    @Test func `more items than a line holds are numbered from 0 on`() throws {
+    @Test func `items of several lines are numbered from 0`() throws {
         let many = samples(2_500)
         let locations = many.prefix(1_001).map { Location(time: $0.time ?? start) }
         let queued = try contents([

@@ -10,7 +10,7 @@ import Workouts
 
 @testable import Client
 
-/// The playback as it is built, against services that lose what they may lose.
+/// The playback against services that lose messages.
 @Suite struct PlaybackServiceTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()
@@ -60,7 +60,7 @@ import Workouts
         #expect(written.text.contains("Outdoor Running: 6.08 km, 38:15, average heart rate 135 bpm\n"))
     }
 
-    @Test func `lost batches, replies and workouts and a start that must wait change nothing`() async throws {
+    @Test func `lost batches, replies and workouts and a postponed start change no result`() async throws {
         let faults = FakeServices.Faults(loseBatch: 3, loseReply: 2, workoutsLost: 2, startsPostponed: 2)
         let services = FakeServices(key: key, device: device, clock: clock, faults: faults)
         let bus = FakeBus(services)
@@ -74,7 +74,7 @@ import Workouts
         #expect(queues.isEmpty)
     }
 
-    @Test func `connections that are cut again and again change nothing`() async throws {
+    @Test func `repeated connection losses change no result`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)
         let isDone = try await play(service(.recording(file), speed: 60, bus), bus) { tick in
@@ -87,7 +87,7 @@ import Workouts
         #expect(queues.isEmpty)
     }
 
-    @Test func `a device that is killed again and again goes on from its queue to the same result`() async throws {
+    @Test func `a device that is killed repeatedly continues from its queue to the same result`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock, faults: .init(loseBatch: 5, loseReply: 3))
         let bus = FakeBus(services)
         var random = SeededRandom()
@@ -108,7 +108,7 @@ import Workouts
         #expect(queues.isEmpty)
     }
 
-    @Test func `a simulated run that is killed goes on to the run it would have been`() async throws {
+    @Test func `a killed simulated run continues as the same run`() async throws {
         let script = PlaybackScript.simulation(seed: nil, duration: 120)
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)
@@ -147,7 +147,7 @@ import Workouts
         #expect(queues == [device])
     }
 
-    @Test func `Ctrl-C ends the session of a simulated run and its workout is awaited`() async throws {
+    @Test func `Ctrl-C ends the session of a simulated run and waits for its workout`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)
         let output = TerminalRecorder()
@@ -171,7 +171,7 @@ import Workouts
         #expect(queues.isEmpty)
     }
 
-    @Test func `a workout that does not come in 10 s after Ctrl-C leaves the queue`() async throws {
+    @Test func `no workout within 10 s of Ctrl-C keeps the queue`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock, faults: .init(workoutsLost: .max))
         let bus = FakeBus(services)
         let service = service(.simulation(seed: 4, duration: nil), speed: 1, bus)
@@ -181,7 +181,7 @@ import Workouts
         #expect(queues == [device])
     }
 
-    @Test func `Ctrl-C interrupts the playing of a recording`() async throws {
+    @Test func `Ctrl-C interrupts a recording and keeps the queue`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)
         let service = service(.recording(file), speed: 1, bus)

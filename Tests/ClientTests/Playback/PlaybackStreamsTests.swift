@@ -7,7 +7,7 @@ import Workouts
 @testable import Client
 @testable import Formats
 
-/// A playback with samples and locations: both are queued, sent, announced, covered, and taken back when they are lost.
+/// A playback with samples and locations: both are queued, sent, announced, covered, and taken back after a loss.
 @Suite struct PlaybackStreamsTests {
     private let start = Timestamp(seconds: 1_700_000_000)
     private let now = Timestamp(seconds: 1_800_000_000)
@@ -60,7 +60,7 @@ import Workouts
         }
     }
 
-    /// Has the engine reply to everything that waits; what was sent meanwhile.
+    /// Replies to all waiting commands and returns the messages sent meanwhile.
     private func reply(_ playback: inout Playback, _ now: Timestamp) throws -> [MQTTMessage] {
         var sent: [MQTTMessage] = []
         while true {
@@ -97,7 +97,7 @@ import Workouts
         #expect(try LocationBatch(batch.payload, accepting: AcceptedTimes(now: now)).items == locations)
     }
 
-    @Test func `it is over when the workout covers both`() throws {
+    @Test func `the playback ends when the workout covers both streams`() throws {
         var playback = playback()
         _ = playback.takeDue(now)
         playback.connected()
@@ -112,7 +112,7 @@ import Workouts
         #expect(playback.outcome != nil)
     }
 
-    @Test func `locations that nobody takes do not keep the session from its end`() throws {
+    @Test func `unacknowledged locations do not delay the end of the session`() throws {
         var long = Recording(
             start: start, end: start + 9_999, segments: [start...start + 9_999], activity: .running,
             environment: nil, samples: samples(10_000))
@@ -130,7 +130,7 @@ import Workouts
     }
 
     @Test(arguments: 0...22)
-    func `taken up after any line of the queue, nothing is missing and nothing is twice`(lines: Int) throws {
+    func `resumed after any line of the queue, no item is missing or doubled`(lines: Int) throws {
         var whole = playback(speed: 1)
         let entries = (0...20).flatMap { whole.takeDue(now + Double($0) / 2) }
         #expect(entries.count == 22)
@@ -142,7 +142,7 @@ import Workouts
         #expect(queued.commands.map(\.action.name) == ["start", "pause", "resume", "end"])
     }
 
-    @Test func `what a restored server has lost is sent again from the queue, with the commands`() throws {
+    @Test func `items that a restored server lost are sent again with the commands`() throws {
         var playback = playback()
         let queued = try contents(playback.takeDue(now))
         playback.connected()
@@ -159,7 +159,7 @@ import Workouts
         #expect(batch.first == 3)
         #expect(batch.items == Array(locations[3...]))
 
-        // The engine lost the pause as well: it has no reply for it, and what it cannot carry out is passed over.
+        // The engine lost the pause as well and refuses it now; the playback ignores the refusal.
         var names: [String] = []
         var command = try commands(sent).first
         while let repeated = command {
@@ -167,14 +167,14 @@ import Workouts
             let reply = Reply(id: repeated.id, revision: 1, now: now, error: .invalidState("it is over"))
             let reaction = playback.receive(
                 Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now + 5)
-            // The queue has it already.
+            // Already in the queue.
             #expect(reaction == .nothing)
             command = try commands(playback.takeOutgoing(now + 5)).first
         }
         #expect(names == ["start", "pause", "resume", "end"])
     }
 
-    @Test func `a workout that holds less than was acknowledged long ago tells of a loss too`() throws {
+    @Test func `a workout with fewer items than acknowledged shows a loss`() throws {
         var playback = playback()
         let queued = try contents(playback.takeDue(now))
         playback.connected()
@@ -182,7 +182,7 @@ import Workouts
         _ = acknowledge(&playback, .samples, 10, now)
         _ = acknowledge(&playback, .locations, 8, now)
         _ = try reply(&playback, now)
-        // Perhaps it was published before everything was there.
+        // The workout may be older than the last items.
         #expect(playback.receive(workout(samples: 4, locations: 8), now) == .nothing)
         #expect(try commands(reply(&playback, now + 15)).map(\.action.name) == ["end"])
         #expect(playback.receive(workout(samples: 4, locations: 8), now + 16) == .takeBack(.samples, from: 4))
@@ -191,7 +191,7 @@ import Workouts
         #expect(topics(try reply(&playback, now + 17)) == [.samples(header.device)])
     }
 
-    @Test func `a workout that does not name what was acknowledged tells of a loss, once for each revision`() throws {
+    @Test func `a workout without an acknowledged stream shows a loss once for each revision`() throws {
         var playback = playback()
         let queued = try contents(playback.takeDue(now))
         playback.connected()
@@ -209,7 +209,7 @@ import Workouts
             guard isTold else { continue }
             _ = playback.takeBack(.locations, from: 0, queued)
             #expect(topics(try reply(&playback, time)) == [.locations(header.device)])
-            // It has had them all the time.
+            // The server had them all the time.
             _ = acknowledge(&playback, .locations, 8, time)
             _ = try reply(&playback, time)
         }

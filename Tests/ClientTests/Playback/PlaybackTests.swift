@@ -73,13 +73,13 @@ import Workouts
         _ = playback.receive(reply(start), now)
     }
 
-    /// Carries it on until every command is replied to and every item acknowledged.
+    /// Runs until every command has a reply and every item is acknowledged.
     private func settle(_ playback: inout Playback, _ now: Timestamp) throws {
         _ = playback.receive(message(.samplesAck(header.device), Ack.next(playback.samples.count).payload), now)
         while let command = try commands(playback.takeOutgoing(now)).first { _ = playback.receive(reply(command), now) }
     }
 
-    @Test func `everything goes to the queue in the order of time, the end with the number of items`() throws {
+    @Test func `the queue is in the order of time, and the end carries the counts`() throws {
         var playback = playback()
         let entries = playback.takeDue(now)
         var contents = QueueContents()
@@ -104,7 +104,7 @@ import Workouts
         #expect(try batches(second).map(\.range) == [0..<10])
     }
 
-    @Test func `a playback at twice the speed takes what is due`() throws {
+    @Test func `a playback at twice the speed takes the due steps`() throws {
         var playback = playback(speed: 2)
         var contents = QueueContents()
         for entry in playback.takeDue(now + 2) { try contents.add(entry) }
@@ -116,7 +116,7 @@ import Workouts
     }
 
     @Test(arguments: 0...14)
-    func `taken up after any entry, the queue is the same`(lines: Int) throws {
+    func `resumed after any entry, the queue is the same`(lines: Int) throws {
         var whole = playback(speed: 1)
         var entries: [QueueEntry] = []
         for tick in 0...20 { entries += whole.takeDue(now + Double(tick) / 2) }
@@ -131,7 +131,7 @@ import Workouts
         #expect(contents.commands.prefix(commands.count) == commands[...])
     }
 
-    @Test func `it is over when the workout covers every item`() throws {
+    @Test func `the playback ends when the workout covers every item`() throws {
         var playback = playback()
         _ = playback.takeDue(now)
         try started(&playback)
@@ -146,7 +146,7 @@ import Workouts
         }
     }
 
-    @Test func `the end is repeated with its id while the workout does not come`() throws {
+    @Test func `the end is repeated with its id until the workout arrives`() throws {
         var playback = playback()
         let end = playback.takeDue(now).compactMap { entry -> Command? in
             if case .command(let command) = entry { command } else { nil }
@@ -163,7 +163,7 @@ import Workouts
         #expect(try commands(playback.takeOutgoing(now + 30)).count == 1)
     }
 
-    @Test func `a session that another client ends is ended here too, with what there is`() throws {
+    @Test func `a session that another client ends is ended here with its counts`() throws {
         var playback = playback(speed: 1)
         _ = playback.takeDue(now + 3)
         try started(&playback)
@@ -178,7 +178,7 @@ import Workouts
         #expect(end.at == start + 3)
     }
 
-    @Test func `a pause that is refused because the session was ended is passed over`() throws {
+    @Test func `a pause refused after the session's end is ignored`() throws {
         var playback = playback()
         _ = playback.takeDue(now)
         try started(&playback)
@@ -188,7 +188,7 @@ import Workouts
         #expect(try commands(playback.takeOutgoing(now)).map(\.action.name) == ["resume"])
     }
 
-    @Test func `a repeated end that is refused though it was carried out is not noted again`() throws {
+    @Test func `a refused repetition of an accepted end is not noted again`() throws {
         var playback = playback()
         _ = playback.takeDue(now)
         try started(&playback)
@@ -201,7 +201,7 @@ import Workouts
         }
     }
 
-    @Test func `a start that is postponed waits for another session, and for the engine once that is silent`() throws {
+    @Test func `a postponed start waits for another session, and for the engine once it is silent`() throws {
         var playback = playback()
         _ = playback.takeDue(now)
         playback.connected()
@@ -219,7 +219,7 @@ import Workouts
         #expect(playback.awaited == nil)
     }
 
-    @Test func `any other refusal ends it with the engine's message`() throws {
+    @Test func `any other refusal ends the playback with the engine's message`() throws {
         var playback = playback()
         _ = playback.takeDue(now)
         try started(&playback)
@@ -244,13 +244,13 @@ import Workouts
         #expect(playback.outcome == .discarded)
     }
 
-    @Test func `a reused stream ends it`() throws {
+    @Test func `a reused stream ends the playback`() throws {
         var playback = playback()
         let reaction = playback.receive(message(.samplesAck(header.device), Ack.streamReused.payload), now)
         #expect(reaction == .fail(.stream(.reused)))
     }
 
-    @Test func `stopped before the first item, the session is discarded`() {
+    @Test func `a stop before the first item discards the session`() {
         var playback = playback()
         guard case .command(let command)? = playback.stop(now).first else {
             Issue.record("no command")
@@ -261,7 +261,7 @@ import Workouts
         #expect(playback.stop(now).isEmpty)
     }
 
-    @Test func `an unreadable message is told and changes nothing`() {
+    @Test func `an invalid message is a remark and changes nothing`() {
         var playback = playback()
         guard case .remark = playback.receive(message(.state, Array("{".utf8)), now) else {
             Issue.record("no remark")
@@ -270,7 +270,7 @@ import Workouts
         #expect(playback.receive(message(.state, []), now) == .nothing)
     }
 
-    @Test func `once the reply to start tells that the clock is off, later times are the engine's, also after a crash`()
+    @Test func `after the reply to start shows the clock's offset, times are the engine's, also after a crash`()
         throws
     {
         let steps = Recording(

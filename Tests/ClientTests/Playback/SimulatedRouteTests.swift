@@ -25,17 +25,17 @@ import Workouts
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `the way along the route is the distance that is run`(seed: UInt64) throws {
+    func `the route's length is the run's distance`(seed: UInt64) throws {
         let (samples, locations) = run(seed: seed, duration: 3_600)
         #expect(locations.map(\.time) == samples.map(\.time))
-        // Every ten seconds, so that the receiver's error does not add up.
+        // Every ten seconds, so that errors do not add up.
         let points = stride(from: 0, to: locations.count, by: 10).map { coordinate(locations[$0]) }
         let way = zip(points, points.dropFirst()).reduce(0) { $0 + $1.0.distance(to: $1.1) }
         let distance = samples.compactMap { $0[.distance] }.reduce(0, +)
         #expect(abs(way - distance) < distance / 20, "\(way) of \(distance)")
     }
 
-    @Test func `it stays in the park, begins at its place and comes back`() {
+    @Test func `the route stays in the park and returns to its start`() {
         let (_, locations) = run(seed: 5, duration: 7_200)
         let place = Coordinate(latitude: SimulatedRoute.start.la, longitude: SimulatedRoute.start.lo)
         #expect(place.distance(to: coordinate(locations[0])) < 5)
@@ -49,7 +49,7 @@ import Workouts
         #expect(heights.max()! - heights.min()! > 10)
     }
 
-    @Test func `the course is where it leads`() {
+    @Test func `the course points along the route`() {
         let (_, locations) = run(seed: 5, duration: 1_200)
         let east = locations.dropFirst(20).filter { (60...120).contains($0.course ?? 0) }
         #expect(!east.isEmpty)
@@ -59,7 +59,7 @@ import Workouts
         }
     }
 
-    @Test func `the start says where it is`() {
+    @Test func `the start carries its place`() {
         var run = SimulatedRun(seed: 1, start: start, duration: 1)
         guard case .command(.start(let session))? = run.next()?.kind else {
             Issue.record("no start")

@@ -33,7 +33,7 @@ import Workouts
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `an hour's run is believable and within what items may carry`(seed: UInt64) {
+    func `an hour's run is plausible and within the ranges of items`(seed: UInt64) {
         let samples = steps(seed: seed, duration: 3_600).compactMap { step -> Sample? in
             if case .sample(let sample) = step.kind { sample } else { nil }
         }
@@ -49,7 +49,7 @@ import Workouts
         #expect(samples.compactMap { $0[.heartRate] }.allSatisfy { (85...185).contains($0) })
     }
 
-    @Test func `a batch of a run survives the way over the bus`() throws {
+    @Test func `a batch of a run survives a round trip over the bus`() throws {
         let samples = steps(seed: 3, duration: 100).compactMap { step -> Sample? in
             if case .sample(let sample) = step.kind { sample } else { nil }
         }
@@ -59,7 +59,7 @@ import Workouts
     }
 
     @Test(arguments: [0.5, 4.0])
-    func `at another rate the same is run`(rate: Double) {
+    func `another rate gives the same run`(rate: Double) {
         func total(_ rate: Double) -> (items: Int, distance: Double, last: Timestamp?) {
             var run = SimulatedRun(seed: 1, start: start, duration: 3_600, rate: rate)
             var samples: [Sample] = []

@@ -15,7 +15,7 @@ import Workouts
         fixture = try NotSyncedFixture()
     }
 
-    /// The queue of a session that was lost, and the one that takes its place, as lines of bytes.
+    /// The queue of a lost session and that of its successor, as bytes.
     private func lostQueue(_ generations: [FakeServices], _ bus: FakeBus) async throws -> (old: Data, new: Data) {
         #expect(try await !fixture.play(fixture.service(bus), bus, ticks: 125))
         try await bus.publish(generations[0].purge())
@@ -33,14 +33,14 @@ import Workouts
     }
 
     @Test(arguments: [0, 1, 100, 5_000, -1])
-    func `a crash while the new queue is written leaves the old one, from which it is written again`(
+    func `a crash while the new queue is written leaves the old one, which writes it again`(
         cut: Int
     ) async throws {
         let generations = fixture.generations()
         let bus = FakeBus(generations)
         let (old, new) = try await lostQueue(generations, bus)
         try write(old, fixture.name(generations[0]))
-        // Of the whole file only its name is missing.
+        // The file is complete and has no final name yet.
         try write(cut < 0 ? new : new.prefix(cut), fixture.name(generations[1]) + ".new")
         #expect(try await fixture.play(fixture.service(bus), bus))
         fixture.expectWhole(generations[1], inPlaceOf: generations[0])
@@ -49,7 +49,7 @@ import Workouts
     }
 
     @Test(arguments: [true, false])
-    func `a crash once the new queue is there goes on with it, whether the old one is still there or not`(
+    func `a crash after the new queue exists continues with it, with or without the old one`(
         isOldThere: Bool
     ) async throws {
         let generations = fixture.generations()
@@ -57,7 +57,7 @@ import Workouts
         let (old, new) = try await lostQueue(generations, bus)
         if isOldThere { try write(old, fixture.name(generations[0])) }
         try write(new, fixture.name(generations[1]))
-        // Neither its session nor the device need be known by their new names.
+        // The first session finds the queue.
         let written = TerminalRecorder()
         let device = fixture.queues.devices(of: fixture.key).first
         #expect(device == fixture.device)
@@ -82,7 +82,7 @@ import Workouts
         let bus = FakeBus(generations)
         #expect(try await !fixture.play(fixture.service(bus), bus, ticks: 75))
         try await bus.publish(generations[0].purge())
-        // Stands where the new queue is to be written.
+        // A folder in place of the new queue.
         let obstacle = "\(fixture.queues.path)/\(fixture.name(generations[1])).new"
         try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
         await #expect(throws: QueueError.self) { try await fixture.play(fixture.service(bus), bus) }
@@ -93,7 +93,9 @@ import Workouts
     }
 
     @Test(arguments: 0..<8)
-    func `killed again and again while sessions are lost, the workout is logged once and whole`(run: Int) async throws {
+    func `a device that is killed repeatedly while sessions are lost logs the workout once and whole`(run: Int)
+        async throws
+    {
         var random = SeededRandom("a session is lost at any moment, run \(run)")
         let generations = fixture.generations(.init(loseBatch: 5, loseReply: 3))
         let bus = FakeBus(generations)
@@ -101,7 +103,7 @@ import Workouts
         var lost = 0
         var kills = 0
         while true {
-            // What is patient for longer than a life is short comes to its end as well.
+            // A playback that waits longer than one life ends as well.
             let isCalm = kills > 20
             let ticks = isCalm ? Int.max : Int.random(in: 1...250, using: &random)
             if try await fixture.play(fixture.service(bus, speed: 30), bus, ticks: ticks) { break }
@@ -109,7 +111,7 @@ import Workouts
             guard !isCalm, lost < losses, let session = generations[lost].session,
                 Int.random(in: 0..<4, using: &random) == 0
             else { continue }
-            // What was ended does not expire.
+            // An ended session does not expire.
             if session.isUnfinished, Bool.random(using: &random) {
                 try await bus.publish(generations[lost].purge())
             } else {

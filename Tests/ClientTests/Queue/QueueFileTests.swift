@@ -32,7 +32,7 @@ import Workouts
             action: .end(streams: [StreamName(.samples, device): 3]))
     }
 
-    @Test func `what was appended is there after a restart`() throws {
+    @Test func `appended entries survive a restart`() throws {
         let items = samples(3)
         let locations = [Location(time: now, latitude: 47.25, longitude: -9), Location(time: now + 1)]
         let entries: [QueueEntry] = [
@@ -61,7 +61,7 @@ import Workouts
         #expect(file.contents.replied == [command.id])
     }
 
-    @Test func `every cut of the last line leaves all lines before it`() throws {
+    @Test func `a truncated last line leaves all lines before it`() throws {
         do {
             let file = try open()
             try file.append([.samples(SampleBatch(first: 0, items: samples(2)))])
@@ -76,7 +76,7 @@ import Workouts
                 #expect(file.contents.samples.items == samples(2))
                 #expect(file.contents.commands.isEmpty)
                 #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == whole.dropLast(lastLine))
-                // Shorter than what was cut off.
+                // Shorter than the line that was cut off.
                 try file.append([.acknowledged(.samples, 1)])
             }
             let file = try open()
@@ -85,7 +85,7 @@ import Workouts
         }
     }
 
-    @Test func `a file that was killed in its first line is begun anew`() throws {
+    @Test func `a file with an incomplete first line begins again`() throws {
         do { _ = try open() }
         let header = try Data(contentsOf: URL(fileURLWithPath: path))
         try header.dropLast(1).write(to: URL(fileURLWithPath: path))
@@ -104,7 +104,7 @@ import Workouts
         #expect(throws: QueueError.foreign(path: path)) { try open(.recording(fingerprint: "0")) }
     }
 
-    @Test func `a damaged line is told and nothing is changed`() throws {
+    @Test func `a damaged line is an error and the file is unchanged`() throws {
         do {
             let file = try open()
             try file.append([.samples(SampleBatch(first: 0, items: samples(1))), .acknowledged(.samples, 1)])

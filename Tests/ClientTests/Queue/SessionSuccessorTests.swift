@@ -4,14 +4,14 @@ import Workouts
 
 @testable import Client
 
-/// The name of the session that stands in for another.
+/// The successor of a session.
 @Suite struct SessionSuccessorTests {
-    @Test func `it is always the same, written down here so that no later version finds another`() {
+    @Test func `a session's successor is the same in every version`() {
         let session = SessionID("0b7e1a5c-2222-4333-8444-123456789abc")
         #expect(session?.successor == SessionID("fd8c1603-d935-8c09-a56b-0e62167dc736"))
     }
 
-    @Test func `no two sessions have the same, nor does one come back`() {
+    @Test func `no two sessions share a successor, and none returns`() {
         var seen: Set<SessionID> = []
         for first in UInt8.min...UInt8.max {
             var session = SessionID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, first)))

@@ -40,7 +40,7 @@ import Workouts
         #expect(stream.take(start).map(\.range) == [20..<30])
     }
 
-    @Test func `an acknowledgement inside a batch keeps the rest of it in flight`() {
+    @Test func `an acknowledgement inside a batch keeps its rest in flight`() {
         var stream = connected(100)
         _ = stream.take(start)
         #expect(stream.receive(.next(40), start) == .moved(40))
@@ -57,7 +57,7 @@ import Workouts
         #expect(stream.take(start).isEmpty)
     }
 
-    @Test func `a gap is gone back for once for each value`() {
+    @Test func `a repeated acknowledgement goes back once for each value`() {
         var stream = connected(300)
         _ = stream.take(start)
         #expect(stream.receive(.next(100), start) == .moved(100))
@@ -71,7 +71,7 @@ import Workouts
         #expect(stream.take(start).map(\.range) == [200..<300])
     }
 
-    @Test func `an acknowledgement of what was sent before going back moves the cursor on`() {
+    @Test func `an acknowledgement of items sent before going back advances the cursor`() {
         var stream = connected(1_000)
         _ = stream.take(start)
         stream.connected()
@@ -79,7 +79,7 @@ import Workouts
         #expect(stream.take(start).map(\.range) == [700..<800, 800..<900, 900..<1_000])
     }
 
-    @Test func `on a stall the first batch comes again after 5 s, doubling to 60 s`() {
+    @Test func `a stall repeats the first batch after 5 s, doubling to 60 s`() {
         var stream = connected(150)
         _ = stream.take(start)
         var resent: [Int] = []
@@ -92,7 +92,7 @@ import Workouts
         #expect(resent == [5, 15, 35, 75, 135, 195])
     }
 
-    @Test func `an acknowledgement after a stall sends everything beyond it again and ends the doubling`() {
+    @Test func `an acknowledgement after a stall sends later items again and ends the doubling`() {
         var stream = connected(250)
         _ = stream.take(start)
         #expect(stream.take(start + 5).map(\.range) == [0..<100])
@@ -112,7 +112,7 @@ import Workouts
         #expect(stream.take(start + 100).map(\.range) == [150..<250, 250..<300])
     }
 
-    @Test func `a stream that is taken up begins where it was acknowledged`() {
+    @Test func `a resumed stream begins at its first unacknowledged item`() {
         var stream = ItemStream(items: samples(10), acknowledged: 7)
         stream.connected()
         #expect(stream.count == 10)
@@ -121,7 +121,7 @@ import Workouts
         #expect(batches.first?.items == Array(samples(10)[7...]))
     }
 
-    @Test func `a lower acknowledgement than before is believed when it answers what was sent again after a stall`() {
+    @Test func `a lower acknowledgement counts as a reply to a batch repeated after a stall`() {
         var stream = connected(500)
         _ = stream.take(start)
         #expect(stream.receive(.next(400), start) == .moved(400))
@@ -139,7 +139,7 @@ import Workouts
         #expect(stream.receive(.next(500), start + 5.3) == .moved(500))
     }
 
-    @Test func `what confirms the latest acknowledgement ends the doubt`() {
+    @Test func `a confirmed acknowledgement ends the doubt`() {
         var stream = connected(500)
         _ = stream.take(start)
         #expect(stream.receive(.next(400), start) == .moved(400))
@@ -158,7 +158,7 @@ import Workouts
         #expect("\(StreamFailure.reused)".contains("stream_reused"))
     }
 
-    @Test func `an acknowledgement of items that never were fails`() {
+    @Test func `an acknowledgement of unknown items fails`() {
         var stream = connected(3)
         #expect(stream.receive(.next(4), start) == .failed(.unknownItems(next: 4, count: 3)))
     }

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import Device
 
-/// A fleet, with services of its own for each runner.
+/// A fleet, with fake services for each runner.
 @Suite struct FleetTests {
     private let clock = ManualClock()
     private let device = Device("watch-3f9a")!
@@ -48,7 +48,7 @@ import Workouts
         #expect(written.text.contains("items/s"))
     }
 
-    @Test func `what is lost is sent again`() async throws {
+    @Test func `lost messages are sent again`() async throws {
         let keys = FleetService.keys(3)
         let faults = FakeServices.Faults(loseBatch: 3, loseReply: 2, workoutsLost: 1)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock, faults: faults) }
@@ -58,7 +58,7 @@ import Workouts
         #expect(services.map(\.samples.count) == [61, 61, 61])
     }
 
-    @Test func `Ctrl-C ends every session, and the workouts are awaited`() async throws {
+    @Test func `Ctrl-C ends every session and waits for the workouts`() async throws {
         let keys = FleetService.keys(3)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
         let bus = FakeBus(services)
@@ -77,7 +77,7 @@ import Workouts
         #expect(written.text.contains("3 sessions"))
     }
 
-    @Test func `Ctrl-C while runners are starting leaves out those who have not`() async throws {
+    @Test func `Ctrl-C while runners start skips those that have not begun`() async throws {
         let keys = FleetService.keys(200)
         let services = FakeServices(key: keys[0], device: device, clock: clock)
         let bus = FakeBus(services)
@@ -99,7 +99,7 @@ import Workouts
         #expect(services.commands.map(\.action.name) == ["start", "discard"])
     }
 
-    @Test func `workouts that do not come in 10 s after Ctrl-C are told`() async throws {
+    @Test func `workouts missing 10 s after Ctrl-C are an error`() async throws {
         let keys = FleetService.keys(2)
         let services = keys.map { key in
             FakeServices(
@@ -121,7 +121,7 @@ import Workouts
         #expect(error?.description == "1 of 2 workouts did not come")
     }
 
-    @Test func `a runner of a fleet, of whom nothing is kept, has failed`() async throws {
+    @Test func `a runner whose session is lost has failed`() async throws {
         let keys = FleetService.keys(2)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
         let bus = FakeBus(services)

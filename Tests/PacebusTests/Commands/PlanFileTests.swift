@@ -10,11 +10,11 @@ import Workouts
     @Test(arguments: [
         (ExamplePlan.strength, Activity.traditionalStrength), (.emom, .hiit), (.amrap, .hiit), (.intervals, .running),
     ])
-    func `an example is valid and made for its activity`(plan: ExamplePlan, activity: Activity) throws {
+    func `each example is valid and has its activity`(plan: ExamplePlan, activity: Activity) throws {
         let definition = try plan.definition()
         #expect(definition.activity == activity)
         #expect(definition.name != nil)
-        // It begins and ends by the clock.
+        // Its first and last section are countdowns.
         #expect(definition.sections.first?.timer?.type == .countdown)
         #expect(definition.sections.last?.timer?.type == .countdown)
         let items = definition.sections.flatMap(\.items)
@@ -22,13 +22,13 @@ import Workouts
         #expect(items.contains { $0.alternatives?.isEmpty == false })
     }
 
-    @Test func `no example ships without its test`() throws {
+    @Test func `every example has a test`() throws {
         let folder = URL(fileURLWithPath: ExamplePlan.emom.path).deletingLastPathComponent()
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(files.sorted() == ExamplePlan.allCases.map { "\($0.rawValue).json" }.sorted())
     }
 
-    @Test func `what is wrong with a file is told by file and field`() throws {
+    @Test func `an invalid plan is an error with file and field`() throws {
         let folder = try TemporaryFolder()
         func problem(_ text: String) throws -> String {
             let path = try folder.write(text, to: "plan.json")
@@ -61,7 +61,7 @@ import Workouts
                 == "FILE: sections[0].items[0].name: not a string")
     }
 
-    @Test func `a file that is not there is told`() {
+    @Test func `a missing file is an error`() {
         let error = #expect(throws: PlanFile.Problem.self) { try PlanFile(path: "nowhere/plan.json") }
         #expect(error?.description.hasPrefix("cannot read 'nowhere/plan.json': ") == true)
     }

@@ -12,7 +12,7 @@ import Workouts
 @Suite struct ExportCommandAgainTests {
     private let session = FetchSession()
 
-    @Test func `it is asked until the reply comes, and done when a newer status says so`() async throws {
+    @Test func `the request repeats until the reply, and a newer status ends the wait`() async throws {
         let system = try FetchSystem { [session] request, number in
             #expect(request.action == .export(.upload))
             guard number == 3 else { return [] }
@@ -41,7 +41,7 @@ import Workouts
         #expect(error?.description == "upload: failed: the server answered 413")
     }
 
-    @Test func `a try in vain is told, and waited for`() async throws {
+    @Test func `a failed attempt is printed, and the command keeps waiting`() async throws {
         let system = try FetchSystem { [session] request, _ in
             var status = ExportStatus(
                 key: session.key, target: .upload, revision: 2, status: .pending, workout: 30, attempts: 1)
@@ -58,7 +58,7 @@ import Workouts
                 == "(upload: pending, the server answered 500, next try at 2023-11-14T22:13:20Z)upload: done\n")
     }
 
-    @Test func `without a target it waits for all targets but HealthKit, and a failure is an error`() async throws {
+    @Test func `without --target it waits for all targets but HealthKit, and a failure is an error`() async throws {
         let system = try FetchSystem { [session] request, _ in
             #expect(request.action == .export(nil))
             return [
@@ -73,7 +73,7 @@ import Workouts
         #expect(system.text.contains("(healthkit: waiting for the phone)"))
     }
 
-    @Test func `a refusal is an error with the exporter's words`() async throws {
+    @Test func `a refusal is an error with the exporter's message`() async throws {
         let system = try FetchSystem { [session] request, _ in [session.reply(request, .sessionNotFound)] }
         let error = await #expect(throws: DeliveryFailure.refused(session.key, .sessionNotFound)) {
             try await system.run(session.key, "--again")
@@ -81,14 +81,14 @@ import Workouts
         #expect(error?.description == "the exporter has no workout \(session.key.session) of ann")
     }
 
-    @Test func `a target with nothing to do is told as it stands`() async throws {
+    @Test func `a target without a new delivery prints its status`() async throws {
         let system = try FetchSystem { [session] request, _ in [session.reply(request)] }
         try await system.publish([session.status(.healthKit, .done, revision: 7)])
         try await system.run(session.key, "--again", "--target", "healthkit")
         #expect(system.text == "healthkit: done\n")
     }
 
-    @Test func `an exporter that does not answer, or does nothing, is an error`() async throws {
+    @Test func `a silent or idle exporter is an error`() async throws {
         let silent = try FetchSystem()
         await #expect(throws: DeliveryFailure.noReply) { try await silent.run(session.key, "--again") }
         #expect(silent.requests.count == 12)
@@ -99,7 +99,7 @@ import Workouts
         await #expect(throws: DeliveryFailure.noConnection) { try await unreachable.run(session.key, "--again") }
     }
 
-    @Test func `what goes on without news for five minutes is left to the exporter`() throws {
+    @Test func `five minutes without news end the wait`() throws {
         let now = FetchSession.start
         let client = Client("pacebus-0123456789abcdef")!
         var watch = DeliveryWatch(session.key, target: .upload, client: client, id: CommandID(UUID()), now: now)

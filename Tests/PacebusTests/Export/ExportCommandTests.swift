@@ -22,7 +22,7 @@ import Workouts
     }
 
     @Test(arguments: ExportFormat.allCases)
-    func `the format is what the file ends in`(format: ExportFormat) async throws {
+    func `the format is the file's extension`(format: ExportFormat) async throws {
         let system = try await retained()
         try await system.run(session.key, "--output", system.folder.file("run.\(format)"))
         #expect(
@@ -30,7 +30,7 @@ import Workouts
                 == Data(format.bytes(of: session.exported)))
     }
 
-    @Test func `a format that is named counts more than the file's name, and fit is the default`() throws {
+    @Test func `--format wins over the extension, and fit is the default`() throws {
         func format(_ arguments: String...) throws -> ExportFormat? {
             let command = try Pacebus.parseAsRoot(["export", "\(session.key.session)"] + arguments)
             return (command as? Pacebus.Export)?.chosenFormat
@@ -48,19 +48,19 @@ import Workouts
         ["--target", "folder"], ["--again", "--target", "Drop Box"], ["--again", "--format", "fit"],
         ["--again", "--output", "run.fit"], ["--again", "--force"], ["--output", ""], ["--format", "doc"],
     ])
-    func `options that do not belong together are refused`(arguments: [String]) {
+    func `options that exclude each other are refused`(arguments: [String]) {
         #expect(throws: (any Error).self) {
             try Pacebus.parseAsRoot(["export", "\(session.key.session)"] + arguments)
         }
     }
 
-    @Test func `names that are none are refused`() {
+    @Test func `invalid names are refused`() {
         for names in [["\(session.key.session)", "--user", "Ann"], ["run"], []] {
             #expect(throws: (any Error).self) { try Pacebus.parseAsRoot(["export"] + names) }
         }
     }
 
-    @Test func `a file that exists is left alone unless told otherwise, and before anything is fetched`() async throws {
+    @Test func `an existing file is an error before the fetch, unless --force is given`() async throws {
         let system = try await retained()
         let path = try system.folder.write("mine", to: "run.fit")
         await #expect(throws: ExportOutput.Failure.exists(path)) { try await system.run(session.key) }
@@ -75,7 +75,7 @@ import Workouts
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
     }
 
-    @Test func `a new file is readable as others of its user, and one that is overwritten as it was`() throws {
+    @Test func `a new file has the user's permissions, and an overwritten one keeps its own`() throws {
         let folder = try TemporaryFolder()
         let usual = folder.file("usual")
         close(open(usual, O_CREAT | O_WRONLY, 0o666))
@@ -89,7 +89,7 @@ import Workouts
         }
     }
 
-    @Test func `through a symbolic link the file that it leads to is written`() throws {
+    @Test func `a symbolic link is followed`() throws {
         let folder = try TemporaryFolder()
         let (link, file) = (folder.file("latest.fit"), try folder.write("old", to: "run.fit"))
         #expect(symlink("run.fit", link) == 0)
@@ -102,14 +102,14 @@ import Workouts
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "run.fit")
     }
 
-    @Test func `a file that cannot be written whole leaves nothing behind`() throws {
+    @Test func `a failed write leaves no file`() throws {
         let folder = try TemporaryFolder()
         let output = ExportOutput(place: .file(folder.file(String(repeating: "x", count: 256))))
         #expect(throws: DurableFolder.Problem.self) { try output.write([1], of: session.record, .fit) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
-    @Test func `what is no file is not overwritten`() async throws {
+    @Test func `a folder or device is not overwritten`() async throws {
         let system = try await retained()
         for path in [system.folder.path, "/dev/null", system.folder.file("new/")] {
             await #expect(throws: ExportOutput.Failure.notAFile(path)) {
@@ -118,7 +118,7 @@ import Workouts
         }
     }
 
-    @Test func `a file in a folder that is not there is an error`() async throws {
+    @Test func `a file in a missing folder is an error`() async throws {
         let system = try await retained()
         await #expect(throws: DurableFolder.Problem.self) {
             try await system.run(session.key, "--output", system.folder.file("none/run.fit"))
@@ -126,7 +126,7 @@ import Workouts
         #expect(try system.files.isEmpty)
     }
 
-    @Test func `by default the file has the name that it has in a folder of exports`() throws {
+    @Test func `by default the file has the exporter's name`() throws {
         let folder = try TemporaryFolder()
         let output = ExportOutput(place: .folder(folder.path))
         let path = try #require(try output.write([1, 2], of: session.record, .tcx))

@@ -21,7 +21,7 @@ import Workouts
         [UInt8](try Data(contentsOf: URL(filePath: system.folder.file(name))))
     }
 
-    @Test func `what is retained is written without a request`() async throws {
+    @Test func `retained messages are written without a request`() async throws {
         let system = try FetchSystem()
         try await system.publish(everything(session))
         try await system.run(session.key)
@@ -32,7 +32,7 @@ import Workouts
         #expect(try system.files == ["run.fit"])
     }
 
-    @Test func `what is not retained is asked for again and again, and need not be retained then`() async throws {
+    @Test func `missing messages are requested repeatedly`() async throws {
         let system = try FetchSystem { [session] request, number in
             #expect(request.action == .chunks)
             guard number > 2 else { return [] }
@@ -51,11 +51,11 @@ import Workouts
         #expect((11.9...13).contains(system.clock.now.seconds(since: began)))
     }
 
-    @Test func `chunks of an older revision do not count`() async throws {
+    @Test func `chunks of an older revision are ignored`() async throws {
         let old = FetchSession(shift: 40)
         let system = try FetchSystem { [session] _, _ in session.final(.series) }
         let outdated = old.final(.series, FetchSession.revision - 1).map { message in
-            // What was published of this session before.
+            // Older messages of this session.
             let topic = message.topic.replacing("\(old.key.session)", with: "\(session.key.session)")
                 .replacing("/\(old.key.session.shard)/", with: "/\(session.key.session.shard)/")
             return MQTTMessage(topic: topic, payload: message.payload, qos: message.qos, retain: true)
@@ -66,7 +66,7 @@ import Workouts
         #expect(system.requests.count == 1)
     }
 
-    @Test func `it goes on after the connection was lost`() async throws {
+    @Test func `a lost connection does not end the fetch`() async throws {
         let system = try FetchSystem { [session] _, number in number == 2 ? session.final(.series) : [] }
         try await system.publish(session.final(.track) + [session.workout])
         try await system.run(try system.service(session.key)) { tick in
@@ -76,7 +76,7 @@ import Workouts
         #expect(try content(system) == ExportFormat.fit.bytes(of: session.exported))
     }
 
-    @Test func `a series that never comes is named with who does not answer`() async throws {
+    @Test func `a missing series is an error that names its service`() async throws {
         let system = try FetchSystem { [session] _, _ in session.final(.track) }
         try await system.publish([session.workout, session.final(.series)[0]])
         let began = system.clock.now
@@ -84,12 +84,12 @@ import Workouts
             try await system.run(session.key)
         }
         #expect(error?.description == "no summary of the workout's series arrived; check that metrics-aggregator runs")
-        // The track that came again and again was nothing new.
+        // The repeated track was no news.
         #expect(system.clock.now.seconds(since: began) < 70)
         #expect(try system.files.isEmpty)
     }
 
-    @Test func `a workout that nobody knows is an error after three questions`() async throws {
+    @Test func `an unknown workout is an error after three requests`() async throws {
         let system = try FetchSystem()
         let began = system.clock.now
         await #expect(throws: FetchFailure.noWorkout(session.key)) { try await system.run(session.key) }
@@ -97,13 +97,13 @@ import Workouts
         #expect(system.clock.now.seconds(since: began) < 16)
     }
 
-    @Test func `a workout that is not published though its session is over is an error`() async throws {
+    @Test func `a missing workout of a completed session is an error`() async throws {
         let system = try FetchSystem()
         try await system.publish([session.state(.completed)])
         await #expect(throws: FetchFailure.notSaved(session.key)) { try await system.run(session.key) }
     }
 
-    @Test func `without a broker it gives up`() async throws {
+    @Test func `a command without a broker fails`() async throws {
         let system = try FetchSystem()
         system.cut()
         await #expect(throws: FetchFailure.noConnection) { try await system.run(session.key) }
@@ -118,7 +118,7 @@ import Workouts
         #expect(system.clock.now.seconds(since: began) < 3)
     }
 
-    @Test func `a session that was given up or deleted is an error at once`() async throws {
+    @Test func `a canceled or deleted session is an error at once`() async throws {
         let system = try FetchSystem()
         try await system.publish([session.state(.canceled, endReason: "expired")])
         await #expect(throws: FetchFailure.canceled(session.key, reason: "expired")) {
@@ -130,7 +130,7 @@ import Workouts
         #expect(try other.files.isEmpty)
     }
 
-    @Test func `a payload that is none of ours is an error that names its topic`() async throws {
+    @Test func `an invalid payload is an error that names its topic`() async throws {
         let system = try FetchSystem()
         try await system.publish([session.message(.workout, [UInt8](#"{"revision":1}"#.utf8))])
         let error = await #expect(throws: FetchFailure.self) { try await system.run(session.key) }

@@ -7,10 +7,10 @@ import Workouts
 
 @testable import Pacebus
 
-/// A finished session and what its owners publish of it.
+/// A finished session and the messages of its owners.
 struct FetchSession {
     static let start = Timestamp(seconds: 1_700_000_000)
-    /// Of the summaries that went into the workout.
+    /// The revision of the workout's summaries.
     static let revision: Int64 = 20
 
     let key = SessionKey(User("ann")!, SessionID(UUID()))
@@ -82,7 +82,7 @@ struct FetchSession {
         }
     }
 
-    /// The chunks of a kind, and then their summary.
+    /// The chunks of a kind, then their summary.
     func final(_ kind: ChunkKind, _ revision: Int64 = revision) -> [MQTTMessage] {
         let rows = kind == .series ? FinalRows(series) : FinalRows(track)
         return (0..<rows.chunkCount).map { number in

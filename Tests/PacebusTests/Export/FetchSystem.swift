@@ -12,7 +12,7 @@ import Workouts
 
 @testable import Pacebus
 
-/// The command on a broker in this process, with owners that answer its requests inside `send`.
+/// The command on an in-memory broker, with owners that answer its requests inside `send`.
 final class FetchSystem: MessageBus {
     let broker = InMemoryBroker()
     let clock = ManualClock()
@@ -23,7 +23,7 @@ final class FetchSystem: MessageBus {
     private let sent = Mutex<[SessionRequest]>([])
     private let written = Mutex("")
 
-    /// - Parameter answer: what a request makes the owners publish; it is told the how manieth it is, from 1.
+    /// - Parameter answer: the messages that owners publish for a request and its number, from 1.
     init(answer: @escaping @Sendable (SessionRequest, _ number: Int) -> [MQTTMessage] = { _, _ in [] }) throws {
         folder = try TemporaryFolder()
         client = broker.client()
@@ -31,10 +31,10 @@ final class FetchSystem: MessageBus {
         self.answer = answer
     }
 
-    /// Those that the command sent.
+    /// The requests of the command.
     var requests: [SessionRequest] { sent.withLock(\.self) }
 
-    /// What the command wrote for people.
+    /// The output of the command.
     var text: String { written.withLock(\.self) }
 
     func publish(_ messages: [MQTTMessage]) async throws { try await owners.send(messages) }
@@ -49,7 +49,7 @@ final class FetchSystem: MessageBus {
             isInteractive: false)
     }
 
-    /// The command as it is built from its arguments; it writes `run.fit` unless they say otherwise.
+    /// The command of these arguments; by default it writes `run.fit`.
     func service(_ key: SessionKey, _ arguments: [String] = []) throws -> any Service {
         let isOther = arguments.contains("--again") || arguments.contains("--output")
         let command = try Pacebus.parseAsRoot(
@@ -61,7 +61,7 @@ final class FetchSystem: MessageBus {
         return try #require(command as? Pacebus.Export).build(context, terminal: terminal)
     }
 
-    /// Runs the command while its clock goes, until it ends.
+    /// Runs the command to its end while its clock advances.
     func run(_ service: any Service, onTick: @escaping @Sendable (Int) -> Void = { _ in }) async throws {
         try await withThrowingTaskGroup(of: Void.self) { [clock] group in
             group.addTask {
@@ -83,7 +83,7 @@ final class FetchSystem: MessageBus {
         try await run(try service(key, arguments))
     }
 
-    /// Runs the command with its clock standing still, until Ctrl-C when `body` is over.
+    /// Runs the command on a stopped clock, with Ctrl-C after `body`.
     func interrupt(_ service: any Service, after body: () async throws -> Void) async throws {
         let group = ServiceGroup(
             configuration: .init(
@@ -95,7 +95,7 @@ final class FetchSystem: MessageBus {
         try await ended
     }
 
-    /// Of the folder that it writes to, hidden ones too.
+    /// The files in the command's folder, hidden ones included.
     var files: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
     }

@@ -20,7 +20,7 @@ import Workouts
         return fetch
     }
 
-    @Test func `it takes the same workout whatever comes in which order and how often`() throws {
+    @Test func `messages in any order and number give the same workout`() throws {
         var random = SeededRandom()
         let old = session.final(.series, 10) + session.final(.track, 12)
         let new = session.final(.series) + session.final(.track) + [session.workout]
@@ -28,7 +28,7 @@ import Workouts
             var fetch = fetch()
             var taken: ExportedWorkout?
             var messages = (old + new + new.filter { _ in Bool.random(using: &random) }).shuffled(using: &random)
-            // What was outdated when it came comes again on request.
+            // A request repeats messages that arrived outdated.
             messages += new
             for message in messages where taken == nil {
                 try fetch.receive(message, now)
@@ -53,7 +53,7 @@ import Workouts
         #expect(try fetch.take() == nil)
     }
 
-    @Test func `a kind that did not go into the workout is not waited for`() throws {
+    @Test func `a kind without a summary in the workout is not needed`() throws {
         var record = session.record
         record.summaries["route"] = nil
         var fetch = fetch()
@@ -63,7 +63,7 @@ import Workouts
         #expect(taken?.points.count == 1_200)
     }
 
-    @Test func `only what is new keeps it waiting`() throws {
+    @Test func `only news extends the wait`() throws {
         var fetch = fetch()
         try fetch.receive(session.workout, now + 30)
         for message in session.final(.series).dropFirst() { try fetch.receive(message, now + 50) }
@@ -72,7 +72,7 @@ import Workouts
         #expect(throws: FetchFailure.missing(.series, count: 2, total: 3)) { try fetch.takeRequest(now + 110) }
     }
 
-    @Test func `an older workout, or none any more, changes nothing`() throws {
+    @Test func `an older or cleared workout changes nothing`() throws {
         var fetch = fetch()
         try fetch.receive(session.workout, now)
         var older = session.record

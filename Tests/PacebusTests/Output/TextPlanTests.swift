@@ -24,7 +24,7 @@ import Workouts
         WorkoutDefinition.Item(id: id, name: name, sets: sets.isEmpty ? nil : sets)
     }
 
-    /// The line that shows a session so many seconds after its start, from a state so many seconds older.
+    /// The line of a session `seconds` after its start, from a state that is `age` seconds older.
     private func line(_ session: Session, _ seconds: Double, after age: Double = 0) -> String {
         var session = session
         _ = session.advance(to: start + seconds - age)
@@ -32,7 +32,7 @@ import Workouts
             session.state(revision: 1), session.planState(start + seconds - age), nil, at: start + seconds)
     }
 
-    @Test func `sets are written as people write them`() {
+    @Test func `sets are printed with repetitions and weight`() {
         #expect(Text.set(PlannedSet(repetitions: 8, weight: 62.5)) == "8 × 62.5 kg")
         #expect(Text.set(PlannedSet(repetitions: 5, weight: 100, rest: 90)) == "5 × 100 kg")
         #expect(Text.set(PlannedSet(repetitions: 12)) == "12 repetitions")
@@ -42,7 +42,7 @@ import Workouts
         #expect(Text.set(PlannedSet(rest: 90)) == nil)
     }
 
-    @Test func `timers are written as people write them`() {
+    @Test func `timers are printed with their intervals`() {
         #expect(Text.timer(TimerConfiguration(.stopwatch)) == "stopwatch")
         #expect(Text.timer(TimerConfiguration(.countdown, work: 300)) == "countdown, 5:00")
         #expect(
@@ -55,7 +55,7 @@ import Workouts
         #expect(Text.timer(TimerConfiguration(.forTime, rounds: 3, cap: 900)) == "for time, 3 rounds, within 15:00")
     }
 
-    @Test func `a stopwatch shows set, rest and what is done`() throws {
+    @Test func `a stopwatch shows set, rest and progress`() throws {
         var session = session(
             nil, [item("bench", "Bench Press", .init(repetitions: 8, weight: 60, rest: 90), .init(time: 30))])
         #expect(line(session, 61.9) == "1:01 · Main · Bench Press, set 1 of 2, 8 × 60 kg · 0/1 exercises")
@@ -68,10 +68,10 @@ import Workouts
         #expect(line(session, 202) == "3:22 · Main, done · Bench Press, all 2 sets done · 1/1 exercises")
     }
 
-    @Test func `a countdown shows what is left of it`() {
+    @Test func `a countdown shows the time left`() {
         let session = session(TimerConfiguration(.countdown, work: 300), [item("jog", "Jog")])
         #expect(line(session, 10.2) == "0:10 · Main, 4:50 left · Jog · 0/1 exercises")
-        // Until the engine tells of the next phase.
+        // Until the engine publishes the next phase.
         #expect(line(session, 300.4, after: 1) == "5:00 · Main, 0:00 left · Jog · 0/1 exercises")
         #expect(line(session, 301) == "5:01 · Main, time is up · Jog · 1/1 exercises")
     }
@@ -94,20 +94,20 @@ import Workouts
         #expect(line(session, 132) == "2:12 · Main, round 3 of 10, rest, 0:48 left · Swing, done · 0/1 exercises")
     }
 
-    @Test func `rounds without an end are only counted`() throws {
+    @Test func `endless rounds are counted`() throws {
         var session = session(TimerConfiguration(.amrap, cap: 720), [item("p", "Pull-up", .init(repetitions: 5))])
         try session.apply(.plan(.completeSet(SetCompletion())), at: start + 20)
         #expect(line(session, 25) == "0:25 · Main, round 2, 11:35 left · Pull-up, 5 repetitions · 0/1 exercises")
     }
 
-    @Test func `for time shows what it took so far or what is left`() {
+    @Test func `for time shows the elapsed time or the time left`() {
         let open = session(TimerConfiguration(.forTime, rounds: 3), [item("p", "Pull-up")])
         #expect(line(open, 65, after: 5) == "1:05 · Main, round 1 of 3, 1:05 so far · Pull-up · 0/1 exercises")
         let capped = session(TimerConfiguration(.forTime, rounds: 3, cap: 600), [item("p", "Pull-up")])
         #expect(line(capped, 65) == "1:05 · Main, round 1 of 3, 8:55 left · Pull-up · 0/1 exercises")
     }
 
-    @Test func `a pause stands still and says so`() throws {
+    @Test func `a pause stops the clock and shows it`() throws {
         var session = session(TimerConfiguration(.countdown, work: 300), [item("jog", "Jog")])
         try session.apply(.pause, at: start + 30)
         #expect(line(session, 900, after: 60) == "paused at 0:30 · Main, 4:30 left · Jog · 0/1 exercises")
@@ -117,12 +117,12 @@ import Workouts
         #expect(line(session, 1_010) == "0:40 · Main, 4:20 left · Jog · 0/1 exercises")
     }
 
-    @Test func `before it begins the countdown is shown`() {
+    @Test func `the countdown is shown before the start`() {
         let session = session(TimerConfiguration(.countdown, work: 300), [item("jog", "Jog")], countdown: 3)
         #expect(line(session, 1.2) == "starts in 0:02 · Main, 5:00 left · Jog · 0/1 exercises")
     }
 
-    @Test func `without a plan there are clock and live metrics`() {
+    @Test func `a session without a plan shows clock and live metrics`() {
         let session = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start)
         var metrics = MetricsSnapshot(user: key.user, revision: 1)
         metrics.distance = 2_345
@@ -132,7 +132,7 @@ import Workouts
         #expect(Text.live(state, nil, metrics, at: nil) == "active")
     }
 
-    @Test func `a recording that is told of later ticks by its own time`() {
+    @Test func `a recording published later shows its own time`() {
         let session = Session(
             key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start + 1e6)
         var metrics = MetricsSnapshot(user: key.user, revision: 1)

@@ -45,7 +45,7 @@ import Workouts
         }
     }
 
-    @Test func `without a current session there is nothing to control`() async throws {
+    @Test func `a command without a current session fails`() async throws {
         await #expect(throws: ControlService.Failure.noCurrentSession(key.user)) {
             try await run("lap", "--user", "ann")
         }
@@ -68,7 +68,7 @@ import Workouts
         #expect(!text.contains("pace"))
     }
 
-    @Test func `status tells that the engine does not answer, and how old is what it said`() async throws {
+    @Test func `status shows a silent engine and the age of the state`() async throws {
         let gone = SessionKey(User("bob")!, key.session)
         let told = fixture.clock.now - 131
         let state = Session(
@@ -96,7 +96,7 @@ import Workouts
     }
 
     @Test(arguments: [0, 1_000])
-    func `a command goes by the engine's clock, and by the shell's as long as the engine does not tell`(
+    func `a command carries the engine's time, or this machine's without a reply`(
         requestsLost: Int
     ) async throws {
         let fixture = ControlFixture(faults: .init(requestsLost: requestsLost, clockAhead: 3_600))
@@ -110,13 +110,13 @@ import Workouts
         #expect(fixture.services.commands.last?.at == paused + ahead)
     }
 
-    @Test func `the status of a session that nobody knows fails`() async throws {
+    @Test func `the status of an unknown session fails`() async throws {
         await #expect(throws: ControlService.Failure.noSuchSession(key)) {
             try await run("status", "--user", "ann", "--session", "\(key.session)")
         }
     }
 
-    @Test func `without a broker it gives up`() async throws {
+    @Test func `a command without a broker fails`() async throws {
         fixture.bus.cut()
         await #expect(throws: ControlService.Failure.noConnection) {
             try await run("pause", "--user", "ann", "--session", "\(key.session)")
@@ -127,7 +127,7 @@ import Workouts
         ["pause"], ["status"], ["follow"], ["plans"],
         ["start", "--saved-plan", "11111111-2222-4333-8444-123456789abc"],
     ])
-    func `what an engine that does not answer keeps is not known`(action: [String]) async throws {
+    func `a command for a silent engine fails`(action: [String]) async throws {
         let fixture = ControlFixture(faults: .init(requestsLost: .max))
         await #expect(throws: ControlService.Failure.noReply(key.user)) {
             try await fixture.run(action + ["--user", "ann"])
@@ -137,7 +137,7 @@ import Workouts
         }
     }
 
-    @Test func `where the broker tells which session is meant the engine is asked by the command alone`() async throws {
+    @Test func `a retained current session saves the request to the engine`() async throws {
         try await publish(.user(key.user, .current), JSONCoding.encode(CurrentSession(revision: 7, state: active)))
         await #expect(throws: ControlService.Failure.refused(.sessionNotFound)) {
             try await run("lap", "--user", "ann")
@@ -145,7 +145,7 @@ import Workouts
         #expect(fixture.services.requestCount == 1)
     }
 
-    @Test func `what the broker has lost comes while it is waited for`() async throws {
+    @Test func `a message that the broker lost is waited for`() async throws {
         let fixture = ControlFixture(faults: .init(requestsLost: 1))
         let current = CurrentSession(revision: 7, state: active)
         let text = try await fixture.run(["follow", "--user", "ann"]) {
@@ -159,7 +159,7 @@ import Workouts
     }
 
     @Test(arguments: [true, false])
-    func `a command that is not answered tells who is waited for`(isConnected: Bool) async throws {
+    func `a command without a reply prints the component it waits for`(isConnected: Bool) async throws {
         let output = TerminalRecorder()
         let silent = SessionKey(User("bob")!, key.session)
         if !isConnected { fixture.bus.cut() }
@@ -173,7 +173,7 @@ import Workouts
         #expect(output.text == output.status)
     }
 
-    @Test func `a command that is answered in time says nothing of a wait`() async throws {
+    @Test func `a command with a quick reply prints no wait`() async throws {
         let output = TerminalRecorder()
         try await fixture.run(["start", "--user", "ann", "--session", "\(key.session)"], to: output)
         #expect(output.status == "")

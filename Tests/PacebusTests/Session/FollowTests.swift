@@ -16,7 +16,7 @@ import Workouts
         _ = try await fixture.run("start", "--plan", plan.path, "--countdown", "0")
     }
 
-    @Test func `each change is a line and time alone is none`() async throws {
+    @Test func `each change prints a line, and time alone prints none`() async throws {
         try await start()
         let text = try await fixture.run(arguments) {
             try await fixture.pass(10)
@@ -39,7 +39,7 @@ import Workouts
                 """)
     }
 
-    @Test func `on a terminal one line ticks and announcements stand above it`() async throws {
+    @Test func `a terminal updates one line below the announcements`() async throws {
         try await start(.intervals)
         let announcement = Announcement(.interval, at: fixture.clock.now, number: 1, text: "Round 1 of 6: Fast Run")
         let text = try await fixture.run(arguments, isInteractive: true) {
@@ -57,7 +57,7 @@ import Workouts
         #expect(text.hasSuffix("\n"))
     }
 
-    @Test func `an announcement is a line of its own and brings no other again`() async throws {
+    @Test func `an announcement is a line of its own and repeats no other`() async throws {
         try await start()
         let announcements = [
             Announcement(.interval, at: fixture.clock.now, text: "Time is up"),
@@ -76,7 +76,7 @@ import Workouts
         #expect(text.split(separator: "\n").count == 3)
     }
 
-    @Test func `what a newer service announces is shown, or skipped`() throws {
+    @Test func `an announcement of a newer service is shown or skipped`() throws {
         var view = LiveView(isInteractive: false)
         func said(_ payload: String) throws -> String? {
             try view.receive(Topic.session(fixture.key, .announcements).message(Array(payload.utf8)))
@@ -87,11 +87,11 @@ import Workouts
     }
 
     @Test(arguments: [0, 2])
-    func `time goes by the engine's clock, which is asked until it answers, not by one that is off`(
+    func `time follows the engine's clock, which is requested until it replies`(
         requestsLost: Int
     ) async throws {
         let fixture = ControlFixture(faults: .init(requestsLost: requestsLost, clockAhead: 600))
-        // As from a device whose clock is right.
+        // A device with a correct clock.
         var start = SessionStart(activity: .running, countdown: 0)
         start.definition = try ExamplePlan.strength.definition()
         let began = Command(
@@ -106,7 +106,7 @@ import Workouts
         #expect(text.contains("0:11 · Warm-up, 4:49 left · Easy Skipping · 0/6 exercises"))
     }
 
-    @Test func `a lost connection is shown and what happened meanwhile follows`() async throws {
+    @Test func `a lost connection is shown, and later changes follow`() async throws {
         try await start()
         let text = try await fixture.run(arguments) {
             try await fixture.pass(1)
@@ -122,7 +122,7 @@ import Workouts
     }
 
     @Test(arguments: [false, true])
-    func `that the engine is gone is a line of its own, and so is that it is back`(isInteractive: Bool) async throws {
+    func `a silent engine is a line of its own, and so is its return`(isInteractive: Bool) async throws {
         try await start(.intervals)
         let text = try await fixture.run(arguments, isInteractive: isInteractive) {
             try await fixture.pass(7)
@@ -136,11 +136,11 @@ import Workouts
         let rest = try #require(parts.last).components(separatedBy: back)
         #expect(parts.count == 2)
         #expect(rest.count == 2)
-        // What is shown goes on below each.
+        // The live line follows below each.
         #expect(rest.allSatisfy { $0.hasPrefix("\r\u{1B}[K\u{1B}[?7l0:") } == isInteractive)
     }
 
-    @Test func `of an engine that is away for a moment nothing is said`() async throws {
+    @Test func `a short silence of the engine prints nothing`() async throws {
         try await start()
         fixture.services.loseRequests(1)
         let text = try await fixture.run(arguments) {
@@ -184,7 +184,7 @@ import Workouts
         #expect(try #require(lines.last).hasPrefix("paused at 0:01 · Warm-up, 4:59 left"))
     }
 
-    @Test func `start can follow what it began`() async throws {
+    @Test func `start --follow shows the session`() async throws {
         let arguments = [
             "start", "--plan", ExamplePlan.emom.path, "--countdown", "0", "--follow", "--user", "ann", "--session",
             "\(fixture.key.session)",
@@ -197,18 +197,18 @@ import Workouts
         #expect(text.contains("\n0:00 · Warm-up, 4:00 left · Jumping Jacks · 0/5 exercises\n"))
     }
 
-    @Test func `a session that nobody knows cannot be followed`() async throws {
+    @Test func `an unknown session cannot be followed`() async throws {
         await #expect(throws: ControlService.Failure.noSuchSession(fixture.key)) { try await fixture.run("follow") }
     }
 
-    @Test func `without a broker it gives up, and without an engine knows of no session`() async throws {
+    @Test func `follow fails without a broker and without an engine`() async throws {
         fixture.services.loseRequests(.max)
         await #expect(throws: ControlService.Failure.noReply(fixture.key.user)) { try await fixture.run("follow") }
         fixture.bus.cut()
         await #expect(throws: ControlService.Failure.noConnection) { try await fixture.run("follow") }
     }
 
-    @Test func `a session that the broker has lost is waited for, and then shown`() async throws {
+    @Test func `a session that the broker lost is shown once it arrives`() async throws {
         try await start()
         let state = try #require(fixture.services.session).state(revision: 9)
         fixture.bus.forget(.session(fixture.key, .state))
@@ -229,7 +229,7 @@ import Workouts
                 """)
     }
 
-    @Test func `a state that cannot be read ends it and says so`() async throws {
+    @Test func `an invalid state ends follow with an error`() async throws {
         try await fixture.bus.publish(Topic.session(fixture.key, .state).message(Array("{}".utf8)))
         await #expect(throws: ControlService.Failure.invalidMessage("session: missing")) {
             try await fixture.run("follow")

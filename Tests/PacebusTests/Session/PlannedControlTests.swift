@@ -15,12 +15,12 @@ import Workouts
         try await fixture.run("start", "--plan", plan.path, "--countdown", "0")
     }
 
-    /// What the engine was last asked of the plan.
+    /// The last plan action that the engine received.
     private var asked: PlanAction? {
         if case .plan(let action) = fixture.services.commands.last?.action { action } else { nil }
     }
 
-    @Test func `start with a plan prints where it begins`() async throws {
+    @Test func `start with a plan prints the first exercise`() async throws {
         let text = try await start()
         #expect(
             text == """
@@ -35,7 +35,7 @@ import Workouts
         #expect(fixture.services.session?.name == "Full Body Strength")
     }
 
-    @Test func `an activity that is named wins over the plan's`() async throws {
+    @Test func `--activity wins over the plan's activity`() async throws {
         _ = try await fixture.run("start", "--plan", ExamplePlan.emom.path, "--activity", "other", "--replace")
         #expect(fixture.services.session?.activity == .other)
         guard case .start(let start) = fixture.services.commands.first?.action else {
@@ -45,7 +45,7 @@ import Workouts
         #expect(start.replace)
     }
 
-    @Test func `a start during another session tells how to discard it`() async throws {
+    @Test func `a start during another session names --replace`() async throws {
         var faults = FakeServices.Faults()
         faults.startsPostponed = 1
         let fixture = ControlFixture(faults: faults)
@@ -54,7 +54,7 @@ import Workouts
         #expect(text.hasSuffix(" is unfinished; end or discard it first, or start with --replace"))
     }
 
-    @Test func `a set counts from 1 in the shell and from 0 on the bus`() async throws {
+    @Test func `a set counts from 1 in the command and from 0 on the bus`() async throws {
         _ = try await start()
         let text = try await fixture.run(
             "complete-set", "--item", "squat", "--set", "2", "--round", "1", "--repetitions", "6", "--weight", "72.5",
@@ -68,7 +68,7 @@ import Workouts
         #expect(fixture.services.session?.planned?.progress.completed.isEmpty == true)
     }
 
-    @Test func `each answer shows what is on now`() async throws {
+    @Test func `each command prints the current exercise`() async throws {
         _ = try await start()
         var text = try await fixture.run("go-to", "--item", "squat")
         #expect(text.hasPrefix("go-to: done"))
@@ -91,13 +91,13 @@ import Workouts
         #expect(fixture.services.session?.planned?.progress.presentationMode == .list)
     }
 
-    /// What an answer says was changed.
+    /// The changes that a command prints.
     private func changes(_ action: String, _ options: String...) async throws -> [String] {
         let arguments = [action] + options + ["--user", "ann", "--session", "\(fixture.key.session)"]
         return try await fixture.run(arguments).matches(of: /changed: (.*)/).map { String($0.output.1) }
     }
 
-    @Test func `each answer tells what was changed`() async throws {
+    @Test func `each command prints its changes`() async throws {
         _ = try await start()
         #expect(try await changes("go-to", "--item", "squat") == [])
         #expect(try await changes("complete-set") == ["Back Squat, set 1 done, 8 × 40 kg"])
@@ -133,7 +133,7 @@ import Workouts
         #expect(try await changes("pause") == [])
     }
 
-    @Test func `a set of a round is told with its round`() async throws {
+    @Test func `a set of a round is printed with its round`() async throws {
         _ = try await start(.amrap)
         #expect(
             try await changes("complete-set", "--item", "pullup") == ["Pull-up, round 1 done, 5 repetitions"])
@@ -164,7 +164,7 @@ import Workouts
         #expect(text.hasSuffix(list))
     }
 
-    @Test func `resume tells what goes on`() async throws {
+    @Test func `resume prints the current exercise`() async throws {
         _ = try await start()
         _ = try await fixture.run("go-to", "--item", "bench")
         _ = try await fixture.run("complete-set")
@@ -182,7 +182,7 @@ import Workouts
                 """)
     }
 
-    @Test func `what is not possible is told by its name in the shell`() async throws {
+    @Test func `a refusal names the command`() async throws {
         _ = try await start()
         try await fixture.command(.discard)
         for name in ["complete-set", "easier"] {
@@ -191,7 +191,7 @@ import Workouts
         }
     }
 
-    @Test func `what the plan does not hold is refused with the engine's message`() async throws {
+    @Test func `an unknown exercise is refused with the available ones`() async throws {
         _ = try await start()
         let error = await #expect(throws: ControlService.Failure.self) {
             try await fixture.run("go-to", "--item", "curl")
@@ -222,7 +222,7 @@ import Workouts
         }
     }
 
-    @Test func `a plan without an id of its own gets one`() async throws {
+    @Test func `a plan without an id gets one`() async throws {
         let text = try await fixture.run(["save-plan", ExamplePlan.emom.path, "--user", "ann"])
         let id = try #require(text.wholeMatch(of: /saved plan (.{36}): EMOM 12\n/)?.1)
         #expect(PlanID(String(id)) != nil)
