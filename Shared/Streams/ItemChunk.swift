@@ -1,13 +1,13 @@
 import Workouts
 
-/// The bytes are not those of a chunk.
+/// The bytes are not a valid chunk.
 struct CorruptChunk: Error {}
 
-/// Consecutive items of a stream in the form in which they are stored.
+/// Consecutive items of a stream in their stored form.
 ///
-/// An item is a byte of flags for what it carries, the time since the item before in microseconds, and its values. A
-/// value is a variable-length integer when it is whole or has at most three decimals, otherwise its eight bytes: every
-/// value comes back exactly as it was.
+/// An item is a byte of flags for its fields, the time since the previous item in microseconds, and its values. A value
+/// with at most three decimals is a variable-length integer, any other its eight bytes, so every value is restored
+/// exactly.
 struct ItemChunk<Item: StreamItem>: Equatable {
     /// Items of a full chunk.
     static var capacity: Int { 128 }
@@ -33,7 +33,7 @@ struct ItemChunk<Item: StreamItem>: Equatable {
         count += 1
     }
 
-    /// The low two bits tell the form: whole, thousandths, or eight bytes that follow.
+    /// The low two bits are the form: integer, thousandths, or eight bytes that follow.
     private mutating func append(_ value: Double) {
         let thousandths = (value * 1000).rounded()
         if value.magnitude < 1e12, value == value.rounded(), !(value == 0 && value.sign == .minus) {
@@ -61,7 +61,7 @@ struct ItemChunk<Item: StreamItem>: Equatable {
 }
 
 extension ItemChunk {
-    /// Takes stored bytes for going on with them.
+    /// Continues a stored chunk.
     init(stored bytes: [UInt8]) throws(CorruptChunk) {
         for item in try Self.items(bytes) {
             count += 1

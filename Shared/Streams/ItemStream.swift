@@ -1,36 +1,36 @@
 import Bus
 import Workouts
 
-/// What became of a batch.
+/// The outcome of a batch.
 enum StreamOutcome: Equatable {
     /// These items are new.
     case taken
-    /// All of it is there already: acknowledged again.
+    /// All items are on disk already: acknowledge again.
     case repeated
-    /// It begins beyond what is expected: nothing is taken.
+    /// The batch begins after the expected number: no item is accepted.
     case gap
-    /// The stream begins with another item than the stored one.
+    /// The stream begins with a different item than the stored one.
     case reused
     /// More items than a stream may have.
     case full
-    /// Its session was deleted: acknowledged, and nothing else.
+    /// The session is deleted: only acknowledge.
     case dropped
 }
 
-/// The receiving end of one device's stream: takes each number once and in order.
+/// The receiving end of a device's stream. It accepts each number once and in order.
 ///
-/// What is taken stays pending until its commit; a commit that fails lets go of it, and the device sends it again.
+/// Accepted items are pending until their commit. A failed commit drops them, and the device sends them again.
 struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
-    /// The number expected next; everything below is on disk.
+    /// The next expected number; all items below are on disk.
     private(set) var next = 0
-    /// Items taken since the last commit.
+    /// Items accepted since the last commit.
     private(set) var pending: [Item] = []
     /// The time of item 0.
     private var firstTime: Timestamp?
-    /// The last chunk as it is on disk, and as it will be.
+    /// The last chunk on disk, and the one after the next commit.
     private var chunk = ItemChunk<Item>()
     private var staged = ItemChunk<Item>()
-    /// When a gap was last answered.
+    /// The time of the last answer to a gap.
     private var answeredGapAt: Timestamp?
 
     @specialized(where Item == Sample)
@@ -47,7 +47,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         return .taken
     }
 
-    /// Whether a gap is answered now: not every one is.
+    /// Whether to answer a gap now; answers have a rate limit.
     mutating func answersGap(_ now: Timestamp) -> Bool {
         guard answeredGapAt.map({ now.seconds(since: $0) >= StreamTimes.gap }) ?? true else {
             return false
@@ -56,7 +56,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         return true
     }
 
-    /// The chunks that change when the pending items are written, with their numbers.
+    /// The chunks that the next commit writes, with their numbers.
     @specialized(where Item == Sample)
     @specialized(where Item == Location)
     mutating func stage() -> [(number: Int, bytes: [UInt8])] {
@@ -73,7 +73,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         return changed
     }
 
-    /// What was staged is on disk.
+    /// The staged chunks are on disk.
     mutating func committed() {
         chunk = staged
         next += pending.count
@@ -81,7 +81,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         staged = ItemChunk<Item>()
     }
 
-    /// What was taken is not on disk and is expected again.
+    /// Drops the pending items. The stream expects them again.
     mutating func discardPending() {
         if next == 0 { firstTime = nil }
         pending = []
@@ -90,7 +90,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
 }
 
 extension ItemStream {
-    /// Goes on with a stream from the store.
+    /// Continues a stream from the store.
     ///
     /// - Parameters:
     ///   - first: its first chunk.

@@ -2,56 +2,56 @@ import Bus
 import MQTT
 import Workouts
 
-/// A session in memory: its newest state, its streams, its live metrics and what is due for it.
+/// A session in memory: state, streams, live metrics and deadlines.
 ///
-/// An object, for it is looked up for each message and too large to be copied; the machine that holds it never is.
+/// An object, because each message looks it up and it is too large to copy. The machine that holds it is never copied.
 final class OwnedSession<Work: StreamWork> {
-    /// One device's stream, with the names that each of its commits needs.
+    /// A device's stream, with the names for its commits.
     struct NamedStream {
         let device: Device
         let ackTopic: String
-        /// What the keys of its chunks begin with.
+        /// The prefix of its chunk keys.
         let chunkPrefix: String
         var stream: ItemStream<Work.Item>
-        /// Whether its number goes out with the next commit.
+        /// Whether an acknowledgement follows the next commit.
         var owesAck = false
     }
 
     var record: StreamRecord<Work.Totals>
-    /// The streams by device, as far as they were read from the store.
+    /// The loaded streams by device.
     private(set) var streams: [NamedStream] = []
-    /// Those of the streams, in their order: looked through for each message.
+    /// The devices of ``streams`` in the same order, searched for each message.
     private var devices: [Device] = []
-    /// Whether something of it belongs to the next commit.
+    /// Whether the next commit includes the session.
     var isTouched = false
-    /// Whether these are all that are stored.
+    /// Whether all stored streams are loaded.
     var hasAllStreams: Bool
-    /// The live fold; `nil` until it is made from the stored items.
+    /// The live fold; `nil` until it is computed from the stored items.
     var live: Work.Live?
-    /// What the companion topic said last, until there is a fold to hear it.
+    /// The last companion payload, kept until a fold exists.
     var unheard: Work.Live.Heard?
-    /// When the fold is to be made anew from the stored items, and when that was done last.
+    /// The times of the next and the last fold over all stored items.
     var foldDue: Timestamp?
     var foldedAt: Timestamp?
-    /// The kilometres or miles that were announced, or are too old for it.
+    /// The number of splits that were announced or are too old to announce.
     var announcedSplits = 0
     /// `metrics` or `route`.
     var liveTopic = RetainedTopic()
     var publishedAt: Timestamp?
-    /// When an item was last stored or heard of, or when the session came into memory.
+    /// The time of the last stored or reported item, or of loading the session.
     var heardAt: Timestamp
-    /// Whether the live values were published as unknown since.
+    /// Whether the live values were published as unknown since then.
     var isSilent = false
-    /// When the summary is to be made; `nil` when it is as new as it can be.
+    /// The time of the next summary; `nil` if the summary is up to date.
     var summaryDue: Timestamp?
-    /// When it was last made.
+    /// The time of the last summary.
     var summarizedAt: Timestamp?
-    /// When the chunks were last published again because somebody asked.
+    /// The time of the last repetition of the chunks on request.
     var repeatedAt: Timestamp?
     /// `summary/metrics` or `summary/route`.
     var summaryTopic: RetainedTopic
 
-    /// One from the store, whose items are read when they are needed.
+    /// A session from the store. Its items are read when necessary.
     init(stored record: StreamRecord<Work.Totals>, heardAt: Timestamp) {
         self.record = record
         summaryTopic = RetainedTopic(revision: record.report?.revision ?? 0)
@@ -59,7 +59,7 @@ final class OwnedSession<Work: StreamWork> {
         self.heardAt = heardAt
     }
 
-    /// One that nothing is stored of.
+    /// A session without a stored record.
     init(new state: SessionState, heardAt: Timestamp) {
         record = StreamRecord(state: state)
         summaryTopic = RetainedTopic()
@@ -70,10 +70,10 @@ final class OwnedSession<Work: StreamWork> {
 
     var state: SessionState { record.state }
 
-    /// Items on disk.
+    /// The number of items on disk.
     var count: Int { streams.reduce(0) { $0 + $1.stream.next } }
 
-    /// Items on disk, by stream.
+    /// The number of items on disk, by stream.
     var next: [StreamName: Int] {
         var next: [StreamName: Int] = [:]
         for named in streams where named.stream.next > 0 {
@@ -90,7 +90,7 @@ final class OwnedSession<Work: StreamWork> {
         }
     }
 
-    /// Whether live metrics are published: also of a session that is over, for items may come after its end.
+    /// Whether live metrics are published. An ended session still publishes them, because late items may arrive.
     var isShown: Bool {
         switch state.status {
         case .preparing, .active, .paused, .suspended, .saving, .completed, .canceled: true
@@ -109,7 +109,7 @@ final class OwnedSession<Work: StreamWork> {
 
     func index(of device: Device) -> Int? { devices.firstIndex(of: device) }
 
-    /// Takes a batch; `full` when there are more devices than a session may have.
+    /// Receives a batch. Returns `full` if the session has too many devices.
     func receive(_ batch: ItemBatch<Work.Item>, from device: Device, now: Timestamp) -> StreamOutcome {
         guard let index = index(of: device) ?? add(ItemStream(), from: device) else { return .full }
         let outcome = streams[index].stream.receive(batch)
@@ -121,7 +121,7 @@ final class OwnedSession<Work: StreamWork> {
         return outcome
     }
 
-    /// Adds a device's stream and returns its place.
+    /// Adds a device's stream and returns its index.
     private func add(_ stream: ItemStream<Work.Item>, from device: Device) -> Int? {
         guard streams.count < SessionAction.streamLimit else { return nil }
         devices.append(device)
@@ -132,7 +132,7 @@ final class OwnedSession<Work: StreamWork> {
         return streams.count - 1
     }
 
-    /// Takes over a stream from the store. What is known already stays, unless less of it can be read.
+    /// Loads a stream from the store. A loaded stream stays unless fewer of its items are readable.
     func load(_ stream: ItemStream<Work.Item>, from device: Device) {
         if let index = index(of: device) {
             if streams[index].stream.next > stream.next { streams[index].stream = stream }
@@ -155,10 +155,10 @@ final class OwnedSession<Work: StreamWork> {
         return chunks
     }
 
-    /// How many items await their commit.
+    /// The number of pending items.
     var pendingItems: Int { streams.reduce(0) { $0 + $1.stream.pending.count } }
 
-    /// The pending items are on disk: they count.
+    /// The pending items are on disk and count from now on.
     func committed(_ now: Timestamp) {
         for index in streams.indices where !streams[index].stream.pending.isEmpty {
             live?.add(
@@ -167,7 +167,7 @@ final class OwnedSession<Work: StreamWork> {
         }
     }
 
-    /// The commit failed: what was taken is expected again, and nothing is acknowledged.
+    /// Drops the pending items and acknowledgements after a failed commit.
     func discardPending() {
         for index in streams.indices {
             streams[index].stream.discardPending()
@@ -175,12 +175,12 @@ final class OwnedSession<Work: StreamWork> {
         }
     }
 
-    /// Makes the acknowledgement of every stream due.
+    /// Makes all acknowledgements due.
     func acknowledgeAll() {
         for index in streams.indices { streams[index].owesAck = true }
     }
 
-    /// The acknowledgements that are due, one for each stream.
+    /// Removes and returns the due acknowledgements, one per stream.
     func takeAcks() -> [MQTTMessage] {
         var acks: [MQTTMessage] = []
         for index in streams.indices where streams[index].owesAck {
@@ -197,7 +197,7 @@ final class OwnedSession<Work: StreamWork> {
 
     // MARK: What is due
 
-    /// The kilometre or mile that has just been done, if it has not been announced; an old one never is.
+    /// The split that was just completed and not announced. Old splits are never announced.
     func takeFinishedSplit(_ now: Timestamp) -> (number: Int, at: Timestamp)? {
         guard let splits = live?.splitsToAnnounce, splits.count > announcedSplits else { return nil }
         announcedSplits = splits.count
@@ -205,12 +205,12 @@ final class OwnedSession<Work: StreamWork> {
         return (splits.count, at)
     }
 
-    /// Whether its live values have just grown too old to be shown.
+    /// Whether the live values have just become too old to display.
     func becomesSilent(_ now: Timestamp) -> Bool {
         isShown && !isSilent && now.seconds(since: heardAt) >= StreamTimes.silence
     }
 
-    /// Whether nothing is left to do for it in memory.
+    /// Whether the session can leave memory.
     func isIdle(_ now: Timestamp) -> Bool {
         !isUnfinished && record.chunksUntil == nil && now.seconds(since: heardAt) >= StreamTimes.idle
     }

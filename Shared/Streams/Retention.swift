@@ -1,8 +1,9 @@
 import Workouts
 
-/// When the retained topics of a session were published last: 48 hours later, by the service's clock, they are cleared.
+/// The times at which sessions' retained topics were last published. The topics are cleared 48 hours later by the
+/// service's clock.
 ///
-/// It has only sessions whose topics are still retained. A stored time is at most an hour behind.
+/// Contains only sessions with retained topics. A stored time is at most an hour old.
 struct Retention {
     static let lifetime = 48 * 3_600.0
     private static let interval = 60.0
@@ -23,7 +24,7 @@ struct Retention {
         times[key, default: (now, nil)].published = now
     }
 
-    /// Takes over a time from the store: Unix microseconds in decimal digits. It may have been published again since.
+    /// Loads a time from the store: Unix microseconds in decimal digits. A later publication takes precedence.
     mutating func load(_ key: SessionKey, _ value: [UInt8]) {
         guard let microseconds = Int64(String(decoding: value, as: UTF8.self)) else { return }
         let stored = Timestamp(microseconds: microseconds)
@@ -38,14 +39,14 @@ struct Retention {
         for key in keys(in: shards) { times[key] = nil }
     }
 
-    /// Whether it is time to look.
+    /// Whether a check is due.
     mutating func isDue(_ now: Timestamp) -> Bool {
         guard checkedAt.map({ now.seconds(since: $0) >= Self.interval || now < $0 }) ?? true else { return false }
         checkedAt = now
         return true
     }
 
-    /// The sessions whose topics have stood long enough, and those whose time is to be written.
+    /// The sessions whose topics expire, and those whose time must be stored.
     func changes(_ now: Timestamp) -> (expired: [SessionKey], unsaved: [SessionKey]) {
         var expired: [SessionKey] = []
         var unsaved: [SessionKey] = []
@@ -59,7 +60,7 @@ struct Retention {
         return (expired.sorted(), unsaved.sorted())
     }
 
-    /// The time to write for a session.
+    /// The stored form of a session's time.
     func value(_ key: SessionKey) -> [UInt8] { Array("\(times[key]?.published.microseconds ?? 0)".utf8) }
 
     mutating func stored(_ keys: [SessionKey]) {

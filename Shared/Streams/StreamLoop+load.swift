@@ -22,7 +22,7 @@ extension StreamLoop {
     /// Loads what the topics refer to: the records of sessions, and the end of each stream that items come for.
     mutating func load(_ topics: [Topic], _ now: Timestamp) async throws {
         var missing: Set<SessionKey> = []
-        /// Those that a client or the engine refers to, and not only a retained topic of this service.
+        /// Sessions in topics of clients or the engine, not only in retained topics of this service.
         var referred: Set<SessionKey> = []
         var streams: [SessionKey: Set<Device>] = [:]
         for case .session(let key, let kind) in topics {
@@ -60,7 +60,7 @@ extension StreamLoop {
         unknown.formUnion(absent.prefix(StreamTimes.unknownLimit))
     }
 
-    /// Replaces unreadable records when the sessions' state comes; the new ones have all stored items.
+    /// Replaces corrupt records when the sessions' state arrives. The new records keep all stored items.
     mutating func replaceCorruptRecords(_ received: [(MQTTMessage, Topic?)], _ now: Timestamp) async throws {
         guard !corrupt.isEmpty else { return }
         for case (let message, .session(let key, .state)?) in received where corrupt.contains(key) {
@@ -76,7 +76,7 @@ extension StreamLoop {
         }
     }
 
-    /// Reads what continuing a stream needs: its first chunk and its last, whose number is searched for.
+    /// Reads the first and the last chunk of streams to continue. A search finds the number of the last.
     private mutating func loadHeads(_ wanted: [SessionKey: Set<Device>]) async throws {
         var searches = wanted.filter { machine.sessions[$0.key].map { $0.state.status != .deleted } ?? false }.flatMap {
             key, devices in devices.map { StreamSearch(key, $0) }
@@ -143,7 +143,7 @@ extension StreamLoop {
             }
             if readable.count < stored.count {
                 // The device sends the rest again, which overwrites what is unreadable.
-                context.logger.error("corrupt items left out", metadata: ["stream": "\(key)/\(device)"])
+                context.logger.error("corrupt items ignored", metadata: ["stream": "\(key)/\(device)"])
             }
             items[device] = read
             guard let first = readable.first, let last = readable.last else {

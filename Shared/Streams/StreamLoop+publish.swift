@@ -37,14 +37,14 @@ extension StreamLoop {
         }
     }
 
-    /// Makes the summaries that are due, answers requests and clears chunks whose hour is over.
+    /// Computes due summaries, answers requests and clears expired chunks.
     mutating func publishSummaries(_ now: Timestamp) async throws {
         for key in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
             let items = try await readStreams(key, now)
             guard let summary = machine.summarize(key, items, now: now) else { continue }
             if await !publish(summary, now) { machine.requestSummary(key, now) }
         }
-        // A summary that is due comes first: the chunks are its own.
+        // A due summary comes first, because the chunks belong to it.
         for key in requestedChunks.filter({ machine.mayRepeatChunks($0, now: now) }).prefix(StreamTimes.summariesAtOnce)
         {
             let items = try await readStreams(key, now)

@@ -9,7 +9,7 @@ extension StreamLoop {
     /// The outcome of a commit for one session.
     enum Outcome {
         case committed
-        /// Another process owns the session's shard now: nothing of it may be published.
+        /// Another process owns the session's shard: publish nothing of the session.
         case lost
         case refused
     }
@@ -33,7 +33,7 @@ extension StreamLoop {
             machine.discardPending()
             return acknowledge()
         }
-        // At once: the next batch is read while these items go into the live metrics.
+        // Acknowledges at once, so that the next batch is read while the live metrics are computed.
         acknowledge()
         retention.stored(begun)
         machine.committed(now: now)
@@ -57,7 +57,7 @@ extension StreamLoop {
             drop(report.lostShards)
             return true
         } catch {
-            // Once: a full disk fails many commits a second.
+            // Logged once, because a full disk fails many commits a second.
             if health.note(false) {
                 context.logger.error(
                     "commit failed, devices send the items again", metadata: [LogKey.error: "\(error)"])
@@ -66,7 +66,7 @@ extension StreamLoop {
         }
     }
 
-    /// Removes what is stored of deleted sessions, then clears their retained topics.
+    /// Removes the stored data of deleted sessions, then clears their retained topics.
     mutating func purge() async throws {
         for key in machine.toPurge.sorted() {
             let folder = StoreFolder(shard: key.session.shard, path: "\(key)")
@@ -86,7 +86,7 @@ extension StreamLoop {
         }
     }
 
-    /// Stores how long topics stay retained, and clears those whose time is over; checks once a minute.
+    /// Stores the times of retained topics and clears expired ones, once a minute.
     mutating func clearRetained(_ now: Timestamp) async throws {
         guard retention.isDue(now) else { return }
         let (expired, unsaved) = retention.changes(now)

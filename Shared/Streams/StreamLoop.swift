@@ -6,18 +6,18 @@ package import ServiceKit
 package import Storage
 import Workouts
 
-/// The service's one flow of events and the only place where effects happen.
+/// The service's only flow of events, and the only place for effects.
 package struct StreamLoop<Work: StreamWork> {
     let context: ServiceContext
     let store: any Store
     let metrics: StreamMetrics
-    /// Whether the disk took the last commit.
+    /// Whether the last commit succeeded.
     let health: StoreHealth
     var machine = StreamMachine<Work>()
     var epochs: [Shard: Epoch] = [:]
     var pendingBuffer = PendingBuffer()
     var rejections = Rejections(service: Work.service)
-    /// Sent after the next commit, as far as this process still owns the shard. Rejections have none.
+    /// Messages to send after the next commit if this process still owns the shard. Rejections have no shard.
     private(set) var messages: [(shard: Shard?, message: MQTTMessage)] = []
     /// Sessions whose chunks a client requested.
     var requestedChunks: OrderedSet<SessionKey> = []

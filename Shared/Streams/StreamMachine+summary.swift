@@ -3,21 +3,21 @@ import MQTT
 import Workouts
 
 extension StreamMachine {
-    /// A record as it is to be and what goes out once it is on disk: until then nothing of it holds.
+    /// A record to commit and the messages to send afterwards. It takes effect with the commit.
     struct Summary {
         var record: StreamRecord<Work.Totals>
-        /// Chunks first, then the summary, then the empty payloads that clear chunks beyond.
+        /// Chunks, then the summary, then empty payloads that clear unused chunks.
         var messages: [MQTTMessage]
     }
 
-    /// The sessions whose summary is due.
+    /// The sessions with a due summary.
     func summariesDue(now: Timestamp) -> [SessionKey] {
         awaitingSummary.filter { sessions[$0]?.summaryDue.map { $0 <= now } ?? false }.sorted()
     }
 
-    /// Makes the summary of a session from all its stored items.
+    /// Computes the summary of a session from all its stored items.
     ///
-    /// The revision moves only when the content does; when only the state differs, the summary alone goes out again.
+    /// The revision changes only with the content. If only the state differs, the summary is published without chunks.
     mutating func summarize(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Timestamp) -> Summary? {
         awaitingSummary.remove(key)
         guard let session = sessions[key] else { return nil }
@@ -44,18 +44,18 @@ extension StreamMachine {
                 + Self.cleared(key, from: report.chunks, to: record.mostChunks))
     }
 
-    /// The record is on disk and holds from now on.
+    /// The record is on disk and takes effect.
     mutating func adopt(_ summary: Summary) {
         sessions[summary.record.state.key]?.record = summary.record
     }
 
-    /// Whether chunks that somebody asked for may go out now: not before a summary that is due, and not too often.
+    /// Whether requested chunks may be published now: after a due summary, and within the rate limit.
     func mayRepeatChunks(_ key: SessionKey, now: Timestamp) -> Bool {
         guard !awaitingSummary.contains(key) else { return false }
         return sessions[key]?.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition || now < $0 } ?? true
     }
 
-    /// The final chunks of a session again: for somebody who asked, or because it may not have gone out whole.
+    /// Repeats the final chunks of a session, on request or because their publication may be incomplete.
     mutating func repeatChunks(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Timestamp) -> Summary? {
         guard var record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
         record.chunksUntil = now + StreamTimes.chunks
@@ -68,13 +68,13 @@ extension StreamMachine {
                 + Self.cleared(key, from: report.chunks, to: record.mostChunks))
     }
 
-    /// The summary as it is known, for a broker that may have forgotten it.
+    /// The last summary, for a broker that may have lost it.
     mutating func knownSummary(_ key: SessionKey) -> MQTTMessage? {
         guard let report = sessions[key]?.record.report else { return nil }
         return summaryMessage(key, report)
     }
 
-    /// The clearing of chunks whose hour is over.
+    /// Clears chunks whose retention has ended.
     mutating func expireChunks(now: Timestamp) -> [Summary] {
         defer { withExpiredChunks = [] }
         return withExpiredChunks.sorted().compactMap { key in
@@ -86,14 +86,14 @@ extension StreamMachine {
         }
     }
 
-    /// A revision of the summary that stands on the bus. Says whether the known one is to be published again.
+    /// Handles a revision of the summary on the bus. Returns whether to publish the last summary again.
     mutating func seeSummary(_ revision: Int64, of key: SessionKey, now: Timestamp) -> Bool {
         guard let session = sessions[key], session.record.report != nil else { return false }
         switch session.summaryTopic.see(revision, now) {
         case .known: return false
         case .republish: return true
         case .revised:
-            // The chunks carry the summary's revision: both are made again.
+            // The chunks carry the summary's revision, so both are computed again.
             requestSummary(key, now)
             return false
         }
@@ -112,7 +112,7 @@ extension StreamMachine {
         }
     }
 
-    /// The clearing of what stands retained of a session besides its chunks.
+    /// Clears the retained topics of a session except its chunks.
     static func cleared(_ key: SessionKey) -> [MQTTMessage] {
         [Work.kind.live, Work.kind.summary].map { Topic.session(key, $0).message([]) }
     }
@@ -123,7 +123,7 @@ extension StreamMachine {
 }
 
 extension StreamMachine {
-    /// The sessions whose live metrics are due: something changed, and the last ones are old enough.
+    /// The sessions with due live metrics: changed, and outside the rate limit.
     func liveDue(now: Timestamp) -> [SessionKey] {
         Array(
             withNews.filter { key in
@@ -132,12 +132,12 @@ extension StreamMachine {
             })
     }
 
-    /// The live metrics of a session, as of now; `nil` when it has none.
+    /// The live metrics of a session as of now; `nil` without any.
     ///
     /// - Parameter floor: a revision that an earlier process may have reached.
     mutating func liveMessage(_ key: SessionKey, now: Timestamp, floor: Int64) -> MQTTMessage? {
         withNews.remove(key)
-        // Of one that has just come from the store nothing is known yet; news come with the fold.
+        // A session just loaded has no live metrics until its fold.
         guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
         session.isSilent = session.isSilent || session.becomesSilent(now)
         session.publishedAt = now

@@ -3,33 +3,34 @@ import MQTT
 import Storage
 import Workouts
 
-/// The sessions that are in memory and what items, states and time do to them.
+/// The sessions in memory. Items, states and time change them.
 ///
-/// It reads no clock and performs nothing; its sessions are objects, so that a message copies none. Items that were taken count only once their commit is confirmed.
+/// It reads no clock and performs no effects. Its sessions are objects, so that no message copies one. Accepted items
+/// count after their commit.
 struct StreamMachine<Work: StreamWork> {
     var sessions: [SessionKey: OwnedSession<Work>] = [:]
-    /// Sessions whose live metrics have changed since they were published.
+    /// Sessions with unpublished live metrics.
     var withNews: Set<SessionKey> = []
-    /// Sessions whose summary is to be made.
+    /// Sessions that wait for a summary.
     var awaitingSummary: Set<SessionKey> = []
-    /// Sessions whose live metrics are to be made anew from all their items.
+    /// Sessions whose live metrics must be computed from all items again.
     private(set) var stale: Set<SessionKey> = []
-    /// Sessions whose distance has grown.
+    /// Sessions with more distance since the last announcement.
     private var withSplits: Set<SessionKey> = []
-    /// Deleted sessions of which something is stored.
+    /// Deleted sessions with stored data.
     private(set) var toPurge: Set<SessionKey> = []
-    /// Sessions whose chunks have stood retained for their hour.
+    /// Sessions with expired chunks.
     var withExpiredChunks: Set<SessionKey> = []
     private(set) var statusCounts: [SessionStatus: Int] = [:]
     private var sweptAt: Timestamp?
-    /// Sessions that items came for since the last commit.
+    /// Sessions with items since the last commit.
     private var touched: [OwnedSession<Work>] = []
-    /// Sessions whose record goes into the next commit.
+    /// Sessions whose record belongs to the next commit.
     private(set) var unsaved: Set<SessionKey> = []
 
     // MARK: Items
 
-    /// Takes a batch of a session that is in memory with this stream.
+    /// Receives a batch. Its session and stream must be in memory.
     mutating func receive(_ batch: ItemBatch<Work.Item>, from device: Device, of key: SessionKey, now: Timestamp)
         -> StreamOutcome
     {
@@ -42,10 +43,10 @@ struct StreamMachine<Work: StreamWork> {
         return session.receive(batch, from: device, now: now)
     }
 
-    /// How many items the next commit stores.
+    /// The number of items in the next commit.
     var pendingItems: Int { touched.reduce(0) { $0 + $1.pendingItems } }
 
-    /// The chunks that make the pending items durable. A summary that will not know them is marked in the record.
+    /// The chunks that store the pending items. The record marks a summary that lacks these items.
     mutating func stage() -> [StoredChunk] {
         var chunks: [StoredChunk] = []
         for session in touched {
@@ -59,7 +60,7 @@ struct StreamMachine<Work: StreamWork> {
         return chunks
     }
 
-    /// The pending items are on disk: they count from now on.
+    /// The pending items are on disk and count from now on.
     mutating func committed(now: Timestamp) {
         for session in touched where session.pendingItems > 0 {
             let key = session.state.key
@@ -76,7 +77,7 @@ struct StreamMachine<Work: StreamWork> {
         unsaved = []
     }
 
-    /// The commit failed: what was taken is expected again.
+    /// Drops the pending items after a failed commit.
     mutating func discardPending() {
         for session in touched {
             session.discardPending()
@@ -85,7 +86,7 @@ struct StreamMachine<Work: StreamWork> {
         touched = []
     }
 
-    /// The acknowledgements that are due, one for each stream, by session.
+    /// Removes and returns the due acknowledgements by session, one per stream.
     mutating func takeAcks() -> [(key: SessionKey, acks: [MQTTMessage])] {
         defer { touched = [] }
         return touched.map { session in
@@ -96,7 +97,7 @@ struct StreamMachine<Work: StreamWork> {
 
     // MARK: States
 
-    /// Takes over a session from the store, its streams not read yet.
+    /// Loads a session from the store without its streams.
     mutating func load(_ record: StreamRecord<Work.Totals>, now: Timestamp) {
         let key = record.state.key
         sessions[key] = OwnedSession(stored: record, heardAt: now)
@@ -105,12 +106,12 @@ struct StreamMachine<Work: StreamWork> {
         if record.needsSummary { requestSummary(key, now) }
     }
 
-    /// The session's record goes into the next commit.
+    /// Adds the session's record to the next commit.
     mutating func save(_ key: SessionKey) {
         unsaved.insert(key)
     }
 
-    /// Takes a session's state; an older one changes nothing.
+    /// Receives a session's state. An older state changes nothing.
     mutating func receive(_ state: SessionState, now: Timestamp) {
         let key = state.key
         if let known = sessions[key]?.state {
@@ -131,14 +132,14 @@ struct StreamMachine<Work: StreamWork> {
         requestSummary(key, now)
     }
 
-    /// Asks for the live metrics to be made anew: at once, or when the last time is long enough ago.
+    /// Schedules a fold over all items: at once, or when the rate limit allows it.
     private mutating func requestFold(_ key: SessionKey, _ now: Timestamp) {
         guard let session = sessions[key], stale.insert(key).inserted else { return }
         let interval = session.count > StreamTimes.manyItems ? StreamTimes.longFold : StreamTimes.fold
         session.foldDue = max(now, session.foldedAt.map { $0 + interval } ?? now)
     }
 
-    /// The sessions whose live metrics are due to be made anew.
+    /// The sessions with a due fold over all items.
     func foldsDue(now: Timestamp) -> [SessionKey] {
         stale.filter { key in
             guard let session = sessions[key], session.isShown else { return false }
@@ -146,7 +147,7 @@ struct StreamMachine<Work: StreamWork> {
         }
     }
 
-    /// Takes what the companion topic says of a session.
+    /// Receives a companion payload of a session.
     mutating func hear(_ heard: Work.Live.Heard, of key: SessionKey, now: Timestamp) {
         guard let session = sessions[key] else { return }
         guard session.live != nil else {
@@ -157,13 +158,13 @@ struct StreamMachine<Work: StreamWork> {
         guard session.live?.hear(heard, of: session.state) == true else { return }
         withSplits.insert(key)
         withNews.insert(key)
-        // What tells of nothing newer keeps no value alive.
+        // A payload without newer data does not keep values alive.
         guard session.live?.newest != newest else { return }
         session.heardAt = now
         session.isSilent = false
     }
 
-    /// The kilometres or miles that have just been done.
+    /// Removes and returns the splits that were just completed.
     mutating func takeFinishedSplits(now: Timestamp) -> [(key: SessionKey, number: Int, at: Timestamp)] {
         defer { withSplits = [] }
         return withSplits.compactMap { key in
@@ -174,7 +175,7 @@ struct StreamMachine<Work: StreamWork> {
         }
     }
 
-    /// Asks for a summary: at once, or when the last one is old enough.
+    /// Schedules a summary: at once, or when the rate limit allows it.
     mutating func requestSummary(_ key: SessionKey, _ now: Timestamp) {
         guard let session = sessions[key], awaitingSummary.insert(key).inserted else { return }
         let isLong = session.count > StreamTimes.manyItems
@@ -184,9 +185,9 @@ struct StreamMachine<Work: StreamWork> {
 
     // MARK: Time
 
-    /// Notices what comes with time alone: sessions fall silent, and those that are over leave memory.
+    /// Applies the time: marks silent sessions and evicts ended ones.
     ///
-    /// Returns whether it was time to look.
+    /// Returns whether the check was due.
     mutating func sweep(now: Timestamp) -> Bool {
         guard sweptAt.map({ now.seconds(since: $0) >= StreamTimes.sweep || now < $0 }) ?? true else { return false }
         sweptAt = now
@@ -214,12 +215,12 @@ struct StreamMachine<Work: StreamWork> {
         withExpiredChunks.remove(key)
     }
 
-    /// Takes over the stream of a device from the store.
+    /// Loads the stream of a device from the store.
     mutating func load(_ stream: ItemStream<Work.Item>, from device: Device, of key: SessionKey) {
         sessions[key]?.load(stream, from: device)
     }
 
-    /// Takes over all of a session that is in the store, and makes the live fold anew.
+    /// Loads all items of a session from the store and computes the live fold.
     ///
     /// - Parameters:
     ///   - items: all items on disk, by device.
@@ -235,7 +236,7 @@ struct StreamMachine<Work: StreamWork> {
         let isFirst = session.live == nil
         session.live = Work.Live(streams: items, state: session.state, now: now, shown: session.live)
         if let heard = session.unheard.take() { _ = session.live?.hear(heard, of: session.state) }
-        // What was done before this process began was announced by an earlier one.
+        // An earlier process announced the splits before this one started.
         if isFirst { session.announcedSplits = session.live?.splitsToAnnounce.count ?? 0 }
         session.foldedAt = now
         session.foldDue = nil
@@ -251,7 +252,7 @@ struct StreamMachine<Work: StreamWork> {
 
     // MARK: Deletion
 
-    /// What was taken and is due of a deleted session is no longer wanted.
+    /// Drops the pending items and deadlines of a deleted session.
     private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Timestamp) {
         let record = StreamRecord<Work.Totals>(deleted: state, mostChunks: sessions[key]?.record.mostChunks ?? 0)
         forget(key)
@@ -259,7 +260,8 @@ struct StreamMachine<Work: StreamWork> {
         toPurge.insert(key)
     }
 
-    /// Nothing is stored any more but that it was deleted, and how many chunks there may have been. Returns what clears its retained topics.
+    /// The store keeps only the deletion and the highest number of chunks. Returns the messages that clear the
+    /// session's retained topics.
     mutating func purged(_ key: SessionKey) -> [MQTTMessage] {
         toPurge.remove(key)
         let most = sessions[key]?.record.mostChunks ?? 0

@@ -65,15 +65,15 @@ struct StreamMetrics {
 
     private static func help(_ prefix: String) -> [String: String] {
         [
-            prefix + "items_total": "Items stored.",
-            prefix + "messages_total": "Messages handled.",
-            prefix + "rejected_total": "Payloads that were refused, wholly or in part, by reason.",
+            prefix + "items_total": "Stored items.",
+            prefix + "messages_total": "Handled messages.",
+            prefix + "rejected_total": "Rejected payloads, wholly or in part, by reason.",
             prefix + "commit_items": "Items of a commit.",
-            prefix + "commit_seconds": "How long a commit took.",
-            prefix + "ack_lag_seconds": "From taking a batch of messages to having sent its acknowledgements.",
+            prefix + "commit_seconds": "Duration of a commit.",
+            prefix + "ack_lag_seconds": "Delay from receiving a batch of messages to sending its acknowledgements.",
             prefix + "sessions": "Sessions in memory, by status.",
-            prefix + "waiting_bytes": "Batches that wait for the state of their session, in bytes.",
-            prefix + "waiting_dropped": "Batches that were dropped while their session had no state.",
+            prefix + "waiting_bytes": "Pending batches of sessions without a state, in bytes.",
+            prefix + "waiting_dropped": "Dropped batches of sessions without a state.",
         ]
     }
 }

@@ -1,14 +1,14 @@
 import Storage
 import Workouts
 
-/// Finds the first and the last chunk of a stream by asking for few: first ever further ones, then between what is there
-/// and what is not.
+/// Finds the first and the last chunk of a stream with few reads: exponential steps, then a binary search between
+/// present and absent chunks.
 struct StreamSearch {
     let key: SessionKey
     let device: Device
     private(set) var first: [UInt8]?
     private(set) var last: (number: Int, bytes: [UInt8])?
-    /// The lowest number that is known to be absent.
+    /// The lowest known absent number.
     private var absent: Int?
     private var asked: [Int] = [0, 1, 3, 7, 15, 31, 63]
     private var answered = 0
@@ -18,7 +18,7 @@ struct StreamSearch {
         self.device = device
     }
 
-    /// The keys to ask the store for.
+    /// The keys to read next.
     var keys: [StoreKey] {
         let prefix = StreamStore.chunkPrefix(key, device)
         return asked.map { StoreKey(shard: key.session.shard, key: StreamStore.chunkKey(prefix, $0)) }
@@ -26,7 +26,7 @@ struct StreamSearch {
 
     var isDone: Bool { asked.isEmpty }
 
-    /// Takes the store's answer for the next of the keys.
+    /// Receives the store's result for the next key.
     mutating func answer(_ bytes: [UInt8]?) {
         let number = asked[answered]
         answered += 1

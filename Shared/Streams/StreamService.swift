@@ -5,7 +5,7 @@ import ServiceLifecycle
 package import Storage
 import Workouts
 
-/// Feeds the machine with items, states and time, and does what follows: first to disk, then to the bus.
+/// Runs the machine on items, states and time. Each effect goes to disk first, then to the bus.
 package struct StreamService<Work: StreamWork>: Service {
     private let context: ServiceContext
     private let store: any Store
@@ -32,7 +32,7 @@ package struct StreamService<Work: StreamWork>: Service {
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
-        // States first: what their sessions' items need is there when these come.
+        // States first, so that they arrive before the items of their sessions.
         filters.flatMap {
             TopicFilter.sessions($0, shards: shards)
         }

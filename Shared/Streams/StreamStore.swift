@@ -2,16 +2,17 @@ import Bus
 package import Storage
 import Workouts
 
-/// What the owner of streams keeps, and under which keys.
+/// The collections of a stream owner and their keys.
 package enum StreamStore {
     /// `user/session` → a `StreamRecord` as JSON.
     static let sessions = StoreCollection("sessions")
     /// `user/session/device/number` → an `ItemChunk`.
     static let chunks = StoreCollection("chunks")
-    /// `ceiling` → the revision, in decimal digits, that nothing live of the shard exceeds.
+    /// `ceiling` → the highest reserved live revision of the shard, in decimal digits.
     static let revisions = StoreCollection("revisions")
     static let ceiling = "ceiling"
-    /// `user/session` → when its retained topics were published last, in decimal digits; absent when they are cleared.
+    /// `user/session` → the time of the last publication of its retained topics, in decimal digits; absent once they
+    /// are cleared.
     static let retained = StoreCollection("retained")
 
     package static func schema(_ service: String) -> StoreSchema {
@@ -20,7 +21,7 @@ package enum StreamStore {
 
     static func chunkPrefix(_ key: SessionKey, _ device: Device) -> String { "\(key)/\(device)/" }
 
-    /// The key of a chunk; those of a stream are in the order of their numbers.
+    /// The key of a chunk. The keys of a stream sort by number.
     static func chunkKey(_ prefix: String, _ number: Int) -> String {
         let digits = String(number)
         return prefix + String(repeating: "0", count: max(0, 8 - digits.count)) + digits
@@ -34,22 +35,22 @@ package enum StreamStore {
     }
 }
 
-/// What is stored of a session besides its items.
+/// The stored record of a session, without its items.
 struct StreamRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable {
-    /// The newest state that was heard of.
+    /// The newest received state.
     var state: SessionState
-    /// The summary as it was last published.
+    /// The last published summary.
     var report: SummaryReport<Totals>?
-    /// Items or a state came that the summary does not know yet.
+    /// Whether items or a state arrived after the summary.
     var needsSummary = false
-    /// Until when the final chunks stand retained.
+    /// The end of the retention of the final chunks.
     var chunksUntil: Timestamp?
-    /// The most chunks that may stand retained, of this revision or an earlier one.
+    /// The highest number of chunks that may be retained, including those of earlier revisions.
     var mostChunks = 0
 }
 
 extension StreamRecord {
-    /// What stays of a deleted session, so that nothing brings it back: its revision, and nothing personal.
+    /// The rest of a deleted session: its revision, which prevents a return, and no personal data.
     init(deleted state: SessionState, mostChunks: Int) {
         var state = state
         state.name = ""

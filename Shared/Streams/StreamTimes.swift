@@ -1,43 +1,43 @@
 import Workouts
 
-/// How often, how long and how many; times in seconds.
+/// Intervals and limits; times in seconds.
 enum StreamTimes {
-    /// What is live of a session is published at most this often.
+    /// The minimum interval of a session's live messages.
     static let live = 1.0
-    /// A session without items for this long has no live values.
+    /// The time without items after which live values are unknown.
     static let silence = 15.0
-    /// A summary is made at most this often while items come, and beyond `manyItems` less often.
+    /// The minimum interval of summaries while items arrive; longer beyond `manyItems`.
     static let summary = 1.0
     static let longSummary = 10.0
     static let manyItems = 10_000
-    /// How long the final chunks stay retained.
+    /// The retention of the final chunks.
     static let chunks = 3_600.0
-    /// The chunks of a session are published again at most this often, however often somebody asks.
+    /// The minimum interval of repetitions of a session's chunks.
     static let repetition = 5.0
-    /// Gaps of one stream are answered at most this often.
+    /// The minimum interval of answers to gaps of a stream.
     static let gap = 0.1
-    /// A session that is over leaves memory after this long without anything new.
+    /// The idle time after which an ended session leaves memory.
     static let idle = 60.0
-    /// A fold that has become inexact is made anew at most this often, and beyond `manyItems` less often.
+    /// The minimum interval of folds over all items; longer beyond `manyItems`.
     static let fold = 10.0
     static let longFold = 60.0
-    /// What is older than this is not announced.
+    /// The maximum age of an announcement.
     static let news = 60.0
-    /// All sessions are looked at this often for what comes with time alone.
+    /// The interval of checks for time alone.
     static let sweep = 1.0
-    /// The time that a tick spends on live folds, so that items do not wait longer.
+    /// The time limit of a tick for live folds, which bounds the delay of items.
     static let foldTimeout = Duration.milliseconds(50)
-    /// Summaries made in one go, for the same reason.
+    /// The maximum number of summaries per tick, for the same reason.
     static let summariesAtOnce = 20
-    /// How far ahead of the clock revisions of what is live are reserved, in milliseconds.
+    /// The reserve of live revisions ahead of the clock, in milliseconds.
     static let reserve: Int64 = 30_000
-    /// So many sessions are remembered as unknown at most.
+    /// The maximum number of cached unknown sessions.
     static let unknownLimit = 20_000
-    /// So many names of topics are remembered at most.
+    /// The maximum number of cached topic names.
     static let topicLimit = 50_000
 }
 
-/// A stored piece of a stream.
+/// A stored chunk of a stream.
 struct StoredChunk {
     let shard: Shard
     let key: String

@@ -1,37 +1,37 @@
 package import Bus
 package import Workouts
 
-/// What a service makes of the streams of items that it owns. Everything else is the same for all such services: taking
-/// each item once, making it durable, acknowledging it, publishing what is made of it, and letting go of it.
+/// The part of a stream owner that differs by service. All owners share the rest: they accept each item once, store it,
+/// acknowledge it, publish results and evict sessions.
 package protocol StreamWork: Sendable {
     associatedtype Item: StreamItem where Item.Field: PayloadField
     associatedtype Live: LiveFold where Live.Item == Item
-    /// What stands in the summary besides its revisions.
+    /// The content of the summary besides its revisions.
     associatedtype Totals: Codable & Equatable & Sendable
 
     /// The executable's name.
     static var service: String { get }
-    /// What the names of its Prometheus metrics begin with.
+    /// The prefix of its Prometheus metrics.
     static var metricsPrefix: String { get }
     static var kind: StreamName.Kind { get }
-    /// What else the live fold listens to, and the subscription for it.
+    /// The companion topic of the live fold, and its subscription.
     static var companion: (topic: SessionTopic, filter: TopicFilter.Sessions)? { get }
 
-    /// What is published of a session that is over, a pure function of all its items and its state.
+    /// The final results of a session: a pure function of all its items and its state.
     static func finish(_ streams: [Device: [Item]], of state: SessionState) -> (totals: Totals, rows: FinalRows)
 }
 
-/// A running fold over the items of a session that goes on.
+/// A running fold over the items of a session.
 package protocol LiveFold: Sendable {
     associatedtype Item
-    /// What the companion topic says.
+    /// The payload of the companion topic.
     associatedtype Heard: Sendable
 
-    /// Whether the fold is that of a summary of the same items; otherwise it is made anew from all of them.
+    /// Whether the fold equals a summary of the same items. If not, a fold over all items replaces it.
     var isExact: Bool { get }
-    /// The time of the newest item that it knows of.
+    /// The time of the newest item.
     var newest: Timestamp? { get }
-    /// How many kilometres or miles are done, and when the last of them was, as far as this service says so.
+    /// The number of completed splits and the time of the last, if this service announces splits.
     var splitsToAnnounce: (count: Int, at: Timestamp?) { get }
 
     /// The fold over no items.
@@ -40,26 +40,26 @@ package protocol LiveFold: Sendable {
     /// The fold over all items of a session.
     ///
     /// - Parameters:
-    ///   - streams: every item of each device, in the order of their numbers.
-    ///   - shown: the fold until now.
+    ///   - streams: all items of each device, sorted by number.
+    ///   - shown: the previous fold.
     init(streams: [Device: [Item]], state: SessionState, now: Timestamp, shown: Self?)
 
-    /// Whether a session's new state asks for another fold over the items there are.
+    /// Whether a new state requires another fold over all items.
     static func isOther(_ state: SessionState, than known: SessionState) -> Bool
 
-    /// Takes consecutive items of a device.
+    /// Adds consecutive items of a device.
     mutating func add(_ items: [Item], from device: Device, segments: [Segment], now: Timestamp)
 
-    /// Reads a payload of the companion topic.
+    /// Decodes a payload of the companion topic.
     static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Heard
 
-    /// Takes what the companion topic says. Returns whether that changes what is published.
+    /// Receives a payload of the companion topic. Returns whether the published payload changes.
     mutating func hear(_ heard: Heard, of state: SessionState) -> Bool
 
-    /// What is published, as of the newest item.
+    /// The published payload as of the newest item.
     ///
     /// - Parameters:
-    ///   - count: items stored.
-    ///   - isSilent: nothing came for 15 s, so that every live value is unknown.
+    ///   - count: the number of stored items.
+    ///   - isSilent: no item for 15 s, so that every live value is unknown.
     func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8]
 }

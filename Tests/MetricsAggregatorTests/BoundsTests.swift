@@ -108,7 +108,7 @@ struct BoundsTests {
             "pacebus_aggregator_items_total 30", "pacebus_aggregator_messages_total 3",
             #"pacebus_aggregator_sessions{status="active"} 1"#, "pacebus_aggregator_commit_items_sum 30",
             "pacebus_aggregator_ack_lag_seconds_count 1", "pacebus_aggregator_waiting_bytes 0",
-            "# HELP pacebus_aggregator_commit_seconds How long a commit took.",
+            "# HELP pacebus_aggregator_commit_seconds Duration of a commit.",
         ] {
             #expect(text.contains(line + "\n"), "\(line)")
         }
