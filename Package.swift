@@ -158,7 +158,7 @@ let package = Package(
         tests(
             "OwningService",
             [
-                "Bus", "Exporter", "LiveActivityPublisher", "MQTT", "ServiceKit", "SessionEngine", "Storage",
+                "Bus", "Exporter", "Formats", "LiveActivityPublisher", "MQTT", "ServiceKit", "SessionEngine", "Storage",
                 "WeatherFetcher", "Workouts",
             ]),
         tests(

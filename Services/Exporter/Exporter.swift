@@ -17,10 +17,7 @@ struct Exporter: AsyncParsableCommand {
     func run() async throws {
         let configuration = try ExportConfiguration.resolve(export, environment: ProcessInfo.processInfo.environment)
         try await ServiceRunner.run("exporter", base, store) { context in
-            [
-                ExporterService(
-                    context: context, configuration: configuration, store: try context.openStore(ExportRecord.schema))
-            ]
+            [try Self.build(context, configuration)]
         }
     }
 }

@@ -8,30 +8,30 @@ import Storage
 import Workouts
 
 extension ExporterLoop {
-    /// Begins what is due, takes what has come whole, and asks for what does not come by itself.
-    mutating func goOn(_ now: Timestamp) async {
-        if isConnected, commits.isWriting { await begin(now) }
+    /// Begins due exports, takes complete ones from the collector and requests overdue chunks.
+    mutating func work(_ now: Timestamp) async {
+        if isConnected, outbox.isWriting { await begin(now) }
         for key in collector.complete { collect(key, now) }
         let overdue = collector.advance(to: now)
         for key in overdue.requests {
             let request = SessionRequest(id: CommandID(UUID()), client: context.client, action: .chunks)
-            messages.append(Topic.session(key, .request).message(JSONCoding.encode(request)))
+            outbox.send(Topic.session(key, .request).message(JSONCoding.encode(request)), of: key.session.shard)
         }
         for key in overdue.expired {
             fail(key, "no series or track for a minute; check that metrics-aggregator and route-builder run", now)
         }
-        await perform(now)
+        await flush(now)
     }
 
-    /// What was begun is saved and told before it is done. Where the disk refuses just then it is done all the same: after a
-    /// crash it is done again, under the same key.
+    /// Saves and publishes the begun exports before their delivery. If that commit fails, they are delivered all the same:
+    /// after a crash the next process delivers them again, under the same idempotency key.
     private mutating func begin(_ now: Timestamp) async {
         let room = targets.concurrency.map { ($0, $1 - machine.underway[$0, default: 0]) }
         let begun = machine.begin(now: now, room: Dictionary(uniqueKeysWithValues: room))
         guard !begun.works.isEmpty else { return }
-        actions += begun.actions
-        await perform(now)
-        let works = begun.works.filter { epochs[$0.key.session.shard] != nil }
+        outbox.add(begun.actions)
+        await flush(now)
+        let works = begun.works.filter { outbox.owns($0.key.session.shard) }
         let records: [StoreRecord]
         do throws(StoreError) {
             let keys = works.map { StoreKey(shard: $0.key.session.shard, key: "\($0.key)") }
@@ -79,5 +79,50 @@ extension ExporterLoop {
     mutating func takeJobs() -> [TargetJob] {
         defer { jobs = [] }
         return jobs
+    }
+
+    // MARK: The store
+
+    /// Loads every session that is not at rest.
+    mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {
+        // Sessions at rest stay in the store for good: one shard at a time bounds the memory.
+        for shard in shards.sorted() {
+            for record in try await store.records(in: ExportRecord.exports, shards: [shard]) {
+                load(record, now) { !$0.isAtRest(now) }
+            }
+        }
+        context.logger.info("exports loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
+    }
+
+    /// Loads the sessions of messages that only the store has.
+    mutating func load(_ keys: [SessionKey], _ now: Timestamp) async throws {
+        let wanted = Set(keys).filter { machine.entries[$0] == nil && outbox.owns($0.session.shard) }.sorted()
+        guard !wanted.isEmpty else { return }
+        let places = wanted.map { StoreKey(shard: $0.session.shard, key: "\($0)") }
+        for record in try await store.records(in: ExportRecord.exports, at: places) {
+            load(record, now) { _ in true }
+        }
+    }
+
+    private mutating func load(_ record: StoreRecord, _ now: Timestamp, where isWanted: (ExportRecord) -> Bool) {
+        do throws(PayloadError) {
+            guard let key = SessionKey(record.key) else { throw .malformed("not a session's key") }
+            let exports = try JSONCoding.decode(ExportRecord.self, from: record.value)
+            if isWanted(exports) { outbox.add(machine.load(exports, of: key, now: now)) }
+        } catch {
+            // Its workout is exported again, under the same keys and names.
+            context.logger.error("corrupt record ignored", metadata: [LogKey.record: "exports/\(record.key)"])
+        }
+    }
+
+    /// The session whose record the message needs.
+    func wantsRecord(_ message: MQTTMessage, _ topic: Topic?) -> SessionKey? {
+        guard case .session(let key, let topic)? = topic, !message.payload.isEmpty else { return nil }
+        switch topic {
+        case .workout, .exportResult, .request: return key
+        // Most states are of sessions without an export.
+        case .state: return message.payload.contains(#""deleted""#.utf8) ? key : nil
+        default: return nil
+        }
     }
 }

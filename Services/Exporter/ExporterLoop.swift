@@ -14,35 +14,20 @@ struct ExporterLoop {
     let targets: ExportTargets
     var machine: ExporterMachine
     var collector = ChunkCollector()
-    var epochs: [Shard: Epoch] = [:]
-    /// What is still to be done; more than one event's worth only while the disk refuses.
-    var actions: [ExportAction] = []
-    /// When so much waits for a disk that refuses, in bytes, nothing more is read from the broker, which has room of its own.
-    var waitingLimit = 64 << 20
-    /// The batch that nothing is read after.
-    var unacknowledged: MQTTBatch?
-    /// Payloads of workouts that are not on disk yet.
-    var workouts: [SessionKey: [UInt8]] = [:]
-    /// What was begun, with its workout, until its chunks have come.
+    var outbox: Outbox<ExporterMachine>
+    /// Begun exports with their workouts, until their chunks are complete.
     var collecting: [SessionKey: (work: ExportWork, workout: WorkoutRecord)] = [:]
     /// Deliveries and removals that the service performs beside the loop.
     var jobs: [TargetJob] = []
-    /// Requests for chunks, and refused payloads that operators are to be told of.
-    var messages: [MQTTMessage] = []
-    /// Without a connection nothing is begun: what belongs to it could not be asked for.
+    /// An export begins only with a connection, because it may have to request chunks.
     var isConnected = false
-    /// The commits to it, with a disk left alone that refuses.
-    var commits: StoreCommits
-    private var rejections = Rejections(service: "exporter")
 
-    init(
-        context: ServiceContext, targets: ExportTargets, store: any Store, health: StoreHealth = StoreHealth()
-    ) {
+    init(context: ServiceContext, targets: ExportTargets, store: any Store) {
         self.context = context
         self.targets = targets
         self.store = store
         machine = ExporterMachine(policies: targets.policies)
-        commits = StoreCommits(store, health, context.logger, complaint: "exports not saved, trying again")
+        outbox = Outbox(context: context, store: store)
         metrics = ExporterMetrics(context.metrics)
     }
 
@@ -50,31 +35,54 @@ struct ExporterLoop {
     mutating func handle(_ event: ServiceEvent, outcomes: [DeliveryOutcome] = []) async throws {
         let now = context.clock.now
         for outcome in outcomes { take(outcome, now) }
+        var batch: MQTTBatch?
         switch event {
-        case .ownership(.gained(let gained)):
-            epochs.merge(gained) { $1 }
-            jobs.append(.removeLeftovers(Set(gained.keys)))
-            try await load(Set(gained.keys), now)
-        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
-        case .announce(let shards): actions += machine.announce(shards)
+        case .ownership(let change):
+            outbox.apply(change, to: &machine)
+            switch change {
+            case .gained(let gained):
+                jobs.append(.removeLeftovers(Set(gained.keys)))
+                try await load(Set(gained.keys), now)
+            case .releasing(let shards), .lost(let shards): drop(shards)
+            }
+        case .announce(let shards): outbox.add(machine.announce(shards))
         case .connected:
             isConnected = true
-            actions += machine.connected()
+            outbox.add(machine.connected())
         case .disconnected: isConnected = false
-        case .batch(let batch):
-            metrics.received(batch.messages.count)
-            let incoming = batch.messages.map { (message: $0, topic: Topic($0.topic)) }
+        case .batch(let received):
+            batch = received
+            metrics.received(received.messages.count)
+            let incoming = received.messages.map { (message: $0, topic: Topic($0.topic)) }
             try await load(incoming.compactMap { wantsRecord($0.message, $0.topic) }, now)
             for (message, topic) in incoming { receive(message, topic, now) }
-            await perform(now, acknowledging: batch)
-            return await goOn(now)
         case .tick:
-            actions += machine.advance(to: now)
-            // Counting takes time: as often as the machine looks at all sessions.
+            outbox.add(machine.advance(to: now))
+            // Counting takes time, so it follows the machine's sweep.
             if machine.sweptAt == now { metrics.show(machine, collector) }
         }
-        await perform(now)
-        await goOn(now)
+        await flush(now, acknowledging: batch)
+        await work(now)
+    }
+
+    /// The last flush, at shutdown.
+    mutating func finish() async {
+        await outbox.finish(&machine, at: context.clock.now)
+    }
+
+    mutating func flush(_ now: Timestamp, acknowledging batch: MQTTBatch? = nil) async {
+        let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
+        drop(flushed.lost)
+        let removed = flushed.performed.compactMap { if case .remove(let key) = $0 { key } else { nil } }
+        if !removed.isEmpty { jobs.append(.remove(Set(removed))) }
+    }
+
+    /// Removes the work of shards that another process owns.
+    private mutating func drop(_ shards: Set<Shard>) {
+        guard !shards.isEmpty else { return }
+        collector.drop { shards.contains($0.session.shard) }
+        collecting = collecting.filter { !shards.contains($0.key.session.shard) }
+        jobs.removeAll { $0.isDelivery(in: shards) }
     }
 
     /// Takes the outcome of a delivery. An outcome from before a hand-over is neither logged nor counted.
@@ -91,8 +99,8 @@ struct ExporterLoop {
         case .failed(let reason, _):
             context.logger.warning("export failed, retrying", metadata: metadata(outcome, reason))
         }
-        actions += machine.receive(
-            outcome.delivery, for: outcome.target, of: outcome.key, begun: outcome.begun, now: now)
+        outbox.add(
+            machine.receive(outcome.delivery, for: outcome.target, of: outcome.key, begun: outcome.begun, now: now))
     }
 
     private func metadata(_ outcome: DeliveryOutcome, _ reason: String? = nil) -> Logger.Metadata {
@@ -104,10 +112,10 @@ struct ExporterLoop {
     // MARK: Messages
 
     private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ now: Timestamp) {
-        // The filter for sessions' requests takes users' for ones too.
+        // The filter for sessions' requests matches users' requests too.
         if case .user? = topic { return }
         guard case .session(let key, let topic)? = topic else { return reject(message, "bad_topic", now) }
-        guard epochs[key.session.shard] != nil else { return }
+        guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {
             try receive(message, key, topic, now)
         } catch {
@@ -126,8 +134,7 @@ struct ExporterLoop {
             guard try JSONCoding.decode(SeenStatus.self, from: message.payload).status == .deleted else { break }
             collector.remove(key)
             collecting[key] = nil
-            workouts[key] = nil
-            actions += machine.delete(key)
+            outbox.add(machine.delete(key))
         case .workout:
             let workout = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
             guard SessionKey(workout.user, workout.session) == key else {
@@ -135,19 +142,19 @@ struct ExporterLoop {
             }
             let news = machine.receive(workout, targets: targets.names(for: key.user), now: now)
             // A slice would keep the bytes of its whole batch.
-            if !news.isEmpty { workouts[key] = [UInt8](message.payload) }
-            actions += news
+            if !news.isEmpty { machine.payloads[key] = [UInt8](message.payload) }
+            outbox.add(news)
         case .summaryMetrics: try receiveSummary(message, .series, of: key)
         case .summaryRoute: try receiveSummary(message, .track, of: key)
         case .export(let target):
             let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
-            actions += machine.see(seen.revision, of: key, target: target, now: now)
+            outbox.add(machine.see(seen.revision, of: key, target: target, now: now))
         case .exportResult(let target):
             let result = try JSONCoding.decode(ExportResult.self, from: message.payload)
-            actions += machine.receive(result, of: key, target: target, now: now)
+            outbox.add(machine.receive(result, of: key, target: target, now: now))
         case .request:
             let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
-            actions += machine.receive(request, of: key, targets: targets.names(for: key.user), now: now)
+            outbox.add(machine.receive(request, of: key, targets: targets.names(for: key.user), now: now))
         default: break
         }
     }
@@ -161,27 +168,16 @@ struct ExporterLoop {
 
     private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
         metrics.rejected(reason)
-        let told = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
-        if let told { messages.append(told) }
-    }
-
-    /// Another process works for these shards now.
-    mutating func drop(_ shards: Set<Shard>) {
-        for shard in shards { epochs[shard] = nil }
-        machine.drop { shards.contains($0.session.shard) }
-        collector.drop { shards.contains($0.session.shard) }
-        collecting = collecting.filter { !shards.contains($0.key.session.shard) }
-        jobs.removeAll { $0.isDelivery(in: shards) }
-        workouts = workouts.filter { !shards.contains($0.key.session.shard) }
+        outbox.reject(message, reason, at: now)
     }
 }
 
-/// What is read of every `state`.
+/// The part of `state` that the service reads.
 private struct SeenStatus: Decodable {
     let status: SessionStatus
 }
 
-/// What is read of every summary.
+/// The part of a summary that the service reads.
 private struct SummaryHead: Decodable {
     let revision: Int64
     let chunks: Int

@@ -8,25 +8,22 @@ import ServiceLifecycle
 import Storage
 import Workouts
 
-/// Feeds the machine with workouts, chunks, results and time, and does what it returns: first to disk, then to the bus.
-/// Writing and sending run beside that.
+/// Runs the loop on the bus and the store. Deliveries and removals run concurrently and never delay the loop.
 struct ExporterService: Service {
     let context: ServiceContext
     let configuration: ExportConfiguration
     let store: any Store
-    var uploadTimeout = UploadTarget.timeout
+    let uploadTimeout: Duration
 
     func run() async throws {
-        let health = StoreHealth()
-        context.readiness.add("store") { health.isWriting }
         try await HTTPClient.withHTTPClient(configuration: UploadTarget.http) { client in
             let resources = ExportResources(clock: context.clock, client: client, uploadTimeout: uploadTimeout)
             let targets = ExportTargets(configuration, resources)
             for name in targets.configured.map({ type(of: $0).name }) {
                 context.logger.info("export target configured", metadata: ["target": "\(name)"])
             }
-            var loop = ExporterLoop(context: context, targets: targets, store: store, health: health)
-            let outcomes = OutcomeBox()
+            var loop = ExporterLoop(context: context, targets: targets, store: store)
+            let outcomes = Inbox<DeliveryOutcome>()
             var underway: [SessionKey: AsyncStream<Void>.Continuation] = [:]
             try await withThrowingDiscardingTaskGroup { deliveries in
                 defer { deliveries.cancelAll() }
@@ -51,6 +48,7 @@ struct ExporterService: Service {
                     }
                 }
             }
+            await loop.finish()
         }
         await store.close()
     }

@@ -121,7 +121,7 @@ import Workouts
         sent += try await run.deliver([workout.request(.folder)])
         #expect(sent.isEmpty)
         #expect(await run.work().isEmpty)
-        #expect(told(run) == ["error exports not saved, trying again error=the store cannot be written: disk full"])
+        #expect(told(run) == ["error commit failed, retrying error=the store cannot be written: disk full"])
         run.store.refuse(false)
         sent = try await run.pass(2)
         #expect(try statuses(sent, workout).last == .exporting)
@@ -146,7 +146,7 @@ import Workouts
         let request = workout.request(.folder, id: CommandID(UUID()))
         for _ in 0..<100 { #expect(try await run.deliver([request]).isEmpty) }
         try await run.pass(2)
-        #expect(run.loop.actions.count < 10)
+        #expect(run.loop.outbox.actions.count < 10)
         run.store.refuse(false)
         let replies = Topic.user(workout.key.user, .replies(Client("tests")!)).name
         #expect(try await run.pass(2).allSatisfy { $0.topic != replies })
@@ -155,7 +155,7 @@ import Workouts
 
     @Test func `over the limit nothing more is read until the disk takes writes again`() async throws {
         var run = try await LoopRun(folder)
-        run.loop.waitingLimit = 100_000
+        run.loop.outbox.pendingLimit = 100_000
         run.store.refuse(true)
         let isRead = Mutex(true)
         var workouts: [ServiceWorkout] = []
@@ -224,7 +224,7 @@ import Workouts
         #expect(try place.names().allSatisfy { $0 != hidden })
         let others = try place.writeHidden([1], "\(workout.key.session)")
         let shard = workout.key.session.shard
-        try await run.handle(.ownership(.gained(run.loop.epochs.filter { $0.key != shard })))
+        try await run.handle(.ownership(.gained(run.loop.outbox.epochs.filter { $0.key != shard })))
         #expect(try place.names().contains(others))
     }
 
@@ -234,7 +234,7 @@ import Workouts
             var run = try await LoopRun(folder)
             try await run.deliver(workouts.flatMap(\.messages))
             func damage(_ key: SessionKey, _ collection: StoreCollection) -> StoreWrite {
-                let epoch = run.loop.epochs[key.session.shard]!
+                let epoch = run.loop.outbox.epochs[key.session.shard]!
                 return StoreWrite(
                     shard: key.session.shard, epoch: epoch, collection: collection,
                     change: .put(key: "\(key)", value: [0x7b]))
@@ -311,7 +311,7 @@ import Workouts
         var run = try await LoopRun(folder)
         let workout = ServiceWorkout()
         let shard = workout.key.session.shard
-        let epoch = try #require(run.loop.epochs[shard])
+        let epoch = try #require(run.loop.outbox.epochs[shard])
         try await run.deliver(workout.messages)
         let work = try #require(run.takeDeliveries().first).work
         let cut = work.destinations.map { DeliveryOutcome(key: work.key, $0, delivery: .failed("CancellationError")) }

@@ -23,7 +23,7 @@ extension RunningExporter {
             "exporter", in: folder, storing: ("exporter.sqlite", ExportRecord.schema), clearing: .export(.folder),
             broker: broker, clock: clock, log: log, shards: shards, ending: ending,
             build: {
-                ExporterService(context: $0, configuration: configuration, store: $1, uploadTimeout: uploadTimeout)
+                try Exporter.build($0, configuration, store: $1, uploadTimeout: uploadTimeout)
             }, body)
     }
 

@@ -30,4 +30,8 @@ import Workouts
     @Test func `live-activity-publisher keeps what it promises in any order of faults`() async throws {
         try await test(LiveActivityStorm.self, runs: 20)
     }
+
+    @Test func `exporter keeps what it promises in any order of faults`() async throws {
+        try await test(ExporterStorm.self, runs: 20)
+    }
 }

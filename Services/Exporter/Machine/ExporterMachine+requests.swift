@@ -61,7 +61,7 @@ extension ExporterMachine {
         } catch {
             refusal = error
         }
-        return actions + [.reply(key.user, client, Reply(id: id, revision: nil, now: now, error: refusal))]
+        return actions + [.reply(key, client, Reply(id: id, revision: nil, now: now, error: refusal))]
     }
 }
 

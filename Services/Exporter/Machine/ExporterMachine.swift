@@ -1,21 +1,6 @@
 import Bus
 import Workouts
 
-/// An action of the machine. One commit saves and erases; the other actions follow it.
-enum ExportAction: Hashable {
-    /// Saves the session's record as it is at the time of the commit.
-    case save(SessionKey)
-    /// Saves the received workout beside the record.
-    case saveWorkout(SessionKey)
-    /// Erases the record and the workout.
-    case erase(SessionKey)
-    /// Publishes ``ExporterMachine/message(of:target:)`` on `export/{target}`.
-    case publish(SessionKey, Target)
-    /// Removes a deleted session from all targets.
-    case remove(SessionKey)
-    case reply(User, Client, Reply)
-}
-
 /// Decides where and when finished workouts are exported.
 ///
 /// A value: it reads no clock and performs nothing. Workouts, outcomes, requests, results and time go in; work and actions
@@ -80,6 +65,8 @@ struct ExporterMachine {
     var dueAt: Timestamp?
     /// Late messages about these sessions do not restore them.
     private(set) var deleted = RecentSessions(limit: deletedLimit)
+    /// Payloads of workouts that are not on disk yet.
+    var payloads: [SessionKey: [UInt8]] = [:]
     /// The time of the last sweep.
     var sweptAt: Timestamp?
 
@@ -106,11 +93,6 @@ struct ExporterMachine {
         return (interrupted.isEmpty ? [] : [.save(key)]) + interrupted.map { .publish(key, $0) }
     }
 
-    /// Drops sessions that belong to another process.
-    mutating func drop(where isLost: (SessionKey) -> Bool) {
-        for key in entries.keys.filter(isLost) { evict(key) }
-    }
-
     /// Takes a workout. The same or an older revision changes nothing.
     ///
     /// - Parameter targets: the targets of the user's workouts.
@@ -135,6 +117,7 @@ struct ExporterMachine {
     /// Deletes a session. Targets may have exports of a session that the store does not contain.
     mutating func delete(_ key: SessionKey) -> [ExportAction] {
         guard deleted.insert(key) else { return [] }
+        payloads[key] = nil
         guard let entry = entries[key] else { return [.remove(key)] }
         evict(key)
         return [.erase(key), .remove(key)] + entry.record.jobs.map { .publish(key, $0.target) }
