@@ -1,6 +1,7 @@
 import Bus
 import MQTT
 import ServiceKit
+import Storage
 import Workouts
 
 /// What the machine wants done.
@@ -66,7 +67,7 @@ extension ExporterMachine: OwningMachine {
     }
 
     mutating func drop(_ shards: Set<Shard>) {
-        for key in entries.keys where shards.contains(key.session.shard) { forget(key) }
+        for key in entries.keys where shards.contains(key.session.shard) { evict(key) }
         payloads = payloads.filter { !shards.contains($0.key.session.shard) }
     }
 }
