@@ -20,7 +20,7 @@ struct PlaybackOptions: ParsableArguments {
 
     @Option(
         help: """
-            The user: \(User.characters). (default: the user of --mqtt-url, else \(defaultUser))
+            The user: \(User.characters). (default: the user in MQTT_URL, else \(defaultUser))
             """)
     var user: User?
 

@@ -70,7 +70,7 @@ extension SavedPlanCommand {
 }
 
 struct UserOptions: ParsableArguments {
-    @Option(help: "The user: \(User.characters). (default: the user of --mqtt-url)")
+    @Option(help: "The user: \(User.characters). (default: the user in MQTT_URL)")
     var user: User?
 
     @OptionGroup(visibility: .hidden) var base: BaseOptions

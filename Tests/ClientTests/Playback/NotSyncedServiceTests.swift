@@ -36,10 +36,10 @@ import Workouts
         let (old, new) = (fixture.key.session, generations[1].key.session)
         #expect(
             written.text.contains(
-                "saved locally and not synced: the server no longer has session \(old); "
-                    + "the workout is logged under the new session \(new)\n"))
+                "saved locally and not synced: the server has lost session \(old); "
+                    + "logging the workout as session \(new)\n"))
         #expect(written.text.contains("Outdoor Running: 1.44 km, 9:05, average heart rate 135 bpm\n"))
-        #expect(written.text.hasSuffix("synced under session \(new), in place of \(old)\n"))
+        #expect(written.text.hasSuffix("synced as session \(new), which replaces \(old)\n"))
     }
 
     @Test func `an end for a session that the engine lost logs the workout under a new one`() async throws {

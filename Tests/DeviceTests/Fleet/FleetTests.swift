@@ -118,7 +118,7 @@ import Workouts
                 }
             }
         }
-        #expect(error?.description == "1 of 2 workouts did not come")
+        #expect(error?.description == "no workout for 1 of 2 sessions")
     }
 
     @Test func `a runner whose session is lost has failed`() async throws {
@@ -138,7 +138,7 @@ import Workouts
                 }
             }
         }
-        #expect(error?.description == "1 sessions failed")
+        #expect(error?.description == "1 of 2 sessions failed")
         #expect(written.text.contains("runner-0002: the server has lost the session, and a fleet keeps no queue"))
     }
 }
