@@ -167,7 +167,9 @@ struct FleetLoop {
         service.terminal.status(line.finish())
         let items = runners.reduce(0) { $0 + $1.playback.acknowledgedCount }
         service.terminal.output("\(runners.count - failedCount) sessions with \(items) items are over\n")
-        guard failedCount == 0 else { throw FleetStopped(description: "\(failedCount) of \(runners.count) sessions failed") }
+        guard failedCount == 0 else {
+            throw FleetStopped(description: "\(failedCount) of \(runners.count) sessions failed")
+        }
     }
 }
 
