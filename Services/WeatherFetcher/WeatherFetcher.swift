@@ -6,7 +6,7 @@ import Workouts
 @main
 struct WeatherFetcher: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "weather-fetcher", abstract: "Asks for the weather where live sessions take place.",
+        commandName: "weather-fetcher", abstract: "Fetches the weather at the places of live sessions.",
         version: pacebusVersion)
 
     @OptionGroup var weather: WeatherOptions
