@@ -9,7 +9,7 @@ usage: Tests/adding.sh WHAT [BRANCH [BASE]]
 
 Shows what BRANCH (default HEAD) changes since it left BASE (default main), and fails if it changes a file that
 Shared/README.md does not list for adding WHAT: quantity, target, weather-provider or service. The lists are the fenced
-blocks "files WHAT". Each line begins with a path; `*` stands for any characters.
+blocks "files WHAT". Each line begins with a path; `*` stands for any characters, and `+` allows new files only.
 END
 }
 
@@ -23,7 +23,7 @@ main() {
         --help | -h) usage && exit ;;
         '') fail "missing WHAT; see Tests/adding.sh --help" ;;
     esac
-    local what=$1 branch=${2-HEAD} base=${3-main} patterns=() unlisted=() file pattern
+    local what=$1 branch=${2-HEAD} base=${3-main} patterns=() unlisted=() status file pattern
     mapfile -t patterns < <(
         awk -v open="\`\`\`files $what" '$0 == open { on = 1; next } /^```/ { on = 0 } on { print $1 }' Shared/README.md
     )
@@ -32,13 +32,13 @@ main() {
         [[ $pattern == *'*'* || -e $pattern ]] || fail "Shared/README.md lists '$pattern' for '$what', which does not exist"
     done
     git diff --stat "$base...$branch"
-    while IFS= read -r file; do
+    while IFS=$'\t' read -r status file; do
         for pattern in "${patterns[@]}"; do
             # shellcheck disable=SC2053
-            if [[ $file == $pattern ]]; then continue 2; fi
+            if [[ $file == $pattern || ($status == A && +$file == $pattern) ]]; then continue 2; fi
         done
         unlisted+=("$file")
-    done < <(git diff --name-only --no-renames "$base...$branch")
+    done < <(git diff --name-status --no-renames "$base...$branch")
     ((!${#unlisted[@]})) || fail "not listed for '$what': ${unlisted[*]}"
 }
 
