@@ -82,7 +82,7 @@ package struct Outbox<Machine: OwningMachine> {
 
     // MARK: Output
 
-    /// Whether the last commit succeeded.
+    /// Whether no failed write is pending.
     package var isWriting: Bool { health.isWriting }
 
     /// The last flush before the service stops. It ignores the backoff.
@@ -121,7 +121,7 @@ package struct Outbox<Machine: OwningMachine> {
     private mutating func commit(
         _ machine: inout Machine, _ now: Timestamp
     ) async -> Flushed<Machine.Action>.Commit {
-        guard !actions.isEmpty else { return .none }
+        guard !actions.isEmpty else { return skip() }
         // A clock that stepped backwards ends the backoff.
         if let failedAt, (0..<1).contains(now.seconds(since: failedAt)) { return .failed(isNew: false) }
         let writes = actions.flatMap { action -> [StoreWrite] in
@@ -130,7 +130,7 @@ package struct Outbox<Machine: OwningMachine> {
                 StoreWrite(shard: shard, epoch: epoch, collection: $0.collection, change: $0.change)
             }
         }
-        guard !writes.isEmpty else { return .none }
+        guard !writes.isEmpty else { return skip() }
         let began = ContinuousClock.now
         do throws(StoreError) {
             let report = try await store.commit(writes)
@@ -147,6 +147,13 @@ package struct Outbox<Machine: OwningMachine> {
             if isNew { context.logger.error("commit failed, retrying", metadata: [LogKey.error: "\(error)"]) }
             return .failed(isNew: isNew)
         }
+    }
+
+    /// Without pending writes, after a loss of shards, no commit would ever end the outage. The next one shows whether it lasts.
+    private mutating func skip() -> Flushed<Machine.Action>.Commit {
+        failedAt = nil
+        if health.note(true) { context.logger.notice("no failed write is pending any more") }
+        return .none
     }
 }
 

@@ -234,6 +234,21 @@ struct OutboxTests {
         #expect(run.machine.counts == [Shard(2): 1])
     }
 
+    @Test func `an outage ends when its failed writes are dropped with their shard`() async throws {
+        var run = try await Run()
+        run.store.refuse()
+        run.count(Shard(1))
+        await run.flush()
+        #expect(!run.outbox.isWriting)
+        run.lose([Shard(1)])
+        await run.flush()
+        #expect(run.outbox.isWriting)
+        #expect(await run.context.readiness.missing() == [])
+        run.store.accept()
+        run.count(Shard(2))
+        #expect(await run.flush() == ["count/02 1"])
+    }
+
     // MARK: Any order
 
     @Test func `whatever fails, only what is stored is published, and in the end all of it`() async throws {
