@@ -68,11 +68,11 @@ struct EngineStorm: StormService {
             let record = try JSONCoding.decode(UserRecord.self, from: bytes)
             stored.raise(.user(user, .profile), record.profileTopic.revision)
             stored.raise(.user(user, .current), record.currentTopic?.revision)
-            stored.accepted.formUnion(record.replies.map(\.id))
+            stored.accepted?.formUnion(record.replies.map(\.id))
             stored.note(user, record.profile)
         }
         for bytes in database.records(in: SessionRecord.replies).values {
-            stored.accepted.insert(try JSONCoding.decode(Reply.self, from: bytes).id)
+            stored.accepted?.insert(try JSONCoding.decode(Reply.self, from: bytes).id)
         }
         return stored
     }

@@ -100,13 +100,12 @@ struct ExporterStorm: StormService {
     }
 
     static func stored(_ database: MemoryDatabase) throws -> StoredState {
-        var stored = StoredState()
+        var stored = StoredState(accepted: nil)
         for (key, record) in try database.sessions(ExportRecord.exports, ExportRecord.self) {
             for job in record.jobs {
                 stored.raise(.session(key, .export(job.target)), job.revision)
                 stored.note(key.user, ["\(job.target)", job.status.rawValue])
             }
-            stored.accepted.formUnion(record.answered)
         }
         return stored
     }

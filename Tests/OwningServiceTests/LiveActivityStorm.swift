@@ -53,7 +53,7 @@ struct LiveActivityStorm: StormService {
         var stored = StoredState()
         for (key, record) in try database.sessions(ActivityRecord.activities, ActivityRecord.self) {
             stored.raise(.session(key, .activity), record.revision)
-            stored.accepted.formUnion(record.answered)
+            stored.accepted?.formUnion(record.answered)
             stored.note(key.user, record.status?.devices ?? [])
             stored.note(key.user, record.devices.map(\.updateToken?.token))
         }

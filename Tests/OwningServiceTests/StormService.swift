@@ -69,8 +69,8 @@ struct StormScript {
 struct StoredState {
     /// The revision of each retained topic.
     var revisions: [String: Int64] = [:]
-    /// The ids of accepted messages.
-    var accepted: Set<CommandID> = []
+    /// The ids of accepted messages; `nil` if the service accepts messages that change nothing.
+    var accepted: Set<CommandID>? = []
     /// What must not depend on faults, by user.
     var outcome: [User: [String]] = [:]
 

@@ -59,7 +59,7 @@ final class StormWorld: Sendable {
         }
         if case .user(_, .replies) = topic {
             let reply = try JSONCoding.decode(Reply.self, from: message.payload)
-            if reply.ok, reply.workouts == nil, !disk.accepted.contains(reply.id) {
+            if reply.ok, reply.workouts == nil, let accepted = disk.accepted, !accepted.contains(reply.id) {
                 state.violations.insert("replies to \(reply.id) before the commit")
             }
         }

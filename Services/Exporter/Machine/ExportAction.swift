@@ -69,5 +69,7 @@ extension ExporterMachine: OwningMachine {
     mutating func drop(_ shards: Set<Shard>) {
         for key in entries.keys where shards.contains(key.session.shard) { evict(key) }
         payloads = payloads.filter { !shards.contains($0.key.session.shard) }
+        // The deletion may not be on disk: this process repeats it if it gains the shard again.
+        deleted.remove { shards.contains($0.session.shard) }
     }
 }

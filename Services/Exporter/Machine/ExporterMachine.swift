@@ -64,7 +64,7 @@ struct ExporterMachine {
     /// Nothing is due before this time; `nil` if it must be computed.
     var dueAt: Timestamp?
     /// Late messages about these sessions do not restore them.
-    private(set) var deleted = RecentSessions(limit: deletedLimit)
+    var deleted = RecentSessions(limit: deletedLimit)
     /// Payloads of workouts that are not on disk yet.
     var payloads: [SessionKey: [UInt8]] = [:]
     /// The time of the last sweep.
@@ -177,5 +177,11 @@ struct RecentSessions {
             next = (next + 1) % limit
         }
         return true
+    }
+
+    mutating func remove(where isRemoved: (SessionKey) -> Bool) {
+        order = (order[next...] + order[..<next]).filter { !isRemoved($0) }
+        keys = Set(order)
+        next = 0
     }
 }
