@@ -1,6 +1,7 @@
 import Formats
 import Foundation
 import ServiceKit
+import Synchronization
 import TestSupport
 import Testing
 import Workouts
@@ -172,22 +173,23 @@ import Workouts
         try await target(in: folder.file("nowhere")).removeLeftovers([shard])
     }
 
-    @Test func `the removal of leftovers does not disturb deliveries of the same process`() async throws {
-        let target = target()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for index in 0..<8 {
-                group.addTask {
-                    var workout = ExportedWorkout.named("Run \(index)")
-                    for _ in 0..<20 {
-                        workout = workout.revised()
-                        guard case .delivered = await target.deliver(workout) else { throw NotDelivered() }
-                    }
-                }
+    @Test func `the removal of leftovers keeps the half-written files of its own process`() async throws {
+        let isWriting = Atomic(false)
+        let isRemoved = DispatchSemaphore(value: 0)
+        let target = target { format, _ in
+            if format == .csv {
+                isWriting.store(true, ordering: .relaxed)
+                _ = isRemoved.wait(timeout: .now() + 60)
             }
-            for _ in 0..<50 { try await target.removeLeftovers(Set(Shard.all)) }
-            try await group.waitForAll()
+            return [1]
         }
-        #expect(try names().count == 16)
+        async let delivery = target.deliver(workout)
+        #expect(await eventually { isWriting.load(ordering: .relaxed) })
+        #expect(try names().map { $0.hasPrefix(".") } == [true])
+        try await target.removeLeftovers(Set(Shard.all))
+        isRemoved.signal()
+        guard case .delivered = await delivery else { throw NotDelivered() }
+        #expect(try names().count == 2)
     }
 
     @Test func `a reader finds a complete file of one revision at any time`() async throws {
