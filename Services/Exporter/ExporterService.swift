@@ -55,7 +55,7 @@ struct ExporterService: Service {
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         // Chunks and summaries come first, because an export needs them.
-        let topics: [TopicFilter.Sessions] = [
+        let topics: [SessionTopic.Kind] = [
             .series, .track, .summaryMetrics, .summaryRoute, .state, .workout, .export, .exportResult, .request,
         ]
         return topics.flatMap { TopicFilter.sessions($0, shards: shards) }

@@ -7,7 +7,7 @@ enum SampleWork: StreamWork {
     static let service = "metrics-aggregator"
     static let metricsPrefix = "pacebus_aggregator_"
     static let kind = StreamName.Kind.samples
-    static let companion: (topic: SessionTopic, filter: TopicFilter.Sessions)? = (.route, .route)
+    static let companion: (topic: SessionTopic, filter: SessionTopic.Kind)? = (.route, .route)
 
     static func finish(
         _ streams: [Device: [Sample]], of state: SessionState

@@ -7,7 +7,7 @@ enum RouteWork: StreamWork {
     static let service = "route-builder"
     static let metricsPrefix = "pacebus_route_"
     static let kind = StreamName.Kind.locations
-    static let companion: (topic: SessionTopic, filter: TopicFilter.Sessions)? = nil
+    static let companion: (topic: SessionTopic, filter: SessionTopic.Kind)? = nil
 
     static func finish(
         _ streams: [Device: [Location]], of state: SessionState

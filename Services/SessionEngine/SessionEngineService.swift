@@ -25,12 +25,12 @@ struct SessionEngineService: Service {
         guard !shards.isEmpty else { return [] }
         // Users are owned by shard, and a user's sessions are in every shard.
         let all = Set(Shard.all)
-        let topics: [TopicFilter.Sessions] = [
+        let topics: [SessionTopic.Kind] = [
             .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .workout, .request,
         ]
         let users =
-            [TopicFilter.userRequest, TopicFilter.current, TopicFilter.profile, TopicFilter.plans]
-            + (asksCoach ? [TopicFilter.coachReply] : [])
+            [UserTopic.request, .current, .profile, .plans].map(TopicFilter.users)
+            + (asksCoach ? [TopicFilter.users(.coachReply)] : [])
         return topics.flatMap { TopicFilter.sessions($0, shards: all) } + users
             + [TopicFilter.presence(of: "route-builder")]
     }

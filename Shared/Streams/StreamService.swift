@@ -38,8 +38,8 @@ package struct StreamService<Work: StreamWork>: Service {
         }
     }
 
-    private static var filters: [TopicFilter.Sessions] {
-        let own: [TopicFilter.Sessions] =
+    private static var filters: [SessionTopic.Kind] {
+        let own: [SessionTopic.Kind] =
             switch Work.kind {
             case .samples: [.state, .samples, .summaryMetrics, .request]
             case .locations: [.state, .locations, .summaryRoute, .request]

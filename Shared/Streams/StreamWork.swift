@@ -15,7 +15,7 @@ package protocol StreamWork: Sendable {
     static var metricsPrefix: String { get }
     static var kind: StreamName.Kind { get }
     /// The companion topic of the live fold, and its subscription.
-    static var companion: (topic: SessionTopic, filter: TopicFilter.Sessions)? { get }
+    static var companion: (topic: SessionTopic, filter: SessionTopic.Kind)? { get }
 
     /// The final results of a session: a pure function of all its items and its state.
     static func finish(_ streams: [Device: [Item]], of state: SessionState) -> (totals: Totals, rows: FinalRows)

@@ -42,8 +42,8 @@ struct FleetLoop {
 
     var subscriptions: [MQTTSubscription] {
         [
-            TopicFilter.acks(.samples, of: service.device), TopicFilter.acks(.locations, of: service.device),
-            TopicFilter.replies(to: service.context.client),
+            TopicFilter.sessions(.samplesAck(service.device)), TopicFilter.sessions(.locationsAck(service.device)),
+            TopicFilter.users(.replies(service.context.client)),
         ]
             + [.state, .workout].flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
     }

@@ -24,70 +24,31 @@ package enum SessionTopic: Hashable, Sendable {
     case export(Target)
     case exportResult(Target)
 
+    /// The levels of a session topic as an MQTT filter: `+` stands for any device, number or target.
+    package enum Kind: String, CaseIterable, Sendable {
+        case command, state
+        case samples = "samples/+"
+        case samplesAck = "samples/+/ack"
+        case locations = "locations/+"
+        case locationsAck = "locations/+/ack"
+        case metrics, route, weather, announcements
+        case activityRegister = "activity/register"
+        case activity
+        case summaryMetrics = "summary/metrics"
+        case summaryRoute = "summary/route"
+        case series = "series/+"
+        case track = "track/+"
+        case request, workout
+        case export = "export/+"
+        case exportResult = "export/+/result"
+    }
+
     /// The largest number of a chunk.
     package static let chunkLimit = 99_999
 
-    var levels: [String] {
-        switch self {
-        case .command: ["command"]
-        case .state: ["state"]
-        case .samples(let device): ["samples", device.description]
-        case .samplesAck(let device): ["samples", device.description, "ack"]
-        case .locations(let device): ["locations", device.description]
-        case .locationsAck(let device): ["locations", device.description, "ack"]
-        case .metrics: ["metrics"]
-        case .route: ["route"]
-        case .weather: ["weather"]
-        case .announcements: ["announcements"]
-        case .activityRegister: ["activity", "register"]
-        case .activity: ["activity"]
-        case .summaryMetrics: ["summary", "metrics"]
-        case .summaryRoute: ["summary", "route"]
-        case .series(let number): ["series", "\(number)"]
-        case .track(let number): ["track", "\(number)"]
-        case .request: ["request"]
-        case .workout: ["workout"]
-        case .export(let target): ["export", target.description]
-        case .exportResult(let target): ["export", target.description, "result"]
-        }
-    }
-
-    init?(_ levels: ArraySlice<String>) {
-        let levels = Array(levels)
-        switch (levels.first, levels.count) {
-        case ("command", 1): self = .command
-        case ("state", 1): self = .state
-        case ("metrics", 1): self = .metrics
-        case ("route", 1): self = .route
-        case ("weather", 1): self = .weather
-        case ("announcements", 1): self = .announcements
-        case ("activity", 1): self = .activity
-        case ("request", 1): self = .request
-        case ("workout", 1): self = .workout
-        case ("activity", 2) where levels[1] == "register": self = .activityRegister
-        case ("summary", 2) where levels[1] == "metrics": self = .summaryMetrics
-        case ("summary", 2) where levels[1] == "route": self = .summaryRoute
-        case ("series", 2), ("track", 2):
-            guard let number = Self.chunkNumber(levels[1]) else { return nil }
-            self = levels[0] == "series" ? .series(number) : .track(number)
-        case ("samples", 2), ("samples", 3), ("locations", 2), ("locations", 3):
-            guard let device = Device(levels[1]), levels.count == 2 || levels[2] == "ack" else { return nil }
-            switch (levels[0], levels.count) {
-            case ("samples", 2): self = .samples(device)
-            case ("samples", _): self = .samplesAck(device)
-            case (_, 2): self = .locations(device)
-            default: self = .locationsAck(device)
-            }
-        case ("export", 2), ("export", 3):
-            guard let target = Target(levels[1]), levels.count == 2 || levels[2] == "result" else { return nil }
-            self = levels.count == 2 ? .export(target) : .exportResult(target)
-        default: return nil
-        }
-    }
-
-    private static func chunkNumber(_ text: String) -> Int? {
-        guard let number = Int(text), (0...chunkLimit).contains(number), "\(number)" == text else { return nil }
-        return number
+    var levels: String {
+        let (kind, parameter) = kindAndParameter
+        return kind.rawValue.filled(with: parameter.map { [$0] } ?? [])
     }
 
     package var qos: QoS {
@@ -108,5 +69,67 @@ package enum SessionTopic: Hashable, Sendable {
             .exportResult:
             false
         }
+    }
+}
+
+extension SessionTopic {
+    private var kindAndParameter: (Kind, String?) {
+        switch self {
+        case .command: (.command, nil)
+        case .state: (.state, nil)
+        case .samples(let device): (.samples, device.description)
+        case .samplesAck(let device): (.samplesAck, device.description)
+        case .locations(let device): (.locations, device.description)
+        case .locationsAck(let device): (.locationsAck, device.description)
+        case .metrics: (.metrics, nil)
+        case .route: (.route, nil)
+        case .weather: (.weather, nil)
+        case .announcements: (.announcements, nil)
+        case .activityRegister: (.activityRegister, nil)
+        case .activity: (.activity, nil)
+        case .summaryMetrics: (.summaryMetrics, nil)
+        case .summaryRoute: (.summaryRoute, nil)
+        case .series(let number): (.series, "\(number)")
+        case .track(let number): (.track, "\(number)")
+        case .request: (.request, nil)
+        case .workout: (.workout, nil)
+        case .export(let target): (.export, target.description)
+        case .exportResult(let target): (.exportResult, target.description)
+        }
+    }
+
+    init?(_ levels: ArraySlice<String>) {
+        guard let (kind, parameters) = Kind.match(levels) else { return nil }
+        let parameter = parameters.first ?? ""
+        let topic: SessionTopic? =
+            switch kind {
+            case .command: .command
+            case .state: .state
+            case .samples: Device(parameter).map(SessionTopic.samples)
+            case .samplesAck: Device(parameter).map(SessionTopic.samplesAck)
+            case .locations: Device(parameter).map(SessionTopic.locations)
+            case .locationsAck: Device(parameter).map(SessionTopic.locationsAck)
+            case .metrics: .metrics
+            case .route: .route
+            case .weather: .weather
+            case .announcements: .announcements
+            case .activityRegister: .activityRegister
+            case .activity: .activity
+            case .summaryMetrics: .summaryMetrics
+            case .summaryRoute: .summaryRoute
+            case .series: Self.chunkNumber(parameter).map(SessionTopic.series)
+            case .track: Self.chunkNumber(parameter).map(SessionTopic.track)
+            case .request: .request
+            case .workout: .workout
+            case .export: Target(parameter).map(SessionTopic.export)
+            case .exportResult: Target(parameter).map(SessionTopic.exportResult)
+            }
+        guard let topic else { return nil }
+        self = topic
+    }
+
+    private static func chunkNumber(_ text: String) -> Int? {
+        guard let number = Int(text), (0...chunkLimit).contains(number), "\(number)" == text else { return nil }
+        return number
     }
 }

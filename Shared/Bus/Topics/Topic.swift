@@ -10,38 +10,47 @@ package enum Topic: Hashable, Sendable {
     /// Payloads that a service rejected. Only operators may read it.
     case rejected(service: String)
 
-    package static let root = "pacebus/v1"
+    /// What every topic of this version begins with.
+    private static let root = "pacebus/v1"
+    static let users = "u"
+    static let services = "services"
+    private static let rejections = "rejected"
 
-    /// The topic's name on the wire.
+    /// The name below the root, of a topic or of a filter.
+    static func name(_ levels: String...) -> String { "\(root)/\(levels.joined(separator: "/"))" }
+
+    /// The topic's name, as it is on the wire.
     package var name: String {
         switch self {
         case .session(let key, let topic):
-            "\(Self.root)/\(key.session.shard)/\(key.user)/\(key.session)/\(topic.levels.joined(separator: "/"))"
-        case .user(let user, let topic): "\(Self.root)/u/\(user)/\(topic.levels.joined(separator: "/"))"
-        case .presence(let service, let instance): "\(Self.root)/services/_\(service)/\(instance)"
-        case .rejected(let service): "\(Self.root)/rejected/_\(service)"
+            Self.name("\(key.session.shard)", "\(key.user)", "\(key.session)", topic.levels)
+        case .user(let user, let topic): Self.name(Self.users, "\(user)", topic.levels)
+        case .presence(let service, let instance): Self.name(Self.services, "_\(service)", "\(instance)")
+        case .rejected(let service): Self.name(Self.rejections, "_\(service)")
         }
     }
 
-    /// Parses a name. `nil` if it is not a topic of the bus or a level does not match its pattern.
+    /// Parses a name; `nil` if it is not a topic of the bus, or a level does not match its pattern.
     package init?(_ name: String) {
-        let levels = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard levels.count >= 4, levels[0] == "pacebus", levels[1] == "v1" else { return nil }
-        switch levels[2] {
-        case "u":
-            guard let user = User(levels[3]), let topic = UserTopic(levels[4...]) else { return nil }
+        guard name.hasPrefix("\(Self.root)/") else { return nil }
+        let levels = name.dropFirst(Self.root.count + 1).split(separator: "/", omittingEmptySubsequences: false)
+            .map(String.init)
+        guard levels.count >= 2 else { return nil }
+        switch levels[0] {
+        case Self.users:
+            guard let user = User(levels[1]), let topic = UserTopic(levels[2...]) else { return nil }
             self = .user(user, topic)
-        case "services":
-            guard levels.count == 5, let service = Self.service(levels[3]), let instance = ProcessName(levels[4]) else {
+        case Self.services:
+            guard levels.count == 3, let service = Self.service(levels[1]), let instance = ProcessName(levels[2]) else {
                 return nil
             }
             self = .presence(service: service, instance)
-        case "rejected":
-            guard levels.count == 4, let service = Self.service(levels[3]) else { return nil }
+        case Self.rejections:
+            guard levels.count == 2, let service = Self.service(levels[1]) else { return nil }
             self = .rejected(service: service)
         default:
-            guard levels.count >= 6, let user = User(levels[3]), let session = SessionID(levels[4]),
-                Shard(levels[2]) == session.shard, let topic = SessionTopic(levels[5...])
+            guard levels.count >= 4, let user = User(levels[1]), let session = SessionID(levels[2]),
+                Shard(levels[0]) == session.shard, let topic = SessionTopic(levels[3...])
             else { return nil }
             self = .session(SessionKey(user, session), topic)
         }
@@ -71,5 +80,33 @@ package enum Topic: Hashable, Sendable {
     /// A message with the topic's quality of service and retention.
     package func message(_ payload: [UInt8]) -> MQTTMessage {
         MQTTMessage(topic: name, payload: payload[...], qos: qos, retain: isRetained)
+    }
+}
+
+/// Levels with wildcards, `samples/+/ack`, are the only place where a topic's words are written: topics are rendered from
+/// them, parsed by them and subscribed to with them.
+extension String {
+    /// Replaces each wildcard by its parameter.
+    func filled(with parameters: [String]) -> String {
+        var rest = parameters[...]
+        return rest.isEmpty
+            ? self
+            : split(separator: "/").map { $0 == "+" ? rest.popFirst() ?? "+" : String($0) }.joined(separator: "/")
+    }
+}
+
+extension RawRepresentable where RawValue == String {
+    /// Where levels may have wildcards; fixed words win.
+    static func match(_ levels: ArraySlice<String>) -> (Self, [String])? {
+        if levels.contains("+") { return nil }
+        var pattern = Array(levels)
+        var parameters: [String] = []
+        if let kind = Self(rawValue: pattern.joined(separator: "/")) { return (kind, []) }
+        for place in stride(from: 1, to: pattern.count, by: 2) {
+            parameters.append(pattern[place])
+            pattern[place] = "+"
+            if let kind = Self(rawValue: pattern.joined(separator: "/")) { return (kind, parameters) }
+        }
+        return nil
     }
 }

@@ -14,47 +14,21 @@ package enum UserTopic: Hashable, Sendable {
     case partner(RunID, User)
     case virtualRunAnnouncements(RunID)
 
-    var levels: [String] {
-        switch self {
-        case .current: ["current"]
-        case .profile: ["profile"]
-        case .request: ["request"]
-        case .plans: ["plans"]
-        case .replies(let client): ["replies", client.description]
-        case .coachRequest: ["coach", "request"]
-        case .coachReply: ["coach", "reply"]
-        case .virtualRunRequest: ["virtual-run", "request"]
-        case .virtualRun(let run): ["virtual-run", run.description]
-        case .partner(let run, let partner): ["virtual-run", run.description, "partner", partner.description]
-        case .virtualRunAnnouncements(let run): ["virtual-run", run.description, "announcements"]
-        }
+    /// The levels of a user topic as an MQTT filter: `+` stands for any client, run or partner.
+    enum Kind: String {
+        case current, profile, request, plans
+        case replies = "replies/+"
+        case coachRequest = "coach/request"
+        case coachReply = "coach/reply"
+        case virtualRunRequest = "virtual-run/request"
+        case virtualRun = "virtual-run/+"
+        case partner = "virtual-run/+/partner/+"
+        case virtualRunAnnouncements = "virtual-run/+/announcements"
     }
 
-    init?(_ levels: ArraySlice<String>) {
-        let levels = Array(levels)
-        switch (levels.first, levels.count) {
-        case ("current", 1): self = .current
-        case ("profile", 1): self = .profile
-        case ("request", 1): self = .request
-        case ("plans", 1): self = .plans
-        case ("replies", 2):
-            guard let client = Client(levels[1]) else { return nil }
-            self = .replies(client)
-        case ("coach", 2) where levels[1] == "request": self = .coachRequest
-        case ("coach", 2) where levels[1] == "reply": self = .coachReply
-        case ("virtual-run", 2) where levels[1] == "request": self = .virtualRunRequest
-        case ("virtual-run", 2...4):
-            guard let run = RunID(levels[1]) else { return nil }
-            switch levels.count {
-            case 2: self = .virtualRun(run)
-            case 3 where levels[2] == "announcements": self = .virtualRunAnnouncements(run)
-            case 4 where levels[2] == "partner":
-                guard let partner = User(levels[3]) else { return nil }
-                self = .partner(run, partner)
-            default: return nil
-            }
-        default: return nil
-        }
+    var levels: String {
+        let (kind, parameters) = kindAndParameters
+        return kind.rawValue.filled(with: parameters)
     }
 
     package var isRetained: Bool {
@@ -62,5 +36,49 @@ package enum UserTopic: Hashable, Sendable {
         case .current, .profile, .plans, .virtualRun, .partner: true
         case .request, .replies, .coachRequest, .coachReply, .virtualRunRequest, .virtualRunAnnouncements: false
         }
+    }
+}
+
+extension UserTopic {
+    private var kindAndParameters: (Kind, [String]) {
+        switch self {
+        case .current: (.current, [])
+        case .profile: (.profile, [])
+        case .request: (.request, [])
+        case .plans: (.plans, [])
+        case .replies(let client): (.replies, [client.description])
+        case .coachRequest: (.coachRequest, [])
+        case .coachReply: (.coachReply, [])
+        case .virtualRunRequest: (.virtualRunRequest, [])
+        case .virtualRun(let run): (.virtualRun, [run.description])
+        case .partner(let run, let partner): (.partner, [run.description, partner.description])
+        case .virtualRunAnnouncements(let run): (.virtualRunAnnouncements, [run.description])
+        }
+    }
+
+    init?(_ levels: ArraySlice<String>) {
+        guard let (kind, parameters) = Kind.match(levels) else { return nil }
+        let first = parameters.first ?? ""
+        let topic: UserTopic? =
+            switch kind {
+            case .current: .current
+            case .profile: .profile
+            case .request: .request
+            case .plans: .plans
+            case .replies: Client(first).map(UserTopic.replies)
+            case .coachRequest: .coachRequest
+            case .coachReply: .coachReply
+            case .virtualRunRequest: .virtualRunRequest
+            case .virtualRun: RunID(first).map(UserTopic.virtualRun)
+            case .partner:
+                if let run = RunID(first), let partner = User(parameters.last ?? "") {
+                    .partner(run, partner)
+                } else {
+                    nil
+                }
+            case .virtualRunAnnouncements: RunID(first).map(UserTopic.virtualRunAnnouncements)
+            }
+        guard let topic else { return nil }
+        self = topic
     }
 }
