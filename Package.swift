@@ -37,7 +37,7 @@ func shared(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [
 func service(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .executableTarget(
         name: name,
-        dependencies: ["Bus", "MQTT", "ServiceKit", "Workouts", argumentParser, lifecycle, logging, metrics]
+        dependencies: ["Bus", "MQTT", "ServiceKit", "Timing", "Workouts", argumentParser, lifecycle, logging, metrics]
             + dependencies,
         path: "Services/\(name)", exclude: ["README.md"] + exclude, swiftSettings: settings)
 }
@@ -79,14 +79,16 @@ let package = Package(
         .systemLibrary(
             name: "CMosquitto", path: "Shared/CMosquitto", pkgConfig: "libmosquitto",
             providers: [.apt(["libmosquitto-dev"])]),
-        shared("MQTT", ["CMosquitto", collections, coreMetrics, lifecycle, logging, metrics]),
+        shared("Timing"),
+        shared("MQTT", ["CMosquitto", "Timing", collections, coreMetrics, lifecycle, logging, metrics]),
         shared("Workouts"),
         shared("Bus", ["MQTT", "Workouts"], exclude: ["Apps.md", "Plans.md", "README.md", "asyncapi.yaml"]),
         shared("Storage", ["Workouts", grdb]),
         shared(
             "ServiceKit",
             [
-                "Bus", "MQTT", "Storage", "Workouts", argumentParser, asyncAlgorithms, coreMetrics, hummingbird,
+                "Bus", "MQTT", "Storage", "Timing", "Workouts", argumentParser, asyncAlgorithms, coreMetrics,
+                hummingbird,
                 lifecycle, unixSignals, logging, metrics,
             ]),
         shared(
@@ -118,7 +120,8 @@ let package = Package(
         service("Pacebus", ["Client", "Formats"], exclude: ["Plans"]),
 
         tests("Documents"),
-        tests("MQTT", ["MQTT", logging, lifecycle]),
+        tests("Timing", ["Timing", "Workouts"]),
+        tests("MQTT", ["MQTT", "Timing", logging, lifecycle]),
         tests("Workouts", ["Workouts", "FIT"]),
         tests("Bus", ["Bus", "MQTT", "Workouts"], exclude: ["asyncapi_check.py"]),
         tests("Storage", ["Storage", grdb]),

@@ -23,7 +23,7 @@ struct LiveActivityPublisherLoop {
     /// Pushes to send, oldest first.
     private var ready: [Push] = []
     /// The events of the pushes under way, by their `apns-id`.
-    private var underway: [UUID: DevicePace.Event] = [:]
+    private var underway: [UUID: PushThrottle.Event] = [:]
     /// The newest metrics of sessions that no device shows, not decoded: a device may register in a pause, when none come.
     private var unread: [SessionKey: [UInt8]] = [:]
     private var countedAt: Timestamp?
@@ -213,7 +213,7 @@ extension LiveActivityPublisherMachine {
         entries[key].map { $0.record?.devices.isEmpty == false || !$0.waiting.isEmpty } ?? false
     }
 
-    fileprivate func event(of push: Push) -> DevicePace.Event? {
-        entries[push.key]?.paces[push.device]?.underway.flatMap { $0.id == push.id ? $0.event : nil }
+    fileprivate func event(of push: Push) -> PushThrottle.Event? {
+        entries[push.key]?.throttles[push.device]?.underway.flatMap { $0.id == push.id ? $0.event : nil }
     }
 }

@@ -36,7 +36,7 @@ struct LiveActivityPublisherMetrics {
         count("rejected_total", [("reason", reason)])
     }
 
-    func ended(_ event: DevicePace.Event, _ ended: EndedPush) {
+    func ended(_ event: PushThrottle.Event, _ ended: EndedPush) {
         time.record(duration: ended.took)
         let outcome =
             switch ended.outcome {

@@ -39,7 +39,7 @@ struct WeatherFetcherMetrics {
             switch answer.outcome {
             case .observed: "observed"
             case .unchanged: "unchanged"
-            case .failed(let failure): failure.kind
+            case .failed(let failure): failure.kind.rawValue
             }
         count("requests_total", "outcome", outcome)
     }
@@ -49,7 +49,7 @@ struct WeatherFetcherMetrics {
         sessions.set(live.count)
         unplaced.set(live.count { $0.record.cell == nil })
         cells.set(machine.cells.count)
-        isAsked.set(machine.gate.failures == 0 ? 1 : 0)
+        isAsked.set(machine.breaker.failures == 0 ? 1 : 0)
     }
 
     private func count(_ name: String, _ label: String, _ value: String) {

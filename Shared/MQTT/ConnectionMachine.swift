@@ -1,3 +1,5 @@
+import Timing
+
 /// The state of a client's connection: it decides when to connect, what to subscribe to and when a connection counts.
 struct ConnectionMachine {
     typealias Instant = ContinuousClock.Instant
@@ -20,7 +22,11 @@ struct ConnectionMachine {
     }
 
     private var state: State
-    private var backoff: Backoff
+    private let backoff: Backoff
+    /// Attempts in a row that did not last.
+    private var failures = 0
+    /// The latest wait before an attempt.
+    private var delay = Duration.zero
     private let timeout: Duration
 
     init(backoff: Backoff, timeout: Duration, now: Instant) {
@@ -181,9 +187,13 @@ struct ConnectionMachine {
         switch state {
         case .waiting: return .zero
         case .connecting, .subscribing: break
-        case .established(let accepted), .changing(_, let accepted, _): backoff.connectionLasted(now - accepted)
+        // A connection that is shorter than the wait before it is a failure: two clients that disconnect each other would
+        // otherwise stay at the shortest wait.
+        case .established(let accepted), .changing(_, let accepted, _):
+            if now - accepted > delay { failures = 0 }
         }
-        let delay = backoff.next(using: &random)
+        failures += 1
+        delay = .seconds(backoff.delay(after: failures, using: &random))
         state = .waiting(until: now + delay)
         return delay
     }

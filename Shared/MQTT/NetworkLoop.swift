@@ -1,6 +1,7 @@
 import CoreMetrics
 import Foundation
 import Logging
+import Timing
 
 /// The thread that owns a client's connections. Everything here but the mailbox is confined to it.
 ///
@@ -45,7 +46,8 @@ final class NetworkLoop {
         self.logger = logger
         self.mailbox = mailbox
         let now = ContinuousClock.now
-        let backoff = Backoff(minimum: configuration.backoffMinimum, maximum: configuration.backoffMaximum)
+        let backoff = Backoff(
+            minimum: configuration.backoffMinimum / .seconds(1), maximum: configuration.backoffMaximum / .seconds(1))
         machine = ConnectionMachine(backoff: backoff, timeout: configuration.connectTimeout, now: now)
         gate = BatchGate(
             messageLimit: configuration.batchLimit, byteLimit: configuration.batchByteLimit,

@@ -1,3 +1,4 @@
+import Bus
 import Workouts
 
 /// The times at which sessions' retained topics were last published. The topics are cleared 48 hours later by the
@@ -5,7 +6,6 @@ import Workouts
 ///
 /// Contains only sessions with retained topics. A stored time is at most an hour old.
 struct Retention {
-    static let lifetime = 48 * 3_600.0
     private static let interval = 60.0
     private static let precision = 3_600.0
 
@@ -51,7 +51,7 @@ struct Retention {
         var expired: [SessionKey] = []
         var unsaved: [SessionKey] = []
         for (key, time) in times {
-            if now.seconds(since: time.published) >= Self.lifetime {
+            if now.seconds(since: time.published) >= RetainedTopic.lifetime {
                 expired.append(key)
             } else if time.stored.map({ time.published.seconds(since: $0) > Self.precision }) ?? true {
                 unsaved.append(key)

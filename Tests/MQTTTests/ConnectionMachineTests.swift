@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import Timing
 
 @testable import MQTT
 
@@ -11,7 +12,7 @@ import Testing
 
     private func machine() -> ConnectionMachine {
         ConnectionMachine(
-            backoff: Backoff(minimum: .milliseconds(100), maximum: .seconds(30)), timeout: .seconds(10), now: start)
+            backoff: Backoff(minimum: 0.1, maximum: 30), timeout: .seconds(10), now: start)
     }
 
     private func connecting() -> ConnectionMachine {

@@ -127,4 +127,15 @@ struct RetainedTests {
         #expect(machine.seeState(revision, of: other, now: Self.now) == [])
         #expect(machine.seeWorkout(revision, of: other, now: Self.now) == [])
     }
+
+    @Test func `a stored user keeps its shape`() throws {
+        let stored = """
+            {"current":7,"plans":{"plans":[],"revision":6},"profile":{"units":"metric"},"replies":[],"revision":5}
+            """
+        let record = try JSONCoding.decode(UserRecord.self, from: stored.utf8)
+        #expect(record.currentTopic?.revision == 7)
+        #expect(record.profileTopic.revision == 5)
+        #expect(String(decoding: JSONCoding.encode(record), as: UTF8.self) == stored)
+        #expect(try JSONCoding.decode(UserRecord.self, from: JSONCoding.encode(UserRecord())).currentTopic == nil)
+    }
 }

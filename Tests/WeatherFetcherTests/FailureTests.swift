@@ -1,6 +1,7 @@
 import ServiceKit
 import TestSupport
 import Testing
+import Timing
 import Workouts
 
 @testable import WeatherFetcher
@@ -63,10 +64,10 @@ import Workouts
 
     @Test mutating func `backoff has jitter`() throws {
         var waits: Set<Double> = []
-        for _ in 0..<20 { waits.insert(RetryDelay.seconds(failures: 5, using: &random)) }
+        for _ in 0..<20 { waits.insert(WeatherFetcherMachine.backoff.delay(after: 5, using: &random)) }
         #expect(waits.count == 20)
         #expect(waits.allSatisfy { (40.0...80).contains($0) })
-        #expect((150.0...300).contains(RetryDelay.seconds(failures: .max, using: &random)))
+        #expect((150.0...300).contains(WeatherFetcherMachine.backoff.delay(after: .max, using: &random)))
     }
 
     @Test(arguments: [RetryAfter.seconds(1_000), .date(Timestamp(seconds: 1_735_690_600))])
@@ -107,7 +108,7 @@ import Workouts
             let answer = WeatherAnswer(cell: request.cell, outcome: .failed(.unreachable("refused")))
             _ = machine.receive(answer, now: start + 1, using: &random)
         }
-        #expect(machine.gate.failures == 1)
+        #expect(machine.breaker.failures == 1)
     }
 
     @Test func `requests stay within the provider's terms`() {
@@ -116,7 +117,7 @@ import Workouts
             // As fast as can be, for a day.
             var times: [Double] = []
             for second in 0..<86_400 {
-                while budget.spend(start + Double(second)) { times.append(Double(second)) }
+                while budget.take(start + Double(second)) { times.append(Double(second)) }
             }
             let perMinute = times.count { $0 < 60 }
             switch budget.burst {

@@ -172,15 +172,3 @@ struct FleetLoop {
         }
     }
 }
-
-extension TopicFilter {
-    /// The acknowledgements of a device in the sessions of many users.
-    fileprivate static func acks(_ kind: StreamName.Kind, of device: Device) -> MQTTSubscription {
-        MQTTSubscription(filter: "\(Topic.root)/+/+/+/\(kind.rawValue)/\(device)/ack", qos: .atMostOnce)
-    }
-
-    /// The replies to a client that acts for many users.
-    fileprivate static func replies(to client: Client) -> MQTTSubscription {
-        MQTTSubscription(filter: "\(Topic.root)/u/+/replies/\(client)", qos: .atLeastOnce)
-    }
-}

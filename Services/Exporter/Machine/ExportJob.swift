@@ -1,4 +1,5 @@
 import Bus
+import Timing
 import Workouts
 
 /// The export of one session to one target. Every change gets a new revision: see ``ExporterMachine/Entry/revise(_:_:)``.
@@ -131,10 +132,9 @@ extension ExportJob {
     }
 }
 
-/// The backoff after failed attempts: one minute, doubling up to six hours.
+/// The backoff after failed attempts.
 enum RetryPlan {
-    static let shortest = 60.0
-    static let longest = 6 * 3_600.0
+    private static let backoff = Backoff(minimum: 60, maximum: 6 * 3_600)
     /// The longest delay that a target may ask for, in seconds.
     static let longestRetryAfter = 7 * 86_400.0
 
@@ -142,8 +142,7 @@ enum RetryPlan {
     ///   - failures: consecutive failures, at least one.
     ///   - retryAfter: the delay that the target asked for, in seconds.
     static func next(after failures: Int, retryAfter: Double? = nil, now: Timestamp) -> Timestamp {
-        // Ten doublings exceed the longest delay.
-        let planned = min(shortest * Double(1 << min(failures - 1, 10)), longest)
+        let planned = backoff.delay(after: failures)
         guard let retryAfter, retryAfter > planned else { return now + planned }
         return now + min(retryAfter, longestRetryAfter)
     }

@@ -72,6 +72,6 @@ struct ExportRecord: Codable, Equatable, Sendable {
     /// Whether no work is left and the retained topics have expired. Such a record leaves memory until a message about
     /// its session arrives.
     func isAtRest(_ now: Timestamp) -> Bool {
-        !isOpen && now.seconds(since: changedAt) >= ExporterMachine.retention
+        !isOpen && now.seconds(since: changedAt) >= RetainedTopic.lifetime
     }
 }

@@ -7,9 +7,6 @@ import Workouts
 /// come out. A session that is not in ``entries`` may be in the store: the loop loads it before it passes on a message
 /// about it.
 struct ExporterMachine {
-    /// The exporter clears retained topics this long after a session's last change, in seconds. Then the session leaves
-    /// memory.
-    static let retention = 48 * 3_600.0
     /// The time that an incomplete workout waits for a newer revision, in seconds.
     static let incompleteDelay = 600.0
     /// Deleted sessions that are remembered.

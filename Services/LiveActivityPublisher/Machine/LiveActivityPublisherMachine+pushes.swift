@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import ServiceKit
+import Timing
 import Workouts
 
 /// What is to be sent when.
@@ -25,11 +26,13 @@ extension LiveActivityPublisherMachine {
 
     /// A push that was kept back, as it is to be sent now; `nil` when there is nothing to tell any more.
     mutating func remake(_ push: Push, now: Timestamp) -> Push? {
-        guard var entry = entries[push.key], let pace = entry.paces[push.device], pace.underway?.id == push.id else {
+        guard var entry = entries[push.key], let throttle = entry.throttles[push.device],
+            throttle.underway?.id == push.id
+        else {
             return nil
         }
-        if pace.pushedAt == now { return push }
-        entry.paces[push.device]?.underway = nil
+        if throttle.pushedAt == now { return push }
+        entry.throttles[push.device]?.underway = nil
         defer { store(entry, push.key, now) }
         guard let device = entry.record?[push.device], let due = entry.due(device) else { return nil }
         return entry.push(due.event, device, of: push.key, now)
@@ -49,11 +52,11 @@ extension LiveActivityPublisherMachine {
 
     /// Asks for a look at a session when the next push may be due, and when time alone changes something.
     mutating func schedule(_ entry: Entry, _ key: SessionKey, _ now: Timestamp) {
-        looks.ask(key, at: entry.looksAt(now))
+        looks.schedule(key, at: entry.looksAt(now))
         guard canPush, let record = entry.record else { return }
         for device in record.devices {
             guard let due = entry.due(device) else { continue }
-            if due.event == .update { updates.ask(key, at: due.time) } else { urgent.ask(key, at: due.time) }
+            if due.event == .update { updates.schedule(key, at: due.time) } else { urgent.schedule(key, at: due.time) }
         }
     }
 }
@@ -70,11 +73,11 @@ extension LiveActivityPublisherMachine.Entry {
     static let dismissal = 60.0
 
     /// What is to be sent next to a device, and when at the earliest.
-    func due(_ device: DeviceActivity) -> (event: DevicePace.Event, time: Timestamp)? {
+    func due(_ device: DeviceActivity) -> (event: PushThrottle.Event, time: Timestamp)? {
         guard let session, let content else { return nil }
-        let pace = paces[device.device] ?? DevicePace()
-        guard pace.underway == nil else { return nil }
-        let opensAt = [pace.opensAt, snapshotAwaitedUntil].compactMap(\.self).max() ?? Timestamp(microseconds: 0)
+        let throttle = throttles[device.device] ?? PushThrottle()
+        guard throttle.underway == nil else { return nil }
+        let opensAt = [throttle.opensAt, snapshotAwaitedUntil].compactMap(\.self).max() ?? Timestamp(microseconds: 0)
         switch device.phase {
         case .none(let startsAt?):
             guard device.startToken != nil, !session.isOver, session.course != .preparing else { return nil }
@@ -84,9 +87,9 @@ extension LiveActivityPublisherMachine.Entry {
             return (.start, max(opensAt, start.sentAt + Self.startPatience))
         case .active(_, let since):
             let renewsAt = device.startToken == nil ? nil : since + DeviceActivity.renewalAge
-            return update(content, pace, opensAt, renewsAt: renewsAt)
+            return update(content, throttle, opensAt, renewsAt: renewsAt)
         case .ending(_, let end) where end.isRenewal:
-            return update(content, pace, opensAt, renewsAt: pace.renewsAt ?? opensAt)
+            return update(content, throttle, opensAt, renewsAt: throttle.renewsAt ?? opensAt)
         case .ending: return (.end, opensAt)
         case .none(nil), .ended, .dismissed: return nil
         }
@@ -94,22 +97,22 @@ extension LiveActivityPublisherMachine.Entry {
 
     /// The next update, or the end of the activity when it is to be renewed before.
     private func update(
-        _ content: ContentState, _ pace: DevicePace, _ opensAt: Timestamp, renewsAt: Timestamp?
-    ) -> (event: DevicePace.Event, time: Timestamp)? {
-        let isChanged = pace.shown.map { !content.showsSame(as: $0) } ?? true
-        let time = isChanged ? opensAt : max(opensAt, pace.keepAliveAt ?? opensAt)
+        _ content: ContentState, _ throttle: PushThrottle, _ opensAt: Timestamp, renewsAt: Timestamp?
+    ) -> (event: PushThrottle.Event, time: Timestamp)? {
+        let isChanged = throttle.shown.map { !content.showsSame(as: $0) } ?? true
+        let time = isChanged ? opensAt : max(opensAt, throttle.keepAliveAt ?? opensAt)
         if let renewsAt, renewsAt <= time { return (.end, max(opensAt, renewsAt)) }
         return time < heardAt + Self.silence ? (.update, time) : nil
     }
 
     /// Makes a push of what is due and takes note of it.
     mutating func push(
-        _ event: DevicePace.Event, _ device: DeviceActivity, of key: SessionKey, _ now: Timestamp
+        _ event: PushThrottle.Event, _ device: DeviceActivity, of key: SessionKey, _ now: Timestamp
     ) -> Push {
         guard let session, let content else { preconditionFailure("nothing is due of a session without a state") }
         var device = device
-        var pace = paces[device.device] ?? DevicePace()
-        let staleDate = now + DevicePace.freshness
+        var throttle = throttles[device.device] ?? PushThrottle()
+        let staleDate = now + PushThrottle.freshness
         let id: UUID
         let token: PushToken?
         let kind: PushPayload.Event
@@ -127,7 +130,7 @@ extension LiveActivityPublisherMachine.Entry {
             token = device.updateToken
             id = UUID()
             kind = .update
-            priority = pace.priority(of: content, isTold: session.revision == device.toldRevision, now)
+            priority = throttle.priority(of: content, isTold: session.revision == device.toldRevision, now)
         case .end:
             device.renew(now)
             token = device.updateToken
@@ -136,11 +139,11 @@ extension LiveActivityPublisherMachine.Entry {
             expiration = now + Self.endExpiry
         }
         guard let token else { preconditionFailure("nothing is due without a token") }
-        let timestamp = pace.push(id, event, content, revision: session.revision, priority: priority, now)
+        let timestamp = throttle.push(id, event, content, revision: session.revision, priority: priority, now)
         let payload = PushPayload(
             event: kind, timestamp: timestamp, state: content, staleDate: event == .end ? nil : staleDate)
         record?[device.device] = device
-        paces[device.device] = pace
+        throttles[device.device] = throttle
         return Push(
             key: key, device: device.device, token: token.token, environment: token.environment, id: id,
             priority: priority, expiration: expiration, payload: payload.bytes)
@@ -154,7 +157,7 @@ extension LiveActivityPublisherMachine {
     /// Takes what came of a push. What nobody waits for any more changes nothing.
     mutating func receive(_ outcome: PushOutcome, for push: Push, now: Timestamp) -> [ActivityAction] {
         let reports = trouble.take(outcome, now).map { ActivityAction.report($0) }
-        guard let underway = entries[push.key]?.paces[push.device]?.underway, underway.id == push.id else {
+        guard let underway = entries[push.key]?.throttles[push.device]?.underway, underway.id == push.id else {
             return reports
         }
         return reports + change(push.key, now) { $0.take(outcome, for: push, underway, now) }
@@ -163,34 +166,34 @@ extension LiveActivityPublisherMachine {
 
 extension LiveActivityPublisherMachine.Entry {
     fileprivate mutating func take(
-        _ outcome: PushOutcome, for push: Push, _ underway: DevicePace.Underway, _ now: Timestamp
+        _ outcome: PushOutcome, for push: Push, _ underway: PushThrottle.Underway, _ now: Timestamp
     ) {
-        paces[push.device]?.underway = nil
+        throttles[push.device]?.underway = nil
         switch outcome {
         case .delivered:
             record?.reason = nil
-            paces[push.device]?.succeed()
+            throttles[push.device]?.succeed()
         case .tokenGone(let reason):
             record?.reason = Self.brief(reason)
-            paces[push.device]?.succeed()
+            throttles[push.device]?.succeed()
         case .refused(let reason):
             record?.reason = Self.brief(reason)
-            paces[push.device]?.refuse(now)
+            throttles[push.device]?.refuse(now)
         case .failed(let reason, let retryAfter):
             record?.reason = Self.brief(reason)
-            paces[push.device]?.fail(retryAfter: retryAfter, now)
+            throttles[push.device]?.fail(retryAfter: retryAfter, now)
         }
         // It may have withdrawn meanwhile.
-        guard var device = record?[push.device], var pace = paces[push.device] else { return }
+        guard var device = record?[push.device], var throttle = throttles[push.device] else { return }
         switch underway.event {
-        case .start: device.endStart(outcome, for: push, &pace, now)
-        case .update: device.endUpdate(outcome, for: push, underway, &pace, now)
+        case .start: device.endStart(outcome, for: push, &throttle, now)
+        case .update: device.endUpdate(outcome, for: push, underway, &throttle, now)
         case .end:
-            let dismissesAt = dismissal(pace.pushedAt ?? now)
-            device.endEnd(outcome, for: push, &pace, dismissesAt, now)
+            let dismissesAt = dismissal(throttle.pushedAt ?? now)
+            device.endEnd(outcome, for: push, &throttle, dismissesAt, now)
         }
         record?[push.device] = device
-        paces[push.device] = pace
+        throttles[push.device] = throttle
     }
 
     /// Reasons are published: what comes from a connection may be long.
@@ -199,7 +202,7 @@ extension LiveActivityPublisherMachine.Entry {
 
 extension DeviceActivity {
     fileprivate mutating func endStart(
-        _ outcome: PushOutcome, for push: Push, _ pace: inout DevicePace, _ now: Timestamp
+        _ outcome: PushOutcome, for push: Push, _ throttle: inout PushThrottle, _ now: Timestamp
     ) {
         if case .tokenGone = outcome, startToken?.token == push.token { startToken = nil }
         // The app may have told the token of the new activity already.
@@ -208,7 +211,7 @@ extension DeviceActivity {
         case .delivered:
             start.isConfirmed = true
             phase = .starting(start)
-            pace.freshUntil = start.sentAt + DevicePace.freshness
+            throttle.freshUntil = start.sentAt + PushThrottle.freshness
         // The device may have registered another meanwhile.
         case .tokenGone: phase = .none(startsAt: startToken == nil ? nil : now)
         case .refused: phase = .none(startsAt: start.sentAt + Self.startInterval)
@@ -217,7 +220,7 @@ extension DeviceActivity {
     }
 
     fileprivate mutating func endUpdate(
-        _ outcome: PushOutcome, for push: Push, _ underway: DevicePace.Underway, _ pace: inout DevicePace,
+        _ outcome: PushOutcome, for push: Push, _ underway: PushThrottle.Underway, _ throttle: inout PushThrottle,
         _ now: Timestamp
     ) {
         // It was for another activity, or this one is ending.
@@ -225,26 +228,27 @@ extension DeviceActivity {
         switch outcome {
         case .delivered:
             toldRevision = underway.revision
-            pace.shown = underway.content
-            pace.freshUntil = pace.pushedAt.map { $0 + DevicePace.freshness }
+            throttle.shown = underway.content
+            throttle.freshUntil = throttle.pushedAt.map { $0 + PushThrottle.freshness }
         case .tokenGone: lose(now)
-        case .refused: pace.shown = underway.content
+        case .refused: throttle.shown = underway.content
         case .failed: break
         }
     }
 
     fileprivate mutating func endEnd(
-        _ outcome: PushOutcome, for push: Push, _ pace: inout DevicePace, _ dismissesAt: Timestamp, _ now: Timestamp
+        _ outcome: PushOutcome, for push: Push, _ throttle: inout PushThrottle, _ dismissesAt: Timestamp,
+        _ now: Timestamp
     ) {
         guard case .ending(let token, let end) = phase, end.id == push.id else { return }
         switch outcome {
         case .delivered: self.end(token, dismissesAt: dismissesAt, now)
         case .tokenGone: self.end(token, dismissesAt: nil, now)
         // Tried again after as long as it has been due: a dozen times until iOS ends the activity.
-        case .refused where end.isRenewal: return pace.refuseRenewal(pause: now.seconds(since: end.since), now)
-        case .refused: return pace.refuse(pause: now.seconds(since: end.since), now)
+        case .refused where end.isRenewal: return throttle.refuseRenewal(pause: now.seconds(since: end.since), now)
+        case .refused: return throttle.refuse(pause: now.seconds(since: end.since), now)
         case .failed: return
         }
-        pace.renew(freshUntil: nil)
+        throttle.renew(freshUntil: nil)
     }
 }

@@ -52,13 +52,13 @@ extension LiveActivityPublisherMachine.Entry {
         case .withdraw:
             record[name]?.withdraw(now)
             // Of a device that comes and goes it is still known when it was pushed to; of too many it is not.
-            guard paces.count > 2 * ActivityRecord.deviceLimit else { return }
-            paces = paces.filter { record[$0.key] != nil || $0.value.underway != nil }
+            guard throttles.count > 2 * ActivityRecord.deviceLimit else { return }
+            throttles = throttles.filter { record[$0.key] != nil || $0.value.underway != nil }
         case .register(let digits, .activity, let environment):
             var device = record[name] ?? DeviceActivity(device: name)
             let token = PushToken(token: digits, environment: environment)
             if device.take(updateToken: token, now) {
-                paces[name, default: DevicePace()].renew(freshUntil: now + DevicePace.freshness)
+                throttles[name, default: PushThrottle()].renew(freshUntil: now + PushThrottle.freshness)
             }
             record[name] = device
         case .register(let digits, .start, let environment):
@@ -74,10 +74,10 @@ extension LiveActivityPublisherMachine.Entry {
     mutating func follow(_ now: Timestamp, canPush: Bool) {
         guard let session, let record else { return }
         for var device in record.devices {
-            let isEnding = paces[device.device]?.underway?.event == .end
+            let isEnding = throttles[device.device]?.underway?.event == .end
             let before = device.phase
             device.follow(isOver: session.isOver, isEnding: isEnding, now)
-            if case .ending = before, case .active = device.phase { paces[device.device]?.forgetRefusal() }
+            if case .ending = before, case .active = device.phase { throttles[device.device]?.forgetRefusal() }
             self.record?[device.device] = device
             // Of a deleted session only those are kept who are to be told yet. Who has withdrawn is kept until then too, and
             // while a start may have begun what nobody has told the token of.
@@ -116,7 +116,7 @@ extension LiveActivityPublisherMachine.Entry {
     }
 
     private func status(of device: DeviceActivity, _ now: Timestamp) -> ActivityStatus.Status {
-        let isFresh = (paces[device.device]?.freshUntil).map { $0 > now } ?? false
+        let isFresh = (throttles[device.device]?.freshUntil).map { $0 > now } ?? false
         switch device.phase {
         case .none: return isOver ? .dismissed : .pending
         case .starting(let start) where !start.isConfirmed: return isOver ? .dismissed : .pending

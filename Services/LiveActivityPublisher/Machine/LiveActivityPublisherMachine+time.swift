@@ -1,4 +1,6 @@
+import Bus
 import ServiceKit
+import Timing
 import Workouts
 
 extension LiveActivityPublisherMachine {
@@ -19,7 +21,7 @@ extension LiveActivityPublisherMachine {
             forget(key)
             return entry.waiting.map { answer($0, key, now, .sessionNotFound) }
         }
-        if entry.session?.isOver ?? true, record.changedAt + Self.retention <= now {
+        if entry.session?.isOver ?? true, record.changedAt + RetainedTopic.lifetime <= now {
             forget(key)
             return [.erase(key), .publish(key)]
         }
@@ -45,7 +47,7 @@ extension LiveActivityPublisherMachine.Entry {
             device.advance(to: now, isOver: isOver)
             guard device.phase != before else { continue }
             record?[device.device] = device
-            paces[device.device]?.renew(freshUntil: nil)
+            throttles[device.device]?.renew(freshUntil: nil)
         }
     }
 
@@ -53,7 +55,7 @@ extension LiveActivityPublisherMachine.Entry {
     mutating func rewind(to now: Timestamp) {
         heardAt = min(heardAt, now)
         snapshotAwaitedUntil = nil
-        for device in paces.keys { paces[device]?.rewind(to: now) }
+        for device in throttles.keys { throttles[device]?.rewind(to: now) }
         guard var record else { return }
         record.changedAt = min(record.changedAt, now)
         for var device in record.devices {
@@ -67,14 +69,14 @@ extension LiveActivityPublisherMachine.Entry {
     func looksAt(_ now: Timestamp) -> Timestamp {
         guard let record else {
             return heardAt
-                + (session == nil ? LiveActivityPublisherMachine.patience : LiveActivityPublisherMachine.retention)
+                + (session == nil ? LiveActivityPublisherMachine.patience : RetainedTopic.lifetime)
         }
-        let retention = record.changedAt + LiveActivityPublisherMachine.retention
+        let retention = record.changedAt + RetainedTopic.lifetime
         // While the session goes on it stands as long as it takes.
-        var time = session?.isOver ?? true ? retention : max(retention, now + LiveActivityPublisherMachine.retention)
+        var time = session?.isOver ?? true ? retention : max(retention, now + RetainedTopic.lifetime)
         for device in record.devices {
             if let deadline = device.deadline(isOver: isOver) { time = min(time, deadline) }
-            if let freshUntil = paces[device.device]?.freshUntil, freshUntil > now { time = min(time, freshUntil) }
+            if let freshUntil = throttles[device.device]?.freshUntil, freshUntil > now { time = min(time, freshUntil) }
         }
         return time
     }

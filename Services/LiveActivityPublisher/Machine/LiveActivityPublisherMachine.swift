@@ -1,6 +1,7 @@
 import Bus
 import MQTT
 import ServiceKit
+import Timing
 import Workouts
 
 /// The sessions that go on, the devices that want to show them and what those are to be told.
@@ -16,8 +17,6 @@ struct LiveActivityPublisherMachine {
     static let snapshotPatience = 1.0
     /// From its end to its restart a process takes at least so many seconds.
     static let restartTime = 0.5
-    /// The retained topic is cleared this long after its last change, in seconds.
-    static let retention = 48 * 3_600.0
 
     struct Entry {
         /// `nil` until a device has registered.
@@ -27,7 +26,7 @@ struct LiveActivityPublisherMachine {
         var snapshot: MetricsSnapshot?
         /// What is to be shown of it now.
         var content: ContentState?
-        var paces: [Device: DevicePace] = [:]
+        var throttles: [Device: PushThrottle] = [:]
         /// Registrations that came before the `state`.
         var waiting: [ActivityRegistration] = []
         /// When a state or a snapshot came last.
@@ -52,9 +51,9 @@ struct LiveActivityPublisherMachine {
     /// Sessions that have neither a state nor a record.
     private(set) var strangers: Set<SessionKey> = []
     /// When starts and ends may be due, and updates; the rest of what time does.
-    var urgent = Deadlines()
-    var updates = Deadlines()
-    var looks = Deadlines()
+    var urgent = Deadlines<SessionKey, Timestamp>()
+    var updates = Deadlines<SessionKey, Timestamp>()
+    var looks = Deadlines<SessionKey, Timestamp>()
     var trouble = PushTrouble()
     /// The latest time that was seen.
     var clock: Timestamp?
@@ -71,12 +70,12 @@ struct LiveActivityPublisherMachine {
         var entry = Entry(record: record, heardAt: now)
         entry.rewind(to: now)
         for device in record.devices {
-            var pace = DevicePace()
-            pace.pushedAt = now - Self.restartTime
+            var throttle = PushThrottle()
+            throttle.pushedAt = now - Self.restartTime
             // What it has missed meanwhile is not known: it counts as up to date for as long as it can be.
             let told = record.status?.devices.first { $0.device == device.device }
-            if told?.status == .active { pace.freshUntil = now + DevicePace.freshness }
-            entry.paces[device.device] = pace
+            if told?.status == .active { throttle.freshUntil = now + PushThrottle.freshness }
+            entry.throttles[device.device] = throttle
         }
         entry.snapshotAwaitedUntil = now + Self.snapshotPatience
         store(entry, key, now)
@@ -183,9 +182,9 @@ struct LiveActivityPublisherMachine {
     mutating func forget(_ key: SessionKey) {
         entries[key] = nil
         strangers.remove(key)
-        urgent.forget(key)
-        updates.forget(key)
-        looks.forget(key)
+        urgent.remove(key)
+        updates.remove(key)
+        looks.remove(key)
     }
 
 }

@@ -1,6 +1,7 @@
 import Bus
 import MQTT
 import ServiceKit
+import Timing
 import Workouts
 
 /// The broker may lose its state or restore an old one. The owner publishes the state that counts.
@@ -12,7 +13,7 @@ extension SessionEngineMachine {
         reconnected()
         // From now on messages about them can arrive.
         for (key, entry) in entries {
-            if let due = due(entry) { deadlines.ask(key, at: due) }
+            if let due = due(entry) { deadlines.schedule(key, at: due) }
         }
         return announce(Set(Shard.all))
     }

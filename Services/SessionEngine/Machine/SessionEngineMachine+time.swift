@@ -1,5 +1,6 @@
 import Bus
 import ServiceKit
+import Timing
 import Workouts
 
 extension SessionEngineMachine {
@@ -59,8 +60,8 @@ extension SessionEngineMachine {
         switch entry.record.session.status {
         // Retained topics arrive after the connect and may contain later events.
         case .unfinished: connectedAt.map { max(entry.heardAt + Session.expiry, $0 + Self.hearingTime) }
-        case .canceled: entry.record.revisedAt + Self.retention
-        case .completed: entry.reviseBy == nil ? entry.record.revisedAt + Self.retention : nil
+        case .canceled: entry.record.revisedAt + RetainedTopic.lifetime
+        case .completed: entry.reviseBy == nil ? entry.record.revisedAt + RetainedTopic.lifetime : nil
         case .deleted: entry.record.revisedAt + Self.deletedRetention
         case .saving: nil
         }
@@ -72,7 +73,7 @@ extension SessionEngineMachine {
         return deadlines.take(by: now).flatMap { key in
             let actions = advance(key, to: now)
             if let due = entries[key].flatMap({ due($0) }) {
-                deadlines.ask(key, at: due > now ? due : now + Self.retryInterval)
+                deadlines.schedule(key, at: due > now ? due : now + Self.retryInterval)
             }
             return actions
         }
@@ -86,7 +87,7 @@ extension SessionEngineMachine {
             var entry = entry
             entry.rewind(to: now)
             store(entry, key)
-            deadlines.ask(key, at: now)
+            deadlines.schedule(key, at: now)
         }
     }
 

@@ -1,5 +1,6 @@
 import Bus
 import ServiceKit
+import Timing
 import Workouts
 
 /// The sessions of all users that this process owns. Commands, requests, items and time change them.
@@ -10,9 +11,6 @@ struct SessionEngineMachine {
     static let savingPatience = 10.0
     /// Seconds from the last late item until the finished record is revised.
     static let lateQuiet = 30.0
-    /// Seconds for which topics stay retained after their last revision, and for which a canceled session can be
-    /// recovered.
-    static let retention = 48 * 3_600.0
     /// Seconds for which a deleted session is published as deleted.
     static let deletedRetention = 90 * 86_400.0
     /// The minimum seconds between changes of `lastActiveAt` alone.
@@ -65,7 +63,7 @@ struct SessionEngineMachine {
     var users: [User: UserRecord] = [:]
     private var sessions: [User: Sessions] = [:]
     /// The times at which time alone may change a session.
-    var deadlines = Deadlines()
+    var deadlines = Deadlines<SessionKey, Timestamp>()
     /// The service's clock at the last tick.
     var clock: Timestamp?
     /// The start of the connection; `nil` without one.
@@ -107,11 +105,11 @@ struct SessionEngineMachine {
         } else {
             sessions[key.user]?.unfinished.remove(key)
         }
-        if let due = due(entry) { deadlines.ask(key, at: due) }
+        if let due = due(entry) { deadlines.schedule(key, at: due) }
     }
 
     mutating func forget(_ key: SessionKey) {
-        deadlines.forget(key)
+        deadlines.remove(key)
         guard let old = entries.removeValue(forKey: key) else { return }
         statusCounts[old.record.session.statusName, default: 0] -= 1
         sessions[key.user]?.all.remove(key)

@@ -34,21 +34,25 @@ enum FetchFailure: Error, Hashable, Sendable {
     case unreachable(String)
     /// An answer that makes no sense: likewise.
     case unreadable(String)
-    /// Too many requests, or trouble of the provider's own: likewise, and as long as it says.
+    /// Too many requests, or an error of the provider: likewise, and as long as it says.
     case overloaded(status: Int, RetryAfter?)
     /// It wants nothing to do with us: a wrong key, or its terms. Left alone for long.
     case refused(status: Int)
     /// No weather for this place: others are asked for.
     case unavailable(status: Int)
 
-    /// A few constant words, for the label of a counter.
-    var kind: String {
+    /// A failure without its details; also the label of a counter.
+    enum Kind: String, CaseIterable, Sendable {
+        case unreachable, unreadable, overloaded, refused, unavailable
+    }
+
+    var kind: Kind {
         switch self {
-        case .unreachable: "unreachable"
-        case .unreadable: "unreadable"
-        case .overloaded: "overloaded"
-        case .refused: "refused"
-        case .unavailable: "unavailable"
+        case .unreachable: .unreachable
+        case .unreadable: .unreadable
+        case .overloaded: .overloaded
+        case .refused: .refused
+        case .unavailable: .unavailable
         }
     }
 }

@@ -1,4 +1,5 @@
 import ServiceKit
+import Timing
 import Workouts
 
 extension WeatherFetcherMachine {
@@ -30,9 +31,9 @@ extension WeatherFetcherMachine {
         guard let reading = cell.reading else { return [] }
         cell.failures = 0
         cell.dueAt = reading.dueAt
-        gate.succeeded()
-        let reports: [WeatherAction] = trouble == nil ? [] : [.report(.answering)]
-        trouble = nil
+        breaker.succeeded()
+        let reports: [WeatherAction] = reportedFailure == nil ? [] : [.report(.answering)]
+        reportedFailure = nil
         hasAnswered = true
         return reports + cell.sessions.sorted().flatMap { give(reading, to: $0, now) }
     }
@@ -51,22 +52,22 @@ extension WeatherFetcherMachine {
         using random: inout some RandomNumberGenerator
     ) -> [WeatherAction] {
         cell.failures += 1
-        cell.dueAt = now + RetryDelay.seconds(failures: cell.failures, using: &random)
+        cell.dueAt = now + Self.backoff.delay(after: cell.failures, using: &random)
         switch failure {
-        case .unreachable, .unreadable: gate.failed(askedAt: askedAt, now: now, using: &random)
+        case .unreachable, .unreadable: breaker.failed(askedAt: askedAt, now: now, using: &random)
         case .overloaded(_, let retryAfter):
             let pause = retryAfter?.seconds(from: now) ?? 0
-            gate.failed(askedAt: askedAt, now: now, pause: pause, using: &random)
+            breaker.failed(askedAt: askedAt, now: now, pause: pause, using: &random)
         case .refused:
-            gate.failed(askedAt: askedAt, now: now, pause: ProviderGate.refusalPause, using: &random)
+            breaker.failed(askedAt: askedAt, now: now, pause: CircuitBreaker.refusalPause, using: &random)
         case .unavailable:
             cell.dueAt = now + Self.absence
-            // It is this place's trouble and not the provider's.
+            // The place fails, not the provider.
             if hasAnswered { return [] }
         }
-        guard failure.kind != trouble else { return [] }
-        trouble = failure.kind
-        if case .refused = failure, let until = gate.closedUntil { return [.report(.refusing(failure, until: until))] }
+        guard failure.kind != reportedFailure else { return [] }
+        reportedFailure = failure.kind
+        if case .refused = failure, let until = breaker.openUntil { return [.report(.refusing(failure, until: until))] }
         return [.report(.failing(failure))]
     }
 }

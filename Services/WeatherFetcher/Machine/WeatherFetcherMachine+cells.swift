@@ -1,4 +1,5 @@
 import Bus
+import Timing
 import Workouts
 
 /// Sessions share what is known of the cell they are in.
@@ -52,7 +53,7 @@ extension WeatherFetcherMachine {
         guard needsLook, provider != nil else { return [] }
         needsLook = false
         let free = Self.concurrency - cells.values.count { $0.askedAt != nil }
-        guard free > 0, gate.isOpen(now) else { return [] }
+        guard free > 0, !breaker.isOpen(now) else { return [] }
         let due = cells.filter { !$0.value.sessions.isEmpty && $0.value.isDue(now) }
         let places = due.sorted { left, right in
             (left.value.reading == nil ? 0 : 1, left.value.dueAt, left.key)
@@ -60,7 +61,7 @@ extension WeatherFetcherMachine {
         }
         var requests: [WeatherRequest] = []
         for place in places.prefix(free).map(\.key) {
-            guard budget?.spend(now) ?? true else { break }
+            guard budget?.take(now) ?? true else { break }
             cells[place]?.askedAt = now
             requests.append(WeatherRequest(cell: place, validator: cells[place]?.reading?.validator))
         }

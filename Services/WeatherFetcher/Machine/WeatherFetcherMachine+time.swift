@@ -20,7 +20,7 @@ extension WeatherFetcherMachine {
             } else if entry.isLive, let reading = entry.record.reading, !entry.record.isStale, reading.staleAt <= now {
                 entries[key]?.record.isStale = true
                 actions += revise(key, now)
-            } else if now.seconds(since: entry.record.changedAt) >= Self.retention {
+            } else if now.seconds(since: entry.record.changedAt) >= RetainedTopic.lifetime {
                 actions += expire(key)
             }
         }

@@ -1,4 +1,5 @@
 import Bus
+import Timing
 import Workouts
 
 /// The live sessions, the cells they are in and what was heard of the weather there.
@@ -9,10 +10,10 @@ struct WeatherFetcherMachine {
     static let interval = 300.0
     /// A provider that wants to be asked less often than that is heard up to this, in seconds.
     static let cachingLimit = 3_600.0
-    /// Requests on their way at one time.
+    /// The wait after failures, of a cell and of the provider.
+    static let backoff = Backoff(minimum: 5, maximum: 300)
+    /// Concurrent requests.
     static let concurrency = 4
-    /// Retained topics are cleared this long after their last revision, in seconds.
-    static let retention = 48 * 3_600.0
 
     struct Entry {
         enum Phase: Equatable {
@@ -60,13 +61,13 @@ struct WeatherFetcherMachine {
 
     var entries: [SessionKey: Entry] = [:]
     var cells: [WeatherCell: Cell] = [:]
-    var gate = ProviderGate()
+    var breaker = CircuitBreaker()
     /// What the provider's terms allow; `nil` when there is no limit.
-    var budget: RequestBudget?
+    var budget: TokenBucket<Timestamp>?
     /// Whose answers these are; `nil` when nobody is asked.
     let provider: String?
-    /// What was last told of the provider: the kind of failure.
-    var trouble: String?
+    /// The failure that was reported last, until the provider answers again.
+    var reportedFailure: FetchFailure.Kind?
     var hasAnswered = false
     /// Something has changed since requests were looked for.
     var needsLook = false
@@ -76,7 +77,7 @@ struct WeatherFetcherMachine {
     /// - Parameters:
     ///   - provider: its name in the answers; `nil` when nobody is to be asked.
     ///   - budget: what its terms allow.
-    init(provider: String?, budget: RequestBudget? = nil) {
+    init(provider: String?, budget: TokenBucket<Timestamp>? = nil) {
         self.provider = provider
         self.budget = budget
     }

@@ -1,4 +1,5 @@
 import Bus
+import Timing
 import Workouts
 
 /// A web service that returns current weather.
@@ -8,7 +9,7 @@ protocol WeatherProvider: Sendable {
     /// The base URL, without a trailing slash.
     static var url: String { get }
     /// The request rate its terms of service allow.
-    static var budget: RequestBudget { get }
+    static var budget: TokenBucket<Timestamp> { get }
 
     /// The path and query for a cell's current weather.
     func path(_ cell: WeatherCell) -> String

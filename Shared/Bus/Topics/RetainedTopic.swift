@@ -15,6 +15,8 @@ package struct RetainedTopic: Equatable, Sendable {
         case revised
     }
 
+    /// A session's retained topics are cleared this long after their last revision, in seconds.
+    package static let lifetime = 48 * 3_600.0
     /// The number of published revisions that count as echoes. An older echo is answered with the newest, which is harmless.
     package static let limit = 8
 

@@ -132,7 +132,7 @@ struct MachineOutcomeTests {
         run.pass(DeviceActivity.limit)
         #expect(run.status(key) == .dismissed)
         run.pass(-86_400)
-        run.pass(LiveActivityPublisherMachine.retention)
+        run.pass(RetainedTopic.lifetime)
         #expect(run.retained.isEmpty && run.disk.isEmpty && run.machine.entries.isEmpty)
     }
 

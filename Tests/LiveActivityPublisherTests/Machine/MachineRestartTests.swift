@@ -99,7 +99,7 @@ struct MachineRestartTests {
         run.pass(60)
         #expect(run.status(key) == .dismissed)
         run.crash(after: -86_400)
-        run.pass(LiveActivityPublisherMachine.retention)
+        run.pass(RetainedTopic.lifetime)
         #expect(run.retained.isEmpty && run.disk.isEmpty && run.machine.entries.isEmpty)
 
         let other = run.begin(2)

@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Timing
 import Workouts
 
 @testable import WeatherFetcher
@@ -11,7 +12,7 @@ import Workouts
 
     /// A machine with live sessions, all in one place.
     private func machine(
-        _ count: Int = 1, place: Place = SampleSession.berlin, budget: RequestBudget? = nil
+        _ count: Int = 1, place: Place = SampleSession.berlin, budget: TokenBucket<Timestamp>? = nil
     ) -> (machine: WeatherFetcherMachine, sessions: [SampleSession]) {
         var machine = WeatherFetcherMachine(provider: "open-meteo", budget: budget)
         let sessions = (0..<count).map { SampleSession("u\($0)", place: place, live: start) }

@@ -17,18 +17,18 @@ struct ValueTests {
         #expect(cell.longitude == longitude)
     }
 
-    @Test func `a clock that steps backwards does not keep the circuit breaker open`() {
+    @Test func `a clock that steps backwards closes the circuit breaker, and failures count from there`() {
         let now = Timestamp(seconds: 1_735_689_600)
         var random = SeededRandom(seed: 7)
-        var gate = ProviderGate()
-        gate.failed(askedAt: now, now: now, pause: 3_600, using: &random)
-        #expect(!gate.isOpen(now + 3_599))
+        var breaker = CircuitBreaker()
+        breaker.failed(askedAt: now, now: now, pause: 3_600, using: &random)
+        #expect(breaker.isOpen(now + 3_599))
         let earlier = now - 100 * 86_400
-        #expect(gate.isOpen(earlier))
-        gate.failed(askedAt: earlier, now: earlier, pause: 60, using: &random)
-        #expect(gate.failures == 2)
-        #expect(!gate.isOpen(earlier + 59))
-        #expect(gate.isOpen(earlier + 3_600))
+        #expect(!breaker.isOpen(earlier))
+        breaker.failed(askedAt: earlier, now: earlier, pause: 60, using: &random)
+        #expect(breaker.failures == 2)
+        #expect(breaker.isOpen(earlier + 59))
+        #expect(!breaker.isOpen(earlier + 3_600))
     }
 
     @Test func `an unknown condition code maps to unknown`() throws {

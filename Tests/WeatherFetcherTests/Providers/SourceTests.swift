@@ -116,7 +116,7 @@ import Workouts
             try server.script(step)
             return try await ask(provider, server)
         }
-        func kind(_ step: String) async throws -> String? {
+        func kind(_ step: String) async throws -> FetchFailure.Kind? {
             guard case .failed(let failure) = try await outcome(step) else { return nil }
             return failure.kind
         }
@@ -136,14 +136,14 @@ import Workouts
         #expect(try await outcome(#"{"status":500}"#) == .failed(.overloaded(status: 500, nil)))
         #expect(try await outcome(#"{"status":400}"#) == .failed(.unavailable(status: 400)))
         #expect(try await outcome(#"{"status":304}"#) == .failed(.unavailable(status: 304)))
-        #expect(try await kind(#"{"kind":"half"}"#) == "unreachable")
-        #expect(try await kind(#"{"kind":"close"}"#) == "unreachable")
-        #expect(try await kind(#"{"kind":"nonsense"}"#) == "unreadable")
-        #expect(try await kind(#"{"values":{"temperature":null}}"#) == "unreadable")
-        #expect(try await kind(#"{"values":{"temperature":1e6}}"#) == "unreadable")
-        #expect(try await kind(#"{"kind":"huge"}"#) == "unreadable")
+        #expect(try await kind(#"{"kind":"half"}"#) == .unreachable)
+        #expect(try await kind(#"{"kind":"close"}"#) == .unreachable)
+        #expect(try await kind(#"{"kind":"nonsense"}"#) == .unreadable)
+        #expect(try await kind(#"{"values":{"temperature":null}}"#) == .unreadable)
+        #expect(try await kind(#"{"values":{"temperature":1e6}}"#) == .unreadable)
+        #expect(try await kind(#"{"kind":"huge"}"#) == .unreadable)
         server.stop()
-        #expect(try await kind("{}") == "unreachable")
+        #expect(try await kind("{}") == .unreachable)
     }
 
     @Test func `redirects are followed up to a limit`() async throws {

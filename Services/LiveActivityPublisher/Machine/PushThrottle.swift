@@ -1,8 +1,9 @@
 import Foundation
+import Timing
 import Workouts
 
 /// When something was pushed to a device and when it may be again: known in memory alone.
-struct DevicePace {
+struct PushThrottle {
     /// No two pushes follow each other faster, in seconds.
     static let interval = 2.0
     /// What was pushed is out of date after so many seconds.
@@ -14,10 +15,9 @@ struct DevicePace {
     static let cueInterval = 60.0
     /// After a push that APNs does not want, in seconds.
     static let refusalPause = 15.0
-    /// Pauses after failures, in seconds; what APNs asks for is honoured up to an hour.
-    static let shortestPause = 2.0
-    static let longestPause = 60.0
-    static let patience = 3_600.0
+    static let backoff = Backoff(minimum: 2, maximum: 60)
+    /// The longest pause that APNs may ask for, in seconds.
+    static let longestPause = 3_600.0
 
     enum Event {
         case start, update, end
@@ -88,9 +88,7 @@ struct DevicePace {
 
     mutating func fail(retryAfter: Double?, _ now: Timestamp) {
         failures += 1
-        // Beyond ten doublings it is the longest anyway.
-        let pause = min(Self.shortestPause * Double(1 << min(failures - 1, 10)), Self.longestPause)
-        retryAt = now + max(pause, min(retryAfter ?? 0, Self.patience))
+        retryAt = now + max(Self.backoff.delay(after: failures), min(retryAfter ?? 0, Self.longestPause))
     }
 
     mutating func refuse(pause: Double = 0, _ now: Timestamp) {

@@ -1,7 +1,7 @@
 import Foundation
-import ServiceKit
 import TestSupport
 import Testing
+import Timing
 import Workouts
 
 struct DeadlinesTests {
@@ -12,7 +12,7 @@ struct DeadlinesTests {
     @Test func `each key is due once, at its earliest time, in order`() {
         var random = SeededRandom()
         for _ in 0..<200 {
-            var deadlines = Deadlines()
+            var deadlines = Deadlines<SessionKey, Timestamp>()
             var expected: [SessionKey: Timestamp] = [:]
             var now = Timestamp(microseconds: 0)
             for _ in 0..<100 {
@@ -22,14 +22,14 @@ struct DeadlinesTests {
                     now = now + Double(Int.random(in: -3...10, using: &random))
                     let due = expected.filter { $0.value <= now }
                     let order = due.keys.sorted { (due[$0]!, $0) < (due[$1]!, $1) }
-                    #expect(deadlines.take(by: now) == order, "seed \(random.seed)")
+                    #expect(deadlines.take(by: now) == order)
                     for key in order { expected[key] = nil }
                 case 1:
-                    deadlines.forget(key)
+                    deadlines.remove(key)
                     expected[key] = nil
                 default:
                     let time = now + Double(Int.random(in: -5...20, using: &random))
-                    deadlines.ask(key, at: time)
+                    deadlines.schedule(key, at: time)
                     expected[key] = min(time, expected[key] ?? time)
                 }
             }
@@ -37,8 +37,10 @@ struct DeadlinesTests {
     }
 
     @Test func `single takes return the same order, none early`() {
-        var deadlines = Deadlines()
-        for (index, key) in Self.keys.enumerated() { deadlines.ask(key, at: Timestamp(seconds: Double(40 - index))) }
+        var deadlines = Deadlines<SessionKey, Timestamp>()
+        for (index, key) in Self.keys.enumerated() {
+            deadlines.schedule(key, at: Timestamp(seconds: Double(40 - index)))
+        }
         var taken: [SessionKey] = []
         while let key = deadlines.takeFirst(by: Timestamp(seconds: 30)) { taken.append(key) }
         #expect(taken == Array(Self.keys[10...].reversed()))
@@ -46,8 +48,8 @@ struct DeadlinesTests {
     }
 
     @Test func `later times for a key do not grow the heap`() {
-        var deadlines = Deadlines()
-        for second in 1...1_000 { deadlines.ask(Self.keys[0], at: Timestamp(seconds: Double(second))) }
+        var deadlines = Deadlines<SessionKey, Timestamp>()
+        for second in 1...1_000 { deadlines.schedule(Self.keys[0], at: Timestamp(seconds: Double(second))) }
         #expect(deadlines.count == 1)
         #expect(deadlines.take(by: Timestamp(seconds: 1)) == [Self.keys[0]])
         #expect(deadlines.take(by: Timestamp(seconds: 1_000)) == [])

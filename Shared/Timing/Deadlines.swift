@@ -1,28 +1,25 @@
-package import Workouts
-
-/// Which sessions are to be looked at when: each at the earliest time that was asked for.
+/// When each key is due next: at the earliest time that was scheduled for it.
 ///
-/// A binary heap; asking for a later time than the one that stands changes nothing, for whoever is looked at too early
-/// asks again.
-package struct Deadlines {
+/// A binary heap. A later time than the scheduled one changes nothing: what is looked at too early schedules itself again.
+package struct Deadlines<Key: Hashable & Comparable, Time: Comparable> {
     private struct Item {
-        let time: Timestamp
-        let key: SessionKey
+        let time: Time
+        let key: Key
 
         static func < (left: Item, right: Item) -> Bool { (left.time, left.key) < (right.time, right.key) }
     }
 
     private var heap: [Item] = []
-    /// The time that stands for each session; an item of the heap with another one is outdated.
-    private var times: [SessionKey: Timestamp] = [:]
+    /// The scheduled time of each key; an item of the heap with another time is outdated.
+    private var times: [Key: Time] = [:]
 
     package init() {}
 
-    /// What is held, outdated items too.
+    /// Items in the heap, with the outdated ones.
     package var count: Int { heap.count }
 
-    package mutating func ask(_ key: SessionKey, at time: Timestamp) {
-        if let standing = times[key], standing <= time { return }
+    package mutating func schedule(_ key: Key, at time: Time) {
+        if let scheduled = times[key], scheduled <= time { return }
         times[key] = time
         heap.append(Item(time: time, key: key))
         var index = heap.count - 1
@@ -32,19 +29,19 @@ package struct Deadlines {
         }
     }
 
-    package mutating func forget(_ key: SessionKey) {
+    package mutating func remove(_ key: Key) {
         times[key] = nil
     }
 
-    /// Takes out the sessions whose time has come, the earliest first.
-    package mutating func take(by now: Timestamp) -> [SessionKey] {
-        var keys: [SessionKey] = []
+    /// Removes and returns the keys that are due, the earliest first.
+    package mutating func take(by now: Time) -> [Key] {
+        var keys: [Key] = []
         while let key = takeFirst(by: now) { keys.append(key) }
         return keys
     }
 
-    /// Takes out the session whose time came first; `nil` when none has come.
-    package mutating func takeFirst(by now: Timestamp) -> SessionKey? {
+    /// Removes and returns the key that was due first; `nil` if none is due.
+    package mutating func takeFirst(by now: Time) -> Key? {
         while let first = heap.first, first.time <= now {
             removeFirst()
             guard times[first.key] == first.time else { continue }

@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+import Timing
+
+struct TokenBucketTests {
+    private let start = ContinuousClock.now
+
+    @Test func `a burst empties it and the rate refills it up to the burst`() {
+        var bucket = TokenBucket<ContinuousClock.Instant>(burst: 3, perSecond: 2)
+        func taken(after seconds: Double) -> Int { (0..<10).count { _ in bucket.take(start + .seconds(seconds)) } }
+        #expect(taken(after: 0) == 3)
+        #expect(taken(after: 0.4) == 0)
+        #expect(taken(after: 1) == 2)
+        #expect(taken(after: 1_000) == 3)
+    }
+
+    @Test func `a clock that steps backwards earns nothing`() {
+        var bucket = TokenBucket<ContinuousClock.Instant>(burst: 1, perSecond: 1)
+        let taken = [0, -3_600, -3_599].map { bucket.take(start + .seconds($0)) }
+        #expect(taken == [true, false, true])
+    }
+
+    @Test func `at any times it gives no more than burst and rate allow`() {
+        var random = SeededRandom()
+        for _ in 0..<100 {
+            let burst = Double.random(in: 1...50, using: &random)
+            let perSecond = Double.random(in: 0.01...20, using: &random)
+            var bucket = TokenBucket<ContinuousClock.Instant>(burst: burst, perSecond: perSecond)
+            var seconds = 0.0
+            var taken = 0
+            for _ in 0..<500 {
+                seconds += Double.random(in: 0...2, using: &random)
+                for _ in 0..<Int.random(in: 0...5, using: &random) where bucket.take(start + .seconds(seconds)) {
+                    taken += 1
+                }
+                #expect(Double(taken) <= burst + seconds * perSecond + 1e-6)
+            }
+        }
+    }
+}
