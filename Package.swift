@@ -130,7 +130,7 @@ let package = Package(
             ["ServiceKit", "Bus", "MQTT", "Storage", "Workouts", argumentParser, coreMetrics, lifecycle, logging]),
         tests("FIT", ["FIT"]),
         tests("Client", ["Client", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts"]),
-        tests("Formats", ["Formats", "Bus", "FIT", "Workouts"]),
+        tests("Formats", ["Formats", "Bus", "FIT", "Streams", "Workouts"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
         tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),

@@ -17,7 +17,8 @@ package struct FITActivity: Sendable {
         }
         sessions = all(FITProfile.Session.global, Session.init)
         laps = all(FITProfile.Lap.global, Lap.init)
-        records = all(FITProfile.Record.global, Record.init)
+        let developerFields = FITDeveloperFields(file.messages)
+        records = all(FITProfile.Record.global) { Record($0, developerFields) }
         timerEvents = all(FITProfile.Event.global, TimerEvent.init)
         guard !sessions.isEmpty else { throw .noSession }
     }
@@ -51,7 +52,11 @@ extension FITActivity {
         /// Kilocalories since the start of the recording.
         package let calories: Double?
 
-        init?(_ message: FITMessage) {
+        /// The numbers of developer fields by name.
+        package let developer: [String: [Double]]
+        private let message: FITMessage
+
+        init?(_ message: FITMessage, _ developerFields: FITDeveloperFields) {
             typealias Field = FITProfile.Record
             guard let time = message.timestamp else { return nil }
             self.time = time
@@ -67,7 +72,12 @@ extension FITActivity {
             gpsAccuracy = message.number(Field.gpsAccuracy)
             cycles = message.number(Field.cycles)
             calories = message.number(Field.calories)
+            developer = developerFields.values(of: message)
+            self.message = message
         }
+
+        /// The value of any other field of the profile, in its unit.
+        package func number(_ field: FITField) -> Double? { message.number(field) }
     }
 
     /// A start or stop of the device's timer.

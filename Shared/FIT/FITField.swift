@@ -10,7 +10,7 @@ package struct FITField: Sendable {
     let isClamped: Bool
 
     /// stored = (value + offset) × scale
-    init(_ number: UInt8, _ type: FITBaseType, scale: Double = 1, offset: Double = 0, isClamped: Bool = true) {
+    package init(_ number: UInt8, _ type: FITBaseType, scale: Double = 1, offset: Double = 0, isClamped: Bool = true) {
         self.number = number
         self.type = type
         self.scale = scale

@@ -6,6 +6,8 @@ package struct FITMessage: Equatable, Sendable {
         package let developer: UInt8
         package let number: UInt8
         package let bytes: [UInt8]
+        /// The byte order of the numbers.
+        package var isBigEndian = false
     }
 
     /// The kind of message, the same in all files: 20 is a record, 18 a session.

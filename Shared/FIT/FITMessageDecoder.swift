@@ -87,7 +87,10 @@ struct FITMessageDecoder {
         var developerFields: [FITMessage.DeveloperField] = []
         for field in definition.developerFields {
             let bytes = try cursor.take(field.size)
-            developerFields.append(.init(developer: field.developer, number: field.number, bytes: Array(bytes)))
+            developerFields.append(
+                .init(
+                    developer: field.developer, number: field.number, bytes: Array(bytes),
+                    isBigEndian: definition.bigEndian))
         }
         return FITMessage(global: definition.global, local: local, fields: fields, developerFields: developerFields)
     }

@@ -73,4 +73,18 @@ package enum FITProfile {
         /// Local time, encoded as if it were UTC.
         package static let localTimestamp = FITField.time(5)
     }
+
+    package enum DeveloperDataID {
+        package static let global: UInt16 = 207
+        package static let developer = FITField(3, .uint8)
+    }
+
+    package enum FieldDescription {
+        package static let global: UInt16 = 206
+        package static let developer = FITField(0, .uint8)
+        package static let number = FITField(1, .uint8)
+        package static let type = FITField(2, .uint8)
+        package static let name = FITField(3, .string)
+        package static let units = FITField(8, .string)
+    }
 }

@@ -58,7 +58,7 @@ package struct FITWriter {
     package init() {}
 
     /// Appends a message of the kind `global`.
-    package mutating func add(_ global: UInt16, _ values: [Value]) {
+    package mutating func add(_ global: UInt16, _ values: [Value], developer: [DeveloperValue] = []) {
         definition.removeAll(keepingCapacity: true)
         definition += [0, 0, UInt8(global & 0xFF), UInt8(global >> 8), UInt8(values.count)]
         for value in values {
@@ -66,17 +66,22 @@ package struct FITWriter {
             definition.append(UInt8(value.size))
             definition.append(value.field.type.code)
         }
-        file.append(local())
+        if !developer.isEmpty {
+            definition.append(UInt8(developer.count))
+            for value in developer { definition += [value.number, UInt8(value.bytes.count), 0] }
+        }
+        file.append(local(hasDeveloperFields: !developer.isEmpty))
         for value in values {
             switch value.content {
             case .number(let bits): file.append(littleEndian: bits, size: value.field.type.size)
             case .text(let bytes): file += bytes
             }
         }
+        for value in developer { file += value.bytes }
     }
 
     /// The local type of the current definition. Writes the definition if it is not active.
-    private mutating func local() -> UInt8 {
+    private mutating func local(hasDeveloperFields: Bool) -> UInt8 {
         if let known = definitions.firstIndex(of: definition) { return UInt8(known) }
         let place: Int
         if definitions.count < Self.localTypes {
@@ -87,7 +92,7 @@ package struct FITWriter {
             definitions[place] = definition
             oldest = (oldest + 1) % Self.localTypes
         }
-        file.append(0x40 | UInt8(place))
+        file.append((hasDeveloperFields ? 0x60 : 0x40) | UInt8(place))
         file += definition
         return UInt8(place)
     }

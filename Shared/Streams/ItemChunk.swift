@@ -5,9 +5,9 @@ struct CorruptChunk: Error {}
 
 /// Consecutive items of a stream in their stored form.
 ///
-/// An item is a byte of flags for its fields, the time since the previous item in microseconds, and its values. A value
-/// with at most three decimals is a variable-length integer, any other its eight bytes, so every value is restored
-/// exactly.
+/// An item is a variable-length integer of flags (1 for the time, 2 << raw value for each field), the time since the
+/// previous item in microseconds, and its values; a list begins with its count. A value with at most three decimals is a
+/// variable-length integer, any other its eight bytes, so every value is restored exactly.
 struct ItemChunk<Item: StreamItem>: Equatable {
     /// Items of a full chunk.
     static var capacity: Int { 128 }
@@ -19,16 +19,21 @@ struct ItemChunk<Item: StreamItem>: Equatable {
     var isFull: Bool { count == Self.capacity }
 
     mutating func append(_ item: Item) {
-        var flags: UInt16 = 0
-        if item.time != nil { flags |= 1 }
-        for field in Item.Field.allCases where item[field] != nil { flags |= 2 << field.rawValue }
-        append(UInt64(flags))
+        let present = item.present
+        append(present << 1 | (item.time == nil ? 0 : 1))
         if let time = item.time {
             append(zigzag(time.microseconds &- previous))
             previous = time.microseconds
         }
-        for field in Item.Field.allCases {
-            if let value = item[field] { append(value) }
+        let lists = item.lists
+        for field in PresentFields<Item.Field>(present) {
+            if lists >> UInt64(field.rawValue) & 1 != 0 {
+                let values = item[all: field]
+                append(UInt64(values.count))
+                for value in values { append(value) }
+            } else if let value = item[field] {
+                append(value)
+            }
         }
         count += 1
     }
@@ -76,6 +81,8 @@ extension ItemChunk {
     static func items(_ bytes: [UInt8]) throws(CorruptChunk) -> [Item] {
         var reader = ChunkReader(bytes: bytes)
         var items: [Item] = []
+        let lists = Item.Field.lists
+        let known = UInt64(Item.Field.allCases.count)
         var previous: Int64 = 0
         while !reader.isAtEnd {
             let flags = try reader.number()
@@ -84,8 +91,13 @@ extension ItemChunk {
                 previous &+= reader.signed(try reader.number())
                 item.time = Timestamp(microseconds: previous)
             }
-            for field in Item.Field.allCases where flags & 2 << UInt64(field.rawValue) != 0 {
-                item[field] = try reader.value()
+            guard (flags >> 1) >> known == 0 else { throw CorruptChunk() }
+            for field in PresentFields<Item.Field>(flags >> 1) {
+                if lists >> UInt64(field.rawValue) & 1 != 0 {
+                    item[all: field] = try reader.list()
+                } else {
+                    item[field] = try reader.value()
+                }
             }
             items.append(item)
         }
@@ -128,6 +140,14 @@ private struct ChunkReader {
             return Double(bitPattern: pattern)
         default: throw CorruptChunk()
         }
+    }
+
+    mutating func list() throws(CorruptChunk) -> [Double] {
+        let count = try number()
+        guard count <= UInt64(bytes.count - index) else { throw CorruptChunk() }
+        var values: [Double] = []
+        for _ in 0..<count { values.append(try value()) }
+        return values
     }
 
     func signed(_ value: UInt64) -> Int64 {

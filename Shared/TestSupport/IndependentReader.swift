@@ -72,5 +72,20 @@ package struct IndependentReader {
         return try JSONDecoder().decode([String: Summary].self, from: output)
     }
 
+    /// A field of a record; a developer field has no number.
+    package struct Field: Decodable, Sendable {
+        package let name: String
+        package let number: UInt8?
+        package let values: [Double]
+    }
+
+    /// The fields of each record, by the reader's name.
+    package static func fields(of file: URL) async throws -> [String: [[Field]]] {
+        let output = try await ChildProcess.output(of: [
+            Python.interpreter, script, "--fields", file.path(percentEncoded: false),
+        ])
+        return try JSONDecoder().decode([String: [[Field]]].self, from: output)
+    }
+
     private static let script = Python.program("fit_summary.py")
 }

@@ -1,7 +1,7 @@
 """Prints what fitdecode reads in each FIT file as JSON. Tests compare it with the result of Pacebus's reader.
 
-With --all it prints what fitdecode, fitparse and garmin-fit-sdk read in one file, by reader. It fails if one of them reports a
-wrong checksum or an error.
+With --all it prints what fitdecode, fitparse and garmin-fit-sdk read in one file, by reader, and with --fields the fields
+of its records as fitdecode and garmin-fit-sdk read them. It fails if a reader reports a wrong checksum or an error.
 """
 
 import datetime
@@ -126,6 +126,41 @@ def garmin_summary(path):
     return result
 
 
+def fitdecode_fields(path):
+    """The fields of each record; a developer's has no number."""
+    records = []
+    with fitdecode.FitReader(path, check_crc=fitdecode.CrcCheck.RAISE) as reader:
+        for frame in reader:
+            if isinstance(frame, fitdecode.FitDataMessage) and frame.name == "record":
+                records.append([
+                    field(f.name, None if isinstance(f.field, fitdecode.types.DevField) else f.def_num, f.value)
+                    for f in frame.fields
+                ])
+    return records
+
+
+def garmin_fields(path, numbers):
+    import garmin_fit_sdk
+
+    messages, errors = garmin_fit_sdk.Decoder(garmin_fit_sdk.Stream.from_file(path)).read()
+    if errors:
+        raise ValueError(errors)
+    descriptions = {d["key"]: d["field_name"] for d in messages.get("field_description_mesgs", [])}
+    records = []
+    for message in messages["record_mesgs"]:
+        found = [field(name, numbers.get(name), value) for name, value in message.items() if name != "developer_fields"]
+        developer = message.get("developer_fields", {})
+        records.append(found + [field(descriptions[key], None, value) for key, value in developer.items()])
+    return records
+
+
+def field(name, number, value):
+    values = value if isinstance(value, (tuple, list)) else [value]
+    # Floats that are not numbers stand for none.
+    numbers = [v for v in map(plain, values) if isinstance(v, (int, float)) and v == v]
+    return {"name": str(name), "number": number, "values": numbers}
+
+
 KINDS = {18: "session", 19: "lap", 20: "record", 21: "event", 225: "set", 264: "exercise_title"}
 
 if sys.argv[1] == "--all":
@@ -133,5 +168,10 @@ if sys.argv[1] == "--all":
     print(json.dumps({
         "fitdecode": summary(path), "fitparse": fitparse_summary(path), "garmin-fit-sdk": garmin_summary(path)
     }))
+elif sys.argv[1] == "--fields":
+    path = sys.argv[2]
+    decoded = fitdecode_fields(path)
+    numbers = {f["name"]: f["number"] for record in decoded for f in record}
+    print(json.dumps({"fitdecode": decoded, "garmin-fit-sdk": garmin_fields(path, numbers)}))
 else:
     print(json.dumps([summary(path) for path in sys.argv[1:]]))

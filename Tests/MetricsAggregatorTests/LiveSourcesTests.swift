@@ -74,7 +74,7 @@ struct LiveSourcesTests {
         ])
         let live = try #require(try snapshot(try await aggregator.tick()))
         #expect(live.zones == [0, 0, 60, 0, 0])
-        #expect(live.energySource == "estimate")
+        #expect(live.energySource == .estimate)
         let kcal = try #require(live.activeEnergy)
         #expect(abs(kcal - 13.479) < 0.1)
         let end = Timestamp(seconds: 1_700_000_060)
@@ -86,7 +86,7 @@ struct LiveSourcesTests {
             MetricsReport.self, from: try #require(sent.payloads(.session(script.key, .summaryMetrics)).last))
         #expect(report.totals.zones == [0, 0, 60, 0, 0])
         #expect(report.totals.activeEnergy == kcal)
-        #expect(report.totals.energySource == "estimate")
+        #expect(report.totals.energySource == .estimate)
     }
 
     @Test mutating func `a kilometre is announced once, even over a restart, and never when old`() async throws {

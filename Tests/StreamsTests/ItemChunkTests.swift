@@ -12,7 +12,9 @@ struct ItemChunkTests {
         sample.time = Timestamp(microseconds: Int64.random(in: 0...4_000_000_000_000_000, using: &random))
         for quantity in Quantity.allCases where Bool.random(using: &random) {
             let value = Double.random(in: quantity.range, using: &random)
-            sample[quantity] = [value, value.rounded(), (value * 1000).rounded() / 1000].randomElement(using: &random)
+            let values = [value, value.rounded(), (value * 1000).rounded() / 1000].shuffled(using: &random)
+            let count = quantity.isList ? Int.random(in: 1...3, using: &random) : 1
+            sample[all: quantity] = Array(values.prefix(count))
         }
         return sample
     }
@@ -42,6 +44,39 @@ struct ItemChunkTests {
         }
         #expect(parts == whole)
         #expect(whole.isFull)
+    }
+
+    @Test func `a chunk stored before the table of quantities is decoded`() throws {
+        // Written by the version with nine quantities: an item with all of them, an empty one and one with two.
+        let bytes: [UInt8] = [
+            0xff, 0x7, 0xa0, 0xc2, 0x90, 0x82, 0x83, 0x89, 0x85, 0x6, 0xf0, 0x8, 0xf1, 0xab, 0x1, 0x91,
+            0xd, 0x2, 0xb, 0x50, 0x12, 0x8b, 0xa, 0xbf, 0x5, 0x40, 0x18, 0xd8, 0xa, 0xa1, 0xa8, 0x7a,
+            0x91, 0x3a, 0xdd, 0xda, 0x1, 0x0, 0x83, 0x4, 0x80, 0x89, 0x7a, 0xf8, 0x8, 0xa8, 0x1,
+        ]
+        var all = Sample(time: Timestamp(microseconds: 1_700_000_000_250_000))
+        let values: [(Quantity, Double)] = [
+            (.heartRate, 142), (.distance, 2.75), (.activeEnergy, 0.21), (.speed, 2.7182818284), (.steps, 3),
+            (.cadence, 171), (.power, 250.5), (.battery, 0.93), (.temperature, -3.5),
+        ]
+        for (quantity, value) in values { all[quantity] = value }
+        var two = Sample(time: Timestamp(microseconds: 1_700_000_001_250_000))
+        two[.heartRate] = 143
+        two[.temperature] = 21
+        #expect(try ItemChunk<Sample>.items(bytes) == [all, Sample(), two])
+        var chunk = ItemChunk<Sample>()
+        for item in [all, Sample(), two] { chunk.append(item) }
+        #expect(chunk.bytes == bytes)
+    }
+
+    @Test func `a chunk with a field of a newer version is refused`() throws {
+        // The flags of an item with the field after the last.
+        var flags = UInt64(2) << UInt64(Quantity.allCases.count)
+        var bytes: [UInt8] = []
+        while flags >= 0x80 {
+            bytes.append(UInt8(flags & 0x7F) | 0x80)
+            flags >>= 7
+        }
+        #expect(throws: CorruptChunk.self) { try ItemChunk<Sample>.items(bytes + [UInt8(flags), 4]) }
     }
 
     @Test func `damaged bytes never trap`() {

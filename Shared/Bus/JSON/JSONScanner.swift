@@ -41,6 +41,11 @@ struct JSONScanner {
     }
 
     mutating func take(_ byte: UInt8) -> Bool {
+        // Without white space, as devices write.
+        if index < bytes.count, bytes[index] == byte {
+            index += 1
+            return true
+        }
         guard peek() == byte, index < bytes.count else { return false }
         index += 1
         return true

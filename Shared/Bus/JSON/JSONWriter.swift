@@ -62,6 +62,12 @@ package struct JSONWriter {
     ) {
         separate()
         append("\"\(key)\":")
+        array(elements, write)
+    }
+
+    package mutating func array<Element>(
+        _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
+    ) {
         enclose("[", "]") { json in
             for element in elements {
                 json.separate()

@@ -8,8 +8,8 @@ package struct FinalChunk: Equatable, Sendable {
     /// How many chunks there are.
     package private(set) var count = -1
     package private(set) var times: [Timestamp] = []
-    /// By key; each as long as `times`. Values that are no finite numbers are absent.
-    package private(set) var columns: [String: [Double?]] = [:]
+    /// By key; each as long as `times`, its numbers those of a row. Values that are no finite numbers are absent.
+    package private(set) var columns: [String: [[Double]]] = [:]
 
     /// Reads a payload of the form of ``FinalRows/payload(number:revision:)``.
     package init(_ payload: ArraySlice<UInt8>) throws(PayloadError) {
@@ -54,14 +54,13 @@ package struct FinalChunk: Equatable, Sendable {
             let key = String(decoding: try scanner.string(), as: UTF8.self)
             try scanner.expect(UInt8(ascii: ":"))
             try scanner.expect(UInt8(ascii: "["))
-            var values: [Double?] = []
+            var values: [[Double]] = []
             repeat {
-                let number = try scanner.number()
                 if key == "c" {
-                    guard let time = number?.millionths else { throw scanner.unexpected("time expected") }
+                    guard let time = try scanner.number()?.millionths else { throw scanner.unexpected("time expected") }
                     times.append(Timestamp(microseconds: time))
                 } else {
-                    values.append(number.map(\.double).flatMap { $0.isFinite ? $0 : nil })
+                    values.append(try readRow(&scanner))
                 }
             } while scanner.take(UInt8(ascii: ","))
             try scanner.expect(UInt8(ascii: "]"))
@@ -69,14 +68,26 @@ package struct FinalChunk: Equatable, Sendable {
         } while scanner.take(UInt8(ascii: ","))
         try scanner.expect(UInt8(ascii: "}"))
     }
+
+    /// A number, `null` or a list of numbers.
+    private func readRow(_ scanner: inout JSONScanner) throws(PayloadError) -> [Double] {
+        let isList = scanner.take(UInt8(ascii: "["))
+        if isList, scanner.take(UInt8(ascii: "]")) { return [] }
+        var values: [Double] = []
+        repeat {
+            if let value = try scanner.number()?.double, value.isFinite { values.append(value) }
+        } while isList && scanner.take(UInt8(ascii: ","))
+        if isList { try scanner.expect(UInt8(ascii: "]")) }
+        return values
+    }
 }
 
 extension [FinalChunk] {
     /// The rows of all chunks, in their order; a column that some chunk lacks has no values there.
-    private func joined() -> (times: [Timestamp], columns: [String: [Double?]]) {
+    private func joined() -> (times: [Timestamp], columns: [String: [[Double]]]) {
         let keys = Set(flatMap(\.columns.keys))
         let columns = keys.map { key in
-            (key, flatMap { $0.columns[key] ?? [Double?](repeating: nil, count: $0.times.count) })
+            (key, flatMap { $0.columns[key] ?? [[Double]](repeating: [], count: $0.times.count) })
         }
         return (flatMap(\.times), Dictionary(uniqueKeysWithValues: columns))
     }
@@ -87,7 +98,7 @@ extension [FinalChunk] {
         return Series(
             times: rows.times,
             columns: Quantity.allCases.compactMap { quantity in
-                rows.columns[quantity.key].map { Series.Column(quantity: quantity, values: $0) }
+                rows.columns[quantity.key].map { Series.Column(quantity: quantity, lists: $0) }
             })
     }
 
@@ -97,7 +108,7 @@ extension [FinalChunk] {
         return Track(
             times: rows.times,
             columns: Track.Kind.allCases.compactMap { kind in
-                rows.columns[kind.key].map { Track.Column(kind: kind, values: $0) }
+                rows.columns[kind.key].map { Track.Column(kind: kind, values: $0.map(\.first)) }
             })
     }
 }

@@ -2,43 +2,69 @@ package import Workouts
 
 /// The rows of a finished session, cut into the messages of `series/{n}` or `track/{n}`.
 package struct FinalRows: Sendable {
-    /// Rows of one chunk: nine columns of numbers of at most 24 characters stay below 128 KiB.
+    private enum Column {
+        case times
+        case values([Double?])
+        case lists([[Double]])
+
+        /// The most numbers of a row.
+        var width: Int {
+            if case .lists(let lists) = self { lists.lazy.map(\.count).max() ?? 1 } else { 1 }
+        }
+    }
+
+    /// Rows of one chunk: ten columns of numbers of at most 24 characters stay below 128 KiB.
     package static let chunkLimit = 512
+    private static let numbersLimit = 10 * chunkLimit
 
     private let times: [Timestamp]
-    /// Each under its key; the times are among them, without values.
-    private let columns: [(key: String, values: [Double?]?)]
+    /// Each under its key, in the order of the keys.
+    private let columns: [(key: String, Column)]
+    /// Fewer than ``chunkLimit`` when the rows have more than ten numbers.
+    private let chunkRows: Int
 
-    private init(times: [Timestamp], columns: [(key: String, values: [Double?]?)]) {
+    private init(times: [Timestamp], columns: [(key: String, Column)]) {
         self.times = times
-        self.columns = (columns + [("c", nil)]).sorted { $0.key < $1.key }
+        self.columns = (columns + [("c", .times)]).sorted { $0.key < $1.key }
+        chunkRows = min(Self.chunkLimit, Self.numbersLimit / self.columns.reduce(0) { $0 + $1.1.width })
     }
 
     package init(_ series: Series) {
-        self.init(times: series.times, columns: series.columns.map { ($0.quantity.key, $0.values) })
+        self.init(
+            times: series.times,
+            columns: series.columns.map {
+                ($0.quantity.key, $0.quantity.isList ? .lists($0.lists) : .values($0.values))
+            })
     }
 
     package init(_ track: Track) {
-        self.init(times: track.times, columns: track.columns.map { ($0.kind.key, $0.values) })
+        self.init(times: track.times, columns: track.columns.map { ($0.kind.key, .values($0.values)) })
     }
 
-    package var chunkCount: Int { (times.count + Self.chunkLimit - 1) / Self.chunkLimit }
+    package var chunkCount: Int { (times.count + chunkRows - 1) / chunkRows }
 
-    /// The payload of one chunk: `{"columns":{"c":[…],"h":[…|null]},"n","of","revision"}`.
-    ///
-    /// Columns stand in the order of their keys.
+    /// The payload of one chunk: `{"columns":{"c":[…],"h":[…|null]},"n","of","revision"}`, keys sorted. A list has an
+    /// array in place of each number.
     package func payload(number: Int, revision: Int64) -> [UInt8] {
-        let rows = number * Self.chunkLimit..<min((number + 1) * Self.chunkLimit, times.count)
+        let rows = number * chunkRows..<min((number + 1) * chunkRows, times.count)
         var json = JSONWriter()
         json.object {
             $0.objectField("columns") { json in
-                for (key, values) in columns {
-                    if let values {
+                for (key, column) in columns {
+                    switch column {
+                    case .times: json.array(key, times[rows]) { json, time in json.write(time) }
+                    case .values(let values):
                         json.array(key, values[rows]) { json, value in
                             if let value { json.write(value) } else { json.writeNull() }
                         }
-                    } else {
-                        json.array(key, times[rows]) { json, time in json.write(time) }
+                    case .lists(let lists):
+                        json.array(key, lists[rows]) { json, list in
+                            if list.isEmpty {
+                                json.writeNull()
+                            } else {
+                                json.array(list) { json, value in json.write(value) }
+                            }
+                        }
                     }
                 }
             }

@@ -4,32 +4,62 @@ package import Workouts
 extension MetricsSnapshot {
     /// The snapshot as it stands on `metrics`, with the one-letter keys of high-rate messages in sorted order.
     package var payload: [UInt8] {
+        var others = others.map { (key: $0.key.key, quantity: $0.key, values: $0.value) }
+            .sorted { $0.key > $1.key }
         var json = JSONWriter()
-        json.object {
-            $0.field("b", battery)
-            if let newest { $0.field("c", newest) }
-            $0.field("cd", cadence)
-            $0.field("d", distance)
-            $0.field("dp", displayPace)
-            $0.field("dv", displaySpeed)
-            $0.field("el", ascent)
-            $0.field("h", heartRate)
-            $0.field("ha", averageHeartRate)
-            $0.field("hx", maximumHeartRate)
-            $0.field("k", activeEnergy)
-            if let energySource { $0.field("ks", plain: energySource) }
-            $0.field("la", latitude)
-            $0.field("lo", longitude)
-            $0.field("lp", Int64(lap))
-            $0.field("n", Int64(count))
-            $0.field("p", pace)
-            $0.field("pa", isPaused)
-            $0.field("s", revision)
-            $0.field("t", activeSeconds)
-            $0.field("u", plain: user.description)
-            $0.field("v", speed)
-            $0.field("w", power)
-            if let zones { $0.array("z", zones) { json, seconds in json.write(seconds) } }
+        json.object { json in
+            /// Writes the other quantities whose keys come before `key`, then makes room for it.
+            func next(_ key: String?) {
+                while let other = others.last, key.map({ other.key < $0 }) ?? true {
+                    if other.quantity.isList {
+                        json.array(other.key, other.values) { json, value in json.write(value) }
+                    } else if let value = other.values.first {
+                        json.field(other.key, value)
+                    }
+                    others.removeLast()
+                }
+            }
+            func field(_ key: StaticString, _ value: Double?) {
+                if !others.isEmpty { next("\(key)") }
+                json.field(key, value)
+            }
+            field("b", battery)
+            if let newest {
+                next("c")
+                json.field("c", newest)
+            }
+            field("cd", cadence)
+            field("d", distance)
+            field("dp", displayPace)
+            field("dv", displaySpeed)
+            field("el", ascent)
+            field("h", heartRate)
+            field("ha", averageHeartRate)
+            field("hx", maximumHeartRate)
+            field("k", activeEnergy)
+            if let energySource {
+                next("ks")
+                json.field("ks", plain: energySource.rawValue)
+            }
+            field("la", latitude)
+            field("lo", longitude)
+            next("lp")
+            json.field("lp", Int64(lap))
+            next("n")
+            json.field("n", Int64(count))
+            field("p", pace)
+            next("pa")
+            json.field("pa", isPaused)
+            next("s")
+            json.field("s", revision)
+            field("t", activeSeconds)
+            next("u")
+            json.field("u", plain: user.description)
+            field("v", speed)
+            field("w", power)
+            next("z")
+            if let zones { json.array("z", zones) { json, seconds in json.write(seconds) } }
+            next(nil)
         }
         return json.bytes
     }
@@ -42,6 +72,13 @@ extension MetricsSnapshot {
 extension MetricsSnapshot: Decodable {
     private enum Key: String, CodingKey {
         case b, c, cd, d, dp, dv, el, h, ha, hx, k, ks, la, lo, lp, n, p, pa, s, t, u, v, w, z
+    }
+
+    private struct QuantityKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
     }
 
     package init(from decoder: any Decoder) throws {
@@ -57,7 +94,7 @@ extension MetricsSnapshot: Decodable {
         averageHeartRate = try number(.ha)
         maximumHeartRate = try number(.hx)
         activeEnergy = try number(.k)
-        energySource = try container.decodeIfPresent(String.self, forKey: .ks)
+        energySource = try container.decodeIfPresent(EnergySource.self, forKey: .ks)
         speed = try number(.v)
         cadence = try number(.cd)
         power = try number(.w)
@@ -71,5 +108,13 @@ extension MetricsSnapshot: Decodable {
         longitude = try number(.lo)
         ascent = try number(.el)
         count = try container.decode(Int.self, forKey: .n)
+        let others = try decoder.container(keyedBy: QuantityKey.self)
+        for quantity in Quantity.allCases where !quantity.isNamed {
+            let key = QuantityKey(stringValue: quantity.key)
+            self.others[quantity] =
+                quantity.isList
+                ? try others.decodeIfPresent([Double].self, forKey: key)
+                : try others.decodeIfPresent(Double.self, forKey: key).map { [$0] }
+        }
     }
 }

@@ -2,13 +2,52 @@ package import Workouts
 
 /// A field of an item as it stands in batches and, as a column, in the chunks of a finished session.
 package protocol PayloadField: StreamField {
-    /// Its key, one or two letters; `c` is the time's.
+    /// Its key, one or two lower-case letters; `c` is the time's.
     var key: String { get }
 
-    init?(key: Slice<UnsafeBufferPointer<UInt8>>)
+    /// All fields by their keys.
+    static var table: FieldTable<Self> { get }
 }
 
-/// How far a stream may go.
+/// Finds a field by its key of one or two lower-case letters, and what a reader has to know of it.
+package struct FieldTable<Field: PayloadField>: Sendable {
+    private static var none: UInt8 { .max }
+    /// The raw values, by the key's letters as digits of base 32.
+    private var places = [UInt8](repeating: none, count: 1_024)
+    private let ranges = Field.allCases.map(\.range)
+    private let lists = Field.lists
+
+    /// - Precondition: each key has one or two lower-case letters, no two are equal and none is `c`.
+    init() {
+        for field in Field.allCases {
+            let key = field.key
+            precondition((1...2).contains(key.utf8.count) && key.utf8.allSatisfy(Self.isLetter) && key != "c", key)
+            let digits = key.utf8.reduce(0) { $0 << 5 | Int($1 & 31) }
+            precondition(places[digits] == Self.none, "two fields have the key \(key)")
+            places[digits] = UInt8(field.rawValue)
+        }
+    }
+
+    func field(_ key: Slice<UnsafeBufferPointer<UInt8>>) -> Field? {
+        guard key.count == 1 || key.count == 2, Self.isLetter(key[key.startIndex]) else { return nil }
+        var digits = Int(key[key.startIndex] & 31)
+        if key.count == 2 {
+            let second = key[key.startIndex + 1]
+            guard Self.isLetter(second) else { return nil }
+            digits = digits << 5 | Int(second & 31)
+        }
+        let place = places[digits]
+        return place == Self.none ? nil : Field(rawValue: Int(place))
+    }
+
+    func range(_ field: Field) -> ClosedRange<Double> { ranges[field.rawValue] }
+
+    func isList(_ field: Field) -> Bool { lists >> UInt64(field.rawValue) & 1 != 0 }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "a") < 26 }
+}
+
+/// The limits of a stream.
 package enum StreamLimits {
     /// Items of one batch.
     package static let batch = 1_000
@@ -20,35 +59,7 @@ package enum StreamLimits {
 package typealias SampleBatch = ItemBatch<Sample>
 
 extension Quantity: PayloadField {
-    package var key: String {
-        switch self {
-        case .heartRate: "h"
-        case .distance: "d"
-        case .activeEnergy: "k"
-        case .speed: "v"
-        case .steps: "n"
-        case .cadence: "cd"
-        case .power: "w"
-        case .battery: "b"
-        case .temperature: "tp"
-        }
-    }
-
-    package init?(key: Slice<UnsafeBufferPointer<UInt8>>) {
-        guard let first = key.first else { return nil }
-        switch (first, key.count) {
-        case (UInt8(ascii: "h"), 1): self = .heartRate
-        case (UInt8(ascii: "d"), 1): self = .distance
-        case (UInt8(ascii: "k"), 1): self = .activeEnergy
-        case (UInt8(ascii: "v"), 1): self = .speed
-        case (UInt8(ascii: "n"), 1): self = .steps
-        case (UInt8(ascii: "w"), 1): self = .power
-        case (UInt8(ascii: "b"), 1): self = .battery
-        case (UInt8(ascii: "c"), 2) where key.last == UInt8(ascii: "d"): self = .cadence
-        case (UInt8(ascii: "t"), 2) where key.last == UInt8(ascii: "p"): self = .temperature
-        default: return nil
-        }
-    }
+    package static let table = FieldTable<Self>()
 }
 
 /// A batch on `locations/{device}`.
@@ -67,17 +78,5 @@ extension LocationField: PayloadField {
         }
     }
 
-    package init?(key: Slice<UnsafeBufferPointer<UInt8>>) {
-        guard let first = key.first, let last = key.last, key.count <= 2 else { return nil }
-        switch (first, last) {
-        case (UInt8(ascii: "l"), UInt8(ascii: "a")): self = .latitude
-        case (UInt8(ascii: "l"), UInt8(ascii: "o")): self = .longitude
-        case (UInt8(ascii: "a"), UInt8(ascii: "l")): self = .altitude
-        case (UInt8(ascii: "a"), UInt8(ascii: "c")): self = .horizontalAccuracy
-        case (UInt8(ascii: "v"), UInt8(ascii: "a")): self = .verticalAccuracy
-        case (UInt8(ascii: "v"), _) where key.count == 1: self = .speed
-        case (UInt8(ascii: "c"), UInt8(ascii: "o")): self = .course
-        default: return nil
-        }
-    }
+    package static let table = FieldTable<Self>()
 }

@@ -37,15 +37,21 @@ struct GPXReader {
     }
 
     private mutating func measure(_ name: String, _ text: String) {
-        switch name {
-        case "distance": point?.distance = Double(measured: text)
-        case "hr", "heartrate": point?.heartRate = Double(measured: text)
-        case "cad", "cadence": point?.cadence = Double(measured: text)
-        case "power", "watts", "PowerInWatts": point?.power = Double(measured: text)
-        case "atemp", "temp": point?.temperature = Double(text)
-        case "speed": point?.speed = Double(measured: text)
-        case "course": point?.course = Double(measured: text)
-        default: break
+        if name == "course" {
+            point?.course = Double(measured: text)
+        } else if let quantity = Self.quantities[name] {
+            // Temperatures may be negative.
+            point?.values[quantity] = quantity.range.lowerBound < 0 ? Double(text) : Double(measured: text)
         }
     }
+
+    /// By the local names of our elements, and of those of other programs.
+    private static let quantities: [String: Quantity] = {
+        let ours = Quantity.recorded.compactMap { quantity in quantity.gpx.map { ($0.localName, quantity) } }
+        let others: [(String, Quantity)] = [
+            ("distance", .distance), ("heartrate", .heartRate), ("cadence", .cadence), ("power", .power),
+            ("watts", .power), ("temp", .temperature),
+        ]
+        return Dictionary(uniqueKeysWithValues: ours + others)
+    }()
 }

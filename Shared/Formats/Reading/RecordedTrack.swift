@@ -4,17 +4,11 @@ import Workouts
 struct RecordedTrack {
     struct Point {
         var time: Timestamp?
-        /// Metres since the recording began.
-        var distance: Double?
-        /// A minute; strides, which are two steps, where steps are made.
-        var cadence: Double?
-        /// A minute, of a file that calls them so whatever was done.
+        /// Of these the distance is in metres since the recording began, and the cadence as the file has it: strides, which
+        /// are two steps, where steps are made.
+        var values = Sample()
+        /// Strides a minute, of a file that has them whatever the activity is.
         var strides: Double?
-        var heartRate: Double?
-        var power: Double?
-        /// °C.
-        var temperature: Double?
-        var speed: Double?
         /// Degrees, WGS 84.
         var latitude: Double?
         var longitude: Double?
@@ -58,21 +52,24 @@ extension Recording {
         let points = track.parts.joined().compactMap { point in point.time.map { (time: $0, point) } }
             .sorted { $0.time < $1.time }
         var deltas = DistanceDeltas(
-            base: Self.base(points.compactMap(\.1.distance), session: track.distance))
+            base: Self.base(points.compactMap { $0.1.values[.distance] }, session: track.distance))
         samples = points.map { time, point in
             var sample = Sample(time: time)
-            sample.set(.heartRate, point.heartRate)
-            sample.set(.speed, point.speed)
-            sample.set(.power, point.power)
-            sample.set(.temperature, point.temperature)
-            sample.set(.cadence, point.strides.map { $0 * 2 } ?? point.cadence.map { $0 * activity.cadenceFactor })
-            if let distance = point.distance { sample.set(.distance, deltas.delta(to: distance)) }
+            for quantity in point.values.quantities {
+                guard let value = point.values[quantity] else { continue }
+                switch quantity {
+                case .distance: sample.set(.distance, deltas.delta(to: value))
+                case .cadence: sample.set(.cadence, value * activity.cadenceFactor)
+                default: sample.set(quantity, value)
+                }
+            }
+            if let strides = point.strides { sample.set(.cadence, strides * 2) }
             return sample
         }
         locations = points.compactMap { time, point in
             Location(
                 time: time, latitude: point.latitude, longitude: point.longitude, altitude: point.altitude,
-                speed: point.speed, course: point.course)
+                speed: point.values[.speed], course: point.course)
         }
     }
 }

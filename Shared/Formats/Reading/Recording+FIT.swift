@@ -14,7 +14,7 @@ extension Recording {
             base: before ?? Self.base(records.compactMap(\.distance), session: session.distance))
         // What recordings count in other activities is not steps.
         let countsSteps = kind.countsStrides
-        var (energy, steps) = (0.0, 0.0)
+        var sums = [Double](repeating: 0, count: Quantity.allCases.count)
 
         self.init(
             start: Timestamp(seconds: session.start), end: Timestamp(seconds: session.end),
@@ -27,11 +27,25 @@ extension Recording {
             sample.set(.power, record.power)
             sample.set(.temperature, record.temperature)
             sample.set(.cadence, record.cadence.map { $0 * kind.cadenceFactor })
-            guard ranges.contains(where: { $0.contains(record.time) }) else { return sample }
+            let isInside = ranges.contains { $0.contains(record.time) }
+            for quantity in Quantity.recorded where !quantity.isNamed {
+                let values = record.values(quantity)
+                if quantity.isDelta {
+                    guard isInside, let value = values.first else { continue }
+                    sample.set(quantity, Self.growth(of: &sums[quantity.rawValue], to: value))
+                } else {
+                    sample[all: quantity] = Array(
+                        values.filter(quantity.range.contains).prefix(quantity.isList ? Quantity.listLimit : 1))
+                }
+            }
+            guard isInside else { return sample }
             sample.set(.distance, record.distance.map { deltas.delta(to: $0) })
-            sample.set(.activeEnergy, record.calories.map { Self.growth(of: &energy, to: $0) })
+            sample.set(
+                .activeEnergy, record.calories.map { Self.growth(of: &sums[Quantity.activeEnergy.rawValue], to: $0) })
             if countsSteps {
-                sample.set(.steps, record.cycles.map { Self.growth(of: &steps, to: $0 * kind.cadenceFactor) })
+                sample.set(
+                    .steps,
+                    record.cycles.map { Self.growth(of: &sums[Quantity.steps.rawValue], to: $0 * kind.cadenceFactor) })
             }
             return sample
         }
@@ -75,5 +89,16 @@ extension Recording {
             default: .other
             }
         return (activity, environment)
+    }
+}
+
+extension FITActivity.Record {
+    /// The values of a quantity in its field of the profile or of a developer.
+    fileprivate func values(_ quantity: Quantity) -> [Double] {
+        switch quantity.fit {
+        case .record: quantity.fitField.flatMap(number).map { [$0] } ?? []
+        case .developer: developer[quantity.name] ?? []
+        case .absent: []
+        }
     }
 }

@@ -53,18 +53,25 @@ struct TCXReader {
         case ("DistanceMeters", "Lap"): track.distance = (track.distance ?? 0) + (Double(measured: text) ?? 0)
         case ("Trackpoint", _): closePoint()
         case ("Time", "Trackpoint"): point?.time = Timestamp(iso8601: text)
-        case ("DistanceMeters", "Trackpoint"): point?.distance = Double(measured: text)
+        case ("DistanceMeters", "Trackpoint"): point?.values[.distance] = Double(measured: text)
         case ("LatitudeDegrees", "Position"): point?.latitude = Double(text)
         case ("LongitudeDegrees", "Position"): point?.longitude = Double(text)
         case ("AltitudeMeters", "Trackpoint"): point?.altitude = Double(text)
-        case ("Value", "HeartRateBpm"): point?.heartRate = Double(measured: text)
-        case ("Cadence", "Trackpoint"): point?.cadence = Double(measured: text)
+        case ("Value", "HeartRateBpm"): point?.values[.heartRate] = Double(measured: text)
+        case ("Cadence", "Trackpoint"): point?.values[.cadence] = Double(measured: text)
         case ("RunCadence", _): point?.strides = Double(measured: text)
-        case ("Watts", _): point?.power = Double(measured: text)
-        case ("Speed", _): point?.speed = Double(measured: text)
-        default: break
+        default:
+            if let quantity = Self.extensions[name] {
+                point?.values[quantity] = quantity.range.lowerBound < 0 ? Double(text) : Double(measured: text)
+            }
         }
     }
+
+    /// The quantities in extensions, by the local names of their elements.
+    private static let extensions = Dictionary(
+        uniqueKeysWithValues: Quantity.recorded.compactMap { quantity in
+            quantity.tcx.flatMap { $0.isExtension ? ($0.localName, quantity) : nil }
+        })
 
     private mutating func openTrack() {
         if lap.hasTrack {

@@ -2,21 +2,30 @@ import Workouts
 
 /// Writes the points of a workout as CSV: a header, then a row for each point.
 ///
-/// Numbers and times alone, so nothing needs quotes; what was not measured is an empty cell. Lines end as RFC 4180 has it,
-/// with CR LF. Times are in UTC, all with as many decimals as the finest needs. Steps and energy count from the row before that
-/// has any, segments and laps from 1.
+/// Cells hold numbers and times, so nothing needs quotes. A list has blanks between its numbers; an empty cell was not
+/// measured. Lines end with CR LF as in RFC 4180. Times are in UTC, all with as many decimals as the finest needs. Deltas such
+/// as steps count from the row before that has any, segments and laps from 1.
 enum CSVExport {
     static func bytes(of exported: ExportedWorkout) -> [UInt8] {
         let active = ActiveTime(exported.workout)
         let decimals = decimals(of: exported.points)
-        var bytes: [UInt8] = Array((["time"] + PointColumn.all.map(\.csvName)).joined(separator: ",").utf8)
+        let columns = PointColumn.all(of: exported.points)
+        var bytes: [UInt8] = Array((["time"] + columns.map(\.csvName)).joined(separator: ",").utf8)
         bytes.append("\r\n")
         for point in exported.points {
             let placed = PlacedPoint(point, in: active)
             bytes.append(point.time, decimals: decimals)
-            for column in PointColumn.all {
+            for column in columns {
                 bytes.append(",")
-                if let number = column.value(placed) { bytes.append(number) }
+                switch column.cell(placed) {
+                case .number(let number): bytes.append(number)
+                case .list(let numbers):
+                    for (index, number) in numbers.enumerated() {
+                        if index > 0 { bytes.append(" ") }
+                        bytes.append(number)
+                    }
+                case nil: break
+                }
             }
             bytes.append("\r\n")
         }

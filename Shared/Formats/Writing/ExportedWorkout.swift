@@ -12,42 +12,34 @@ package struct ExportedWorkout: Equatable, Sendable {
     }
 }
 
-/// What was measured at one moment. Absent is what nothing measured just then.
+/// The measurements of one moment. Absent is what nothing measured at that time.
 package struct ExportedPoint: Equatable, Sendable {
     let time: Timestamp
     var place: Place?
     /// Metres.
     var altitude: Double?
-    /// Beats a minute.
-    var heartRate: Double?
-    /// Metres since the session began, pauses left out.
-    var distance: Double?
-    /// Metres a second.
-    var speed: Double?
-    /// Steps, or turns of a crank, a minute.
-    var cadence: Double?
-    /// Watts.
-    var power: Double?
-    /// °C.
-    var temperature: Double?
-    /// Steps since the point before that has any.
-    var steps: Double?
-    /// Kilocalories since the point before that has any.
-    var activeEnergy: Double?
     /// Degrees.
     var course: Double?
     /// Metres within which the place is right.
     var horizontalAccuracy: Double?
+    /// Of these the distance is in metres since the session began, pauses left out; other deltas count from the point
+    /// before that has any.
+    var values = Sample()
 
     init(time: Timestamp) {
         self.time = time
     }
+
+    subscript(quantity: Quantity) -> Double? {
+        get { values[quantity] }
+        set { values[quantity] = newValue }
+    }
 }
 
 extension ExportedPoint {
-    /// The rows of both, in the order of time; rows of the same time become one.
+    /// The rows of both in the order of time; rows of the same time become one.
     ///
-    /// The distance is what devices measured, else what the track shows; so is the speed.
+    /// Distance and speed are the measurements of devices, otherwise those of the track.
     static func merge(_ series: Series, _ track: Track) -> [ExportedPoint] {
         let measured = points(series)
         let located = points(track, hasDistance: series[.distance] == nil)
@@ -70,28 +62,20 @@ extension ExportedPoint {
     }
 
     private static func points(_ series: Series) -> [ExportedPoint] {
-        func column(_ quantity: Quantity) -> [Double?] {
-            series[quantity] ?? [Double?](repeating: nil, count: series.times.count)
-        }
-        let (heartRate, distance, energy) = (column(.heartRate), column(.distance), column(.activeEnergy))
-        let (speed, steps, cadence) = (column(.speed), column(.steps), column(.cadence))
-        let (power, temperature) = (column(.power), column(.temperature))
-        var covered = 0.0
-        return series.times.indices.map { row in
-            var point = ExportedPoint(time: series.times[row])
-            point.heartRate = heartRate[row]
-            if let delta = distance[row] {
-                covered += delta
-                point.distance = covered
+        var points = series.times.map(ExportedPoint.init(time:))
+        for column in series.columns where Quantity.recorded.contains(column.quantity) {
+            let quantity = column.quantity
+            var covered = 0.0
+            for row in points.indices {
+                if quantity.isList {
+                    points[row].values[all: quantity] = column.lists[row]
+                } else if let value = column.values[row] {
+                    covered += value
+                    points[row][quantity] = quantity == .distance ? covered : value
+                }
             }
-            point.activeEnergy = energy[row]
-            point.speed = speed[row]
-            point.steps = steps[row]
-            point.cadence = cadence[row]
-            point.power = power[row]
-            point.temperature = temperature[row]
-            return point
         }
+        return points
     }
 
     private static func points(_ track: Track, hasDistance: Bool) -> [ExportedPoint] {
@@ -105,27 +89,22 @@ extension ExportedPoint {
             var point = ExportedPoint(time: track.times[row])
             if let la = latitude[row], let lo = longitude[row] { point.place = Place(la: la, lo: lo) }
             point.altitude = altitude[row]
-            if hasDistance { point.distance = distance[row] }
-            point.speed = speed[row]
+            if hasDistance { point[.distance] = distance[row] }
+            point[.speed] = speed[row]
             point.course = course[row]
             point.horizontalAccuracy = accuracy[row]
             return point
         }
     }
 
-    /// Takes over what another source measured at the same moment, where this one has nothing.
-    private mutating func fill(from other: ExportedPoint) {
+    /// Takes the measurements of another source at the same moment that this one lacks.
+    mutating func fill(from other: ExportedPoint) {
         place = place ?? other.place
         altitude = altitude ?? other.altitude
-        heartRate = heartRate ?? other.heartRate
-        distance = distance ?? other.distance
-        speed = speed ?? other.speed
-        cadence = cadence ?? other.cadence
-        power = power ?? other.power
-        temperature = temperature ?? other.temperature
-        steps = steps ?? other.steps
-        activeEnergy = activeEnergy ?? other.activeEnergy
         course = course ?? other.course
         horizontalAccuracy = horizontalAccuracy ?? other.horizontalAccuracy
+        for quantity in other.values.quantities where values[quantity] == nil {
+            values[all: quantity] = other.values[all: quantity]
+        }
     }
 }

@@ -19,6 +19,8 @@ extension FITExport {
     mutating func addCourse() {
         var marks = marks[...]
         let columns = recordColumns
+        let developerColumns = developerColumns
+        file.describe(developerColumns.map { ($0.quantity.name, $0.quantity.unit) })
         forEachSecond { export, second, point in
             while let (time, mark) = marks.first, time < second || time == second && mark.isStart {
                 export.add(mark, at: time)
@@ -26,7 +28,10 @@ extension FITExport {
             }
             export.file.add(
                 FITProfile.Record.global,
-                [.init(FITProfile.timestamp, second)] + columns.map { .init($0.field, $0.value(point)) })
+                [.init(FITProfile.timestamp, second)] + columns.map { .init($0.field, $0.value(point)) },
+                developer: developerColumns.enumerated().map { index, column in
+                    .init(UInt8(index), point.values[all: column.quantity], count: column.count)
+                })
         }
         for (time, mark) in marks { add(mark, at: time) }
     }

@@ -2,23 +2,19 @@ import FIT
 import Workouts
 
 extension FITExport {
-    /// A field of the records, and what a point has for it.
+    /// A field of the records and its value in a point.
     typealias Column = (field: FITField, value: (ExportedPoint) -> Double?)
 
-    /// Gives the points of each second as one: of what was measured more than once the last counts, but of the heart
-    /// rate the highest, so that the workout's maximum stays. Steps and energy are those since the start.
+    /// Merges the points of each second. The last value of a quantity counts, but of the heart rate the highest, so that
+    /// the workout's maximum stays, and all values of lists. Deltas are sums since the start.
     mutating func forEachSecond(_ body: (inout FITExport, _ second: Double, ExportedPoint) -> Void) {
         var collected: (second: Double, point: ExportedPoint)?
-        var (steps, energy) = (0.0, 0.0)
+        var sums = [Double](repeating: 0, count: Quantity.allCases.count)
         for point in points {
             var point = point
-            if let delta = point.steps {
-                steps += delta
-                point.steps = steps
-            }
-            if let delta = point.activeEnergy {
-                energy += delta
-                point.activeEnergy = energy
+            for quantity in point.values.quantities where quantity.isDelta && quantity != .distance {
+                sums[quantity.rawValue] += point[quantity] ?? 0
+                point[quantity] = sums[quantity.rawValue]
             }
             let second = clock[point.time]
             if let earlier = collected, earlier.second == second {
@@ -31,37 +27,62 @@ extension FITExport {
         if let complete = collected { body(&self, complete.second, complete.point) }
     }
 
-    /// The fields of the records: those for which any point has something.
+    /// The fields of the records: those for which any point has a value.
     var recordColumns: [Column] {
         typealias Field = FITProfile.Record
         let activity = workout.activity
         var columns: [Column] = [
             (Field.latitude, \.latitude), (Field.longitude, \.longitude), (Field.gpsAccuracy, \.wholeAccuracy),
-            (Field.enhancedAltitude, \.altitude), (Field.heartRate, \.heartRate),
-            (Field.cadence, { activity.cadenceInFiles($0.cadence).map { Turns($0).whole } }),
-            (Field.fractionalCadence, { activity.cadenceInFiles($0.cadence).map { Turns($0).fraction } }),
-            (Field.distance, \.distance), (Field.enhancedSpeed, \.speed), (Field.power, \.power),
-            (Field.temperature, \.temperature), (Field.calories, \.activeEnergy),
+            (Field.enhancedAltitude, \.altitude),
         ]
-        // Elsewhere FIT counts other things than steps.
-        if activity.countsStrides { columns.append((Field.cycles, { $0.steps.map { $0 / 2 } })) }
+        for quantity in Quantity.recorded {
+            guard let field = quantity.fitField else { continue }
+            switch quantity {
+            case .cadence:
+                columns.append((field, { activity.cadenceInFiles($0[.cadence]).map { Turns($0).whole } }))
+                columns.append(
+                    (Field.fractionalCadence, { activity.cadenceInFiles($0[.cadence]).map { Turns($0).fraction } }))
+            // In other activities FIT counts other things than steps.
+            case .steps:
+                if activity.countsStrides { columns.append((field, { $0[.steps].map { $0 / 2 } })) }
+            default: columns.append((field, { $0[quantity] }))
+            }
+        }
         return columns.filter { column in points.contains { column.value($0) != nil } }
+    }
+
+    /// The quantities in developer fields, each with the most values of a second.
+    var developerColumns: [(quantity: Quantity, count: Int)] {
+        let quantities = Quantity.recorded.filter { quantity in
+            quantity.fit == .developer && points.contains { $0[quantity] != nil }
+        }
+        var counts = [Int](repeating: 1, count: quantities.count)
+        guard quantities.contains(where: \.isList) else { return quantities.map { ($0, 1) } }
+        var export = self
+        export.forEachSecond { _, _, point in
+            for (index, quantity) in quantities.enumerated() where quantity.isList {
+                counts[index] = max(counts[index], point.values[all: quantity].count)
+            }
+        }
+        return zip(quantities, counts).map { ($0, $1) }
+    }
+}
+
+extension Quantity {
+    /// The field of FIT's profile; `nil` without one.
+    var fitField: FITField? {
+        guard case .record(let number, let base, let scale, let offset) = fit else { return nil }
+        return FITBaseType(rawValue: base.rawValue).map { FITField(number, $0, scale: scale, offset: offset) }
     }
 }
 
 extension ExportedPoint {
     fileprivate mutating func add(earlier: ExportedPoint) {
-        if let before = earlier.heartRate { heartRate = max(before, heartRate ?? before) }
-        place = place ?? earlier.place
-        horizontalAccuracy = horizontalAccuracy ?? earlier.horizontalAccuracy
-        altitude = altitude ?? earlier.altitude
-        distance = distance ?? earlier.distance
-        speed = speed ?? earlier.speed
-        cadence = cadence ?? earlier.cadence
-        power = power ?? earlier.power
-        temperature = temperature ?? earlier.temperature
-        steps = steps ?? earlier.steps
-        activeEnergy = activeEnergy ?? earlier.activeEnergy
+        if let before = earlier[.heartRate] { self[.heartRate] = max(before, self[.heartRate] ?? before) }
+        for quantity in PresentFields<Quantity>(values.lists & earlier.values.lists) {
+            values[all: quantity] = earlier.values[all: quantity] + values[all: quantity]
+        }
+        fill(from: earlier)
     }
 
     var latitude: Double? { place.flatMap { abs($0.la) <= 90 && abs($0.lo) <= 180 ? $0.la : nil } }

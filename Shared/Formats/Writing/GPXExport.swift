@@ -2,15 +2,13 @@ import Workouts
 
 /// Writes a workout as GPX 1.1: a track with a segment for each stretch without a pause, its points those with a place.
 ///
-/// What was measured between them stands at the points after it, see ``Swift/Array/held(_:)``. Without any place the track is
+/// What was measured between them stands at the points after it, see ``Swift/Array/timeWeighted(_:)``. Without any place the track is
 /// empty.
 struct GPXExport {
     private let workout: WorkoutRecord
     private let points: [PlacedPoint]
-    private let heartRate: [Double?]
-    private let cadence: [Double?]
-    private let power: [Double?]
-    private let temperature: [Double?]
+    /// What stands in each group of extensions, with the values at the points.
+    private let extensions: [(group: StaticString, columns: [Column])]
     /// The points of each segment that has any, by their numbers.
     private let segments: [[Int]]
 
@@ -25,10 +23,7 @@ struct GPXExport {
         workout = exported.workout
         let active = ActiveTime(workout)
         points = exported.points.map { PlacedPoint($0, in: active) }
-        heartRate = points.held(\.heartRate)
-        cadence = points.held(\.cadence)
-        power = points.held(\.power)
-        temperature = points.held(\.temperature)
+        extensions = Self.extensions(points, workout.activity)
         var segments = [[Int]](repeating: [], count: active.segments.count)
         for index in points.indices where points[index].place != nil {
             if let segment = points[index].position.segment { segments[segment].append(index) }
@@ -82,27 +77,43 @@ struct GPXExport {
         }
     }
 
-    private func writeExtensions(_ index: Int, to xml: inout XMLWriter) {
-        let point = points[index].point
-        let values: [(StaticString, XMLWriter.Value?)] = [
-            ("gpxtpx:atemp", .decimal(temperature[index])),
-            ("gpxtpx:hr", .whole(heartRate[index], in: 1...255)),
-            ("gpxtpx:cad", .cadence(workout.activity.cadenceInFiles(cadence[index]))),
-            ("gpxtpx:speed", .decimal(point.speed)),
-            // North is 0.
-            ("gpxtpx:course", .decimal(point.course.map { $0 > 359.9994 ? 0 : $0 })),
+    private typealias Column = (element: Quantity.XMLElement, values: [Double?])
+
+    /// The elements of Garmin's extension, in the order of its schema.
+    private static let trackPoint = ["atemp", "wtemp", "depth", "hr", "cad", "speed", "course", "bearing"]
+
+    private static func extensions(
+        _ points: [PlacedPoint], _ activity: Activity
+    ) -> [(group: StaticString, columns: [Column])] {
+        var columns: [Column] = Quantity.recorded.compactMap { quantity in
+            guard let element = quantity.gpx else { return nil }
+            switch quantity {
+            // A track has a speed of its own at each place.
+            case .speed: return (element, points.map { $0.point[.speed] })
+            case .cadence: return (element, points.timeWeighted(.cadence).map { activity.cadenceInFiles($0) })
+            default: return (element, points.timeWeighted(quantity))
+            }
+        }
+        // North is 0.
+        let courses = points.map { $0.point.course.map { $0 > 359.9994 ? 0 : $0 } }
+        columns.append((Quantity.XMLElement(name: "gpxtpx:course", whole: nil), courses))
+        func place(_ column: Column) -> Int? { trackPoint.firstIndex(of: column.element.localName) }
+        return [
+            ("gpxtpx:TrackPointExtension", columns.filter { place($0) != nil }.sorted { place($0)! < place($1)! }),
+            ("gpxpx:PowerExtension", columns.filter { place($0) == nil }),
         ]
-        let power = XMLWriter.Value.whole(power[index], in: 0...65_535)
-        let isMeasured = values.contains { $0.1 != nil }
-        guard isMeasured || power != nil else { return }
+    }
+
+    private func writeExtensions(_ index: Int, to xml: inout XMLWriter) {
+        let groups = extensions.map { group, columns in
+            (group, columns.map { ($0.element.name, XMLWriter.Value($0.element, $0.values[index])) })
+        }.filter { _, values in values.contains { $0.1 != nil } }
+        guard !groups.isEmpty else { return }
         xml.element("extensions") { xml in
-            if isMeasured {
-                xml.element("gpxtpx:TrackPointExtension") { xml in
+            for (group, values) in groups {
+                xml.element(group) { xml in
                     for (name, value) in values { xml.element(name, value) }
                 }
-            }
-            if let power {
-                xml.element("gpxpx:PowerExtension") { xml in xml.element("gpxpx:PowerInWatts", power) }
             }
         }
     }

@@ -6,26 +6,35 @@ import Workouts
 /// The workout is the record as it stands on the bus. A point holds what was measured at its time, in the bus's units: Unix
 /// seconds, distance since the start, steps and energy since the point before that has any; segments and laps count from 1.
 enum JSONExport {
-    private static let columns =
-        (PointColumn.all + [
-            PointColumn("time", "time") { FixedPoint(scaled: $0.point.time.microseconds, decimals: 6) }
-        ]).sorted { $0.jsonName < $1.jsonName }
+    private static func columns(of points: [ExportedPoint]) -> [PointColumn] {
+        let time = PointColumn("time", "time") { FixedPoint(scaled: $0.point.time.microseconds, decimals: 6) }
+        return (PointColumn.all(of: points) + [time]).sorted { $0.jsonName < $1.jsonName }
+    }
 
     static func bytes(of exported: ExportedWorkout) -> [UInt8] {
         let active = ActiveTime(exported.workout)
-        let columns = columns.map { (key: Array("\"\($0.jsonName)\":".utf8), $0.value) }
+        let columns = columns(of: exported.points).map { (key: Array("\"\($0.jsonName)\":".utf8), $0.cell) }
         var bytes: [UInt8] = []
         bytes.append("{\"points\":[")
         for (index, point) in exported.points.enumerated() {
             let placed = PlacedPoint(point, in: active)
             bytes.append(index == 0 ? "\n{" : ",\n{")
             var isFirst = true
-            for (key, value) in columns {
-                guard let number = value(placed) else { continue }
+            for (key, cell) in columns {
+                guard let cell = cell(placed) else { continue }
                 if !isFirst { bytes.append(",") }
                 isFirst = false
                 bytes.append(contentsOf: key)
-                bytes.append(number)
+                switch cell {
+                case .number(let number): bytes.append(number)
+                case .list(let numbers):
+                    bytes.append("[")
+                    for (index, number) in numbers.enumerated() {
+                        if index > 0 { bytes.append(",") }
+                        bytes.append(number)
+                    }
+                    bytes.append("]")
+                }
             }
             bytes.append("}")
         }

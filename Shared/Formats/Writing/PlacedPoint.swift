@@ -32,7 +32,8 @@ extension [PlacedPoint] {
     /// What was measured between two fixes holds at those after it until the next value, 15 s at most and never over a
     /// pause. What was measured at a fix is that fix's alone, unless most values were measured between them: a recording
     /// whose points hold all there is keeps its values and gets no others.
-    func held(_ value: (ExportedPoint) -> Double?) -> [Double?] {
+    func timeWeighted(_ quantity: Quantity) -> [Double?] {
+        func value(_ point: ExportedPoint) -> Double? { point[quantity] }
         let measured = filter { value($0.point) != nil }
         let holdsFromFixes = measured.count { $0.place != nil } * 2 < measured.count
         var last: (value: Double, time: Timestamp, segment: Int)?

@@ -1,13 +1,23 @@
 import Workouts
 
-/// A column of the tables of points: what CSV and JSON call it, and its numbers.
+/// A column of the tables of points in CSV and JSON: its names and its cells.
 struct PointColumn: Sendable {
+    enum Cell {
+        case number(FixedPoint)
+        case list([FixedPoint])
+    }
+
     let csvName: String
     let jsonName: String
-    let value: @Sendable (PlacedPoint) -> FixedPoint?
+    let cell: @Sendable (PlacedPoint) -> Cell?
 
-    /// All but the time, in the order in which people read them.
-    static let all: [PointColumn] = [
+    /// All but the time, in the order for people. Quantities that were added later are there only when measured.
+    static func all(of points: [ExportedPoint]) -> [PointColumn] {
+        let measured = points.reduce(0) { $0 | $1.values.present }
+        return first + PresentFields<Quantity>(measured).filter { !$0.isNamed }.map(PointColumn.init)
+    }
+
+    private static let first: [PointColumn] = [
         .init("active_seconds", "activeTime") { .init($0.position.activeTime, decimals: 6) },
         .init("segment", "segment") { $0.position.segment.map { .init(scaled: Int64($0) + 1, decimals: 0) } },
         .init("lap", "lap") { .init(scaled: Int64($0.position.lap) + 1, decimals: 0) },
@@ -15,20 +25,26 @@ struct PointColumn: Sendable {
         .init("longitude", "longitude") { .init($0.place?.lo, decimals: PlacedPoint.placeDecimals) },
         .init("horizontal_accuracy_m", "horizontalAccuracy") { .init($0.point.horizontalAccuracy, decimals: 6) },
         .init("altitude_m", "altitude") { .init($0.point.altitude, decimals: 6) },
-        .init("distance_m", "distance") { .init($0.point.distance, decimals: 6) },
-        .init("speed_m_s", "speed") { .init($0.point.speed, decimals: 6) },
-        .init("course_deg", "course") { .init($0.point.course, decimals: 6) },
-        .init("heart_rate_bpm", "heartRate") { .init($0.point.heartRate, decimals: 6) },
-        .init("cadence_per_min", "cadence") { .init($0.point.cadence, decimals: 6) },
-        .init("power_w", "power") { .init($0.point.power, decimals: 6) },
-        .init("temperature_c", "temperature") { .init($0.point.temperature, decimals: 6) },
-        .init("steps", "steps") { .init($0.point.steps, decimals: 6) },
-        .init("active_energy_kcal", "activeEnergy") { .init($0.point.activeEnergy, decimals: 6) },
+        .init(.distance), .init(.speed), .init("course_deg", "course") { .init($0.point.course, decimals: 6) },
+        .init(.heartRate), .init(.cadence), .init(.power), .init(.temperature), .init(.steps), .init(.activeEnergy),
     ]
 
     init(_ csvName: String, _ jsonName: String, value: @escaping @Sendable (PlacedPoint) -> FixedPoint?) {
         self.csvName = csvName
         self.jsonName = jsonName
-        self.value = value
+        cell = { value($0).map(Cell.number) }
+    }
+
+    private init(_ quantity: Quantity) {
+        csvName = quantity.csvName
+        jsonName = quantity.name
+        cell = { placed in
+            let values = placed.point.values
+            guard quantity.isList else {
+                return FixedPoint(values[quantity], decimals: 6).map(Cell.number)
+            }
+            let list = values[all: quantity].compactMap { FixedPoint($0, decimals: 6) }
+            return list.isEmpty ? nil : .list(list)
+        }
     }
 }

@@ -94,18 +94,22 @@ struct TCXExport {
                 }
             }
             xml.element("AltitudeMeters", .decimal(point.altitude))
-            xml.element("DistanceMeters", .decimal(point.distance))
-            writeHeartRate(point.heartRate, as: "HeartRateBpm", to: &xml)
-            let cadence = XMLWriter.Value.cadence(workout.activity.cadenceInFiles(point.cadence))
+            xml.element("DistanceMeters", .decimal(point[.distance]))
+            writeHeartRate(point[.heartRate], as: "HeartRateBpm", to: &xml)
+            let cadence = XMLWriter.Value.cadence(workout.activity.cadenceInFiles(point[.cadence]))
             if !workout.activity.countsStrides { xml.element("Cadence", cadence) }
             writeExtension(
                 "ns3:TPX",
-                [
-                    ("ns3:Speed", .decimal(point.speed)),
-                    ("ns3:RunCadence", workout.activity.countsStrides ? cadence : nil),
-                    ("ns3:Watts", .whole(point.power, in: 0...65_535)),
-                ], to: &xml)
+                Self.extensions.map { quantity, element in
+                    guard quantity == .cadence else { return (element.name, .init(element, point[quantity])) }
+                    return (element.name, workout.activity.countsStrides ? cadence : nil)
+                }, to: &xml)
         }
+    }
+
+    /// The quantities of a point that TCX has in an extension, in the order of its schema.
+    private static let extensions: [(Quantity, Quantity.XMLElement)] = Quantity.recorded.compactMap { quantity in
+        quantity.tcx.flatMap { $0.isExtension ? (quantity, $0) : nil }
     }
 
     private func writeHeartRate(_ rate: Double?, as name: StaticString, to xml: inout XMLWriter) {

@@ -64,7 +64,7 @@ struct TCXLap {
 
     private mutating func add(_ point: PlacedPoint) {
         tracks[tracks.count - 1].append(point)
-        if let speed = point.point.speed { maximumSpeed = max(maximumSpeed ?? speed, speed) }
+        if let speed = point.point[.speed] { maximumSpeed = max(maximumSpeed ?? speed, speed) }
     }
 
     /// The points of each segment, at its ends those with the time alone where there are no others.

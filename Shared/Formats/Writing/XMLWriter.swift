@@ -15,6 +15,12 @@ struct XMLWriter {
             FixedPoint(value, decimals: decimals).map(Value.number)
         }
 
+        /// The value of a quantity in the form of its element.
+        init?(_ element: Quantity.XMLElement, _ value: Double?) {
+            guard let form = element.whole.map({ Value.whole(value, in: $0) }) ?? .decimal(value) else { return nil }
+            self = form
+        }
+
         /// The nearest whole number, if it lies in a range.
         static func whole(_ value: Double?, in range: ClosedRange<Int64>) -> Value? {
             guard let number = FixedPoint(value, decimals: 0), range.contains(number.scaled) else { return nil }

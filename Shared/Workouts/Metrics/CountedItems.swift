@@ -1,12 +1,14 @@
 /// The items of a session that count, by quantity: the one input of a summary and of the final series.
 ///
-/// A pure function of the stored items and the session's state: the order of arrival leaves no trace.
+/// A pure function of the stored items and the session's state, independent of the order of arrival.
 package struct CountedItems {
     let timeline: ActiveTimeline
     let segments: [Segment]
     /// The times of all items in closed segments, in the order (`c`, device, number).
     let times: [Timestamp]
     private let selected: [[Reading]]
+    /// The values of lists, by quantity and row.
+    private let lists: [Quantity: [Int: [Double]]]
 
     /// - Parameters:
     ///   - streams: every stored sample of each device, in the order of their numbers.
@@ -14,7 +16,7 @@ package struct CountedItems {
     package init(streams: [Device: [Sample]], segments: [Segment]) {
         let timeline = ActiveTimeline(segments)
         let devices = streams.keys.sorted()
-        // Everything with a time, in canonical order: also what lies outside, for a delta reaches back to it.
+        // Every item with a time, in canonical order: a delta reaches back to items outside of segments too.
         var items: [(time: Timestamp, device: Int, number: Int, sample: Sample)] = []
         for (index, device) in devices.enumerated() {
             for (number, sample) in (streams[device] ?? []).enumerated() {
@@ -28,9 +30,10 @@ package struct CountedItems {
         var sources = [[[Reading]]](repeating: none, count: Quantity.allCases.count)
         var previous = [[Timestamp?]](
             repeating: [Timestamp?](repeating: nil, count: devices.count), count: Quantity.allCases.count)
+        var lists: [Quantity: [Int: [Double]]] = [:]
         for item in items {
             let place = timeline.place(item.time)
-            for quantity in Quantity.allCases {
+            for quantity in item.sample.quantities {
                 guard let value = item.sample[quantity] else { continue }
                 if let place {
                     sources[quantity.rawValue][item.device].append(
@@ -41,7 +44,11 @@ package struct CountedItems {
                 }
                 previous[quantity.rawValue][item.device] = item.time
             }
-            if place != nil { times.append(item.time) }
+            guard place != nil else { continue }
+            for quantity in PresentFields<Quantity>(item.sample.lists) {
+                lists[quantity, default: [:]][times.count] = item.sample[all: quantity]
+            }
+            times.append(item.time)
         }
         selected = Quantity.allCases.map { quantity in
             let order = devices.indices.sorted {
@@ -55,16 +62,22 @@ package struct CountedItems {
         self.timeline = timeline
         self.segments = segments
         self.times = times
+        self.lists = lists
     }
 
     func readings(_ quantity: Quantity) -> [Reading] { selected[quantity.rawValue] }
+
+    /// All values of a reading: more than one of a list.
+    func values(_ quantity: Quantity, of reading: Reading) -> [Double] {
+        quantity.isList ? lists[quantity]?[reading.row] ?? [] : [reading.value]
+    }
 
     func cumulative(_ quantity: Quantity) -> Cumulative? {
         let readings = readings(quantity)
         return readings.isEmpty ? nil : Cumulative(readings)
     }
 
-    /// - Parameter physiology: what zones and an estimate of energy are made from.
+    /// - Parameter physiology: the source of zones and of an estimate of energy.
     package func summary(
         laps: [Timestamp], units: Units, physiology: Physiology = Physiology()
     ) -> MetricsSummary {

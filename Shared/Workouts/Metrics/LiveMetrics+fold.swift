@@ -1,9 +1,9 @@
 extension LiveMetrics {
-    /// The fold over all items of a session, chosen and weighed as in the summary.
+    /// The fold over all items of a session, with the sources and weights of the summary.
     ///
     /// - Parameters:
     ///   - streams: every item of each device, in the order of their numbers.
-    ///   - shown: the fold until now, whose displayed pace and speed go on, and what it heard of the route.
+    ///   - shown: the fold until now, whose displayed pace, displayed speed and route continue.
     package init(
         streams: [Device: [Sample]], segments: [Segment], physiology: Physiology, units: Units, now: Timestamp,
         shown: LiveMetrics? = nil
@@ -36,14 +36,14 @@ extension LiveMetrics {
         keepRoute(of: shown)
     }
 
-    /// What a device said last of everything.
+    /// The latest readings of a device.
     private static func row(_ device: Device, _ samples: [Sample], _ segments: [Segment]) -> Row {
         var row = Row(device: device)
         for sample in samples {
             guard let time = sample.time else { continue }
             row.newest = max(row.newest, time.microseconds)
             let isInside = segments.segment(containing: time) != nil
-            for quantity in Quantity.allCases {
+            for quantity in sample.quantities {
                 guard let value = sample[quantity] else { continue }
                 let index = quantity.rawValue
                 if isInside { row.sources[index].inside = max(row.sources[index].inside, time.microseconds) }
@@ -51,11 +51,14 @@ extension LiveMetrics {
                 row.sources[index].time = time.microseconds
                 row.sources[index].value = value
             }
+            for quantity in PresentFields<Quantity>(sample.lists) {
+                row.keepList(quantity, of: sample, at: time.microseconds)
+            }
         }
         return row
     }
 
-    /// Takes over what counts of one quantity.
+    /// Takes the readings of one quantity that count.
     private mutating func take(_ readings: [Reading], _ quantity: Quantity, _ segments: [Segment]) {
         let index = quantity.rawValue
         var track = Track()
@@ -75,14 +78,14 @@ extension LiveMetrics {
         track.until = segments.segment(containing: last.time)?.end?.microseconds ?? .max
         track.maximum = readings.map(\.value).max() ?? track.maximum
         track.solidFrom = Self.solidStart(readings)
-        for hold in Holds(readings).holds.dropLast() where !quantity.isDelta {
-            let held = hold.until - hold.from
-            track.weighted += hold.value * Double(held)
+        for value in TimeWeightedValues(readings).values.dropLast() where !quantity.isDelta {
+            let held = value.until - value.from
+            track.weighted += value.value * Double(held)
             track.weight += held
             guard quantity == .heartRate else { continue }
             let seconds = Double(held) / 1e6
-            if let limits = physiology.zones { zones[limits.zone(of: hold.value)] += seconds }
-            portion.kcal += (physiology.energy?.rate(heartRate: hold.value) ?? 0) * seconds
+            if let limits = physiology.zones { zones[limits.zone(of: value.value)] += seconds }
+            portion.kcal += (physiology.energy?.rate(heartRate: value.value) ?? 0) * seconds
             portion.seconds += seconds
         }
         tracks[index] = track

@@ -1,4 +1,4 @@
-/// What is taken from the route as long as no device measures the distance.
+/// The route provides distance and splits as long as no device measures the distance.
 extension LiveMetrics {
     /// The kilometres or miles that are done, and when the last of them was.
     package var splitsToAnnounce: (count: Int, at: Timestamp?) { total(.distance) == nil ? routeSplits : splits }
@@ -8,8 +8,7 @@ extension LiveMetrics {
         routeSplits = other.routeSplits
     }
 
-    /// Takes what the route says, unless it is older than what is known. Returns whether more than the
-    /// speed has changed.
+    /// Takes newer totals of the route. Returns whether more than the speed has changed.
     @discardableResult
     package mutating func hear(_ progress: RouteProgress, segments: [Segment]) -> Bool {
         guard progress.revision > route?.revision ?? .min else { return false }
@@ -18,7 +17,7 @@ extension LiveMetrics {
         same.speed = route?.speed
         let isNews = same != route
         let whole = Int(min(max(0, (progress.distance ?? 0) / splitLength), 1e9))
-        // What was done before the route was first heard of has been announced.
+        // Splits before the first message of the route have been announced.
         if route == nil {
             routeSplits = (whole, nil)
         } else if whole != routeSplits.count {

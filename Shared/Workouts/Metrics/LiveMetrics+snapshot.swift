@@ -6,14 +6,24 @@ extension LiveMetrics {
 
     /// The latest value of a quantity, from the preferred source whose value is not 15 s older than the newest item.
     package func latest(_ quantity: Quantity) -> Double? {
-        var best: (rank: Int, value: Double)?
-        for row in rows {
-            let source = row.sources[quantity.rawValue]
-            guard source.time > .min, let newest, newest.microseconds - source.time <= Self.freshness else { continue }
-            let rank = row.rank(quantity)
-            if best.map({ rank < $0.rank }) ?? true { best = (rank, source.value) }
+        latestRow(quantity).map { rows[$0].sources[quantity.rawValue].value }
+    }
+
+    /// The latest values of a list.
+    package func latestList(_ quantity: Quantity) -> [Double]? {
+        latestRow(quantity).flatMap { rows[$0].lists[quantity] }
+    }
+
+    private func latestRow(_ quantity: Quantity) -> Int? {
+        guard let newest else { return nil }
+        var best: (rank: Int, row: Int)?
+        for row in rows.indices {
+            let time = rows[row].sources[quantity.rawValue].time
+            guard time > .min, newest.microseconds - time <= Self.freshness else { continue }
+            let rank = rows[row].rank(quantity)
+            if best.map({ rank < $0.rank }) ?? true { best = (rank, row) }
         }
-        return best?.value
+        return best?.row
     }
 
     /// The sum of a delta quantity; `nil` when no device measures it.
@@ -45,8 +55,8 @@ extension LiveMetrics {
     }
 
     /// Active energy, and whether a device measured it.
-    package func energy(_ segments: [Segment]) -> (kcal: Double, source: String)? {
-        if let measured = total(.activeEnergy) { return (measured, "device") }
+    package func energy(_ segments: [Segment]) -> (kcal: Double, source: EnergySource)? {
+        if let measured = total(.activeEnergy) { return (measured, .device) }
         let active = Double(activeTime(segments)) / 1e6
         guard let estimate = physiology.energy, active > 0 else { return nil }
         var heartRate = portion
@@ -57,7 +67,7 @@ extension LiveMetrics {
             heartRate.seconds += seconds
         }
         let speed = total(.distance).map { thousandths($0 / active) } ?? average(.speed)
-        return (estimate.energy(heartRate: heartRate, active: active, speed: speed), "estimate")
+        return (estimate.energy(heartRate: heartRate, active: active, speed: speed), .estimate)
     }
 
     /// All of a closed segment, of an open one up to the newest item.
@@ -68,7 +78,7 @@ extension LiveMetrics {
         }
     }
 
-    /// The value counted last holds to the end of its segment, in an open one until the newest item.
+    /// The value counted last is valid until the end of its segment, in an open one until the newest item.
     private func holdEnd(_ track: Track) -> Int64 { track.until == .max ? max(newestTime, track.time) : track.until }
 }
 
@@ -106,10 +116,10 @@ extension LiveMetrics {
         return pace <= Self.paceLimit ? pace : nil
     }
 
-    /// What is published, as of the newest item.
+    /// The message of `metrics`, as of the newest item.
     ///
     /// - Parameters:
-    ///   - isSilent: nothing came for 15 s, so that every live value is unknown.
+    ///   - isSilent: no item arrived for 15 s, so that every live value is unknown.
     ///   - count: items stored.
     package func snapshot(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> MetricsSnapshot {
         var snapshot = MetricsSnapshot(user: state.user, revision: revision)
@@ -128,6 +138,13 @@ extension LiveMetrics {
         snapshot.averageHeartRate = average(.heartRate).map(thousandths)
         snapshot.maximumHeartRate = maximum(.heartRate)
         snapshot.zones = zoneSeconds?.map(thousandths)
+        for quantity in Quantity.allCases where !quantity.isNamed {
+            if quantity.isDelta {
+                snapshot.others[quantity] = total(quantity).map { [thousandths($0)] }
+            } else if !isSilent {
+                snapshot.others[quantity] = quantity.isList ? latestList(quantity) : latest(quantity).map { [$0] }
+            }
+        }
         guard let newest else { return snapshot }
         snapshot.activeSeconds = state.segments.activeDuration(at: newest)
         guard !isSilent else { return snapshot }

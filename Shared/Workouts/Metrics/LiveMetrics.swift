@@ -1,19 +1,19 @@
-/// What dashboards show of a session while it goes on: a running fold over its items.
+/// The live values of a session: a running fold over its items.
 ///
-/// Items are taken as they come, each in the order of its stream. As long as ``isExact`` holds, the totals are those that
-/// a summary of the same items would have. Items that came late or a change of source end that: then the fold is to be made
-/// anew from all items, as the summary is.
+/// It takes items as they arrive, each in the order of its stream. As long as ``isExact`` is true, the totals equal those
+/// of a summary of the same items. A late item or a change of source makes it false: then the fold has to be computed
+/// again from all items, as the summary is.
 package struct LiveMetrics: Sendable {
-    /// How far before or after the newest item a device's time may lie for its value to be shown, and for others to wait.
+    /// Microseconds after which a value without a successor is unknown and another source counts.
     static let freshness = Int64(SourceOrder.freshness * 1e6)
-    /// Devices whose items are further ahead of the service's clock than this are not what "now" means to the others.
+    /// Seconds ahead of the service's clock beyond which a device does not define the newest time of the others.
     package static let clockTolerance = 60.0
 
-    /// What one device said last of one quantity.
+    /// The latest reading of one quantity by one device.
     struct Source: Sendable {
         var time = Int64.min
         var value = 0.0
-        /// The quantity's sum at that time: what others add from here on is not added again.
+        /// The quantity's sum at that time: deltas that others add later are not added again.
         var sum = 0.0
         /// The last time of a reading that lies in a segment.
         var inside = Int64.min
@@ -22,7 +22,9 @@ package struct LiveMetrics: Sendable {
     struct Row: Sendable {
         let device: Device
         var newest = Int64.min
-        var sources = [9 of Source](repeating: Source())
+        var sources = [Source](repeating: Source(), count: Quantity.allCases.count)
+        /// The latest values of lists.
+        var lists: [Quantity: [Double]] = [:]
         /// How many devices are preferred to it.
         var rank = 0
         var heartRateRank = 0
@@ -37,10 +39,10 @@ package struct LiveMetrics: Sendable {
         var value = 0.0
         /// The end of the reading's segment.
         var until = Int64.max
-        /// Since when the current source has had no gap: what others say from there on does not count.
+        /// Since when the current source has had no gap: readings of others from there on do not count.
         var solidFrom = Int64.min
         var sum = 0.0
-        /// Value times microseconds of all readings but the last, which still holds.
+        /// Value times microseconds of all readings but the last, which is still valid.
         var weighted = 0.0
         var weight: Int64 = 0
         var maximum = -Double.infinity
@@ -49,17 +51,17 @@ package struct LiveMetrics: Sendable {
     let physiology: Physiology
     let splitLength: Double
     var rows: [Row] = []
-    var tracks = [9 of Track](repeating: Track())
-    /// Seconds in heart rate zones, and what heart rates say of energy, likewise without the last reading's.
+    var tracks = [Track](repeating: Track(), count: Quantity.allCases.count)
+    /// Seconds in heart rate zones, and the energy by heart rate, likewise without the last reading's.
     var zones = [5 of Double](repeating: 0)
     var portion = EnergyEstimate.Portion()
-    /// Whether the totals are those of a summary of the items that were added.
+    /// Whether the totals equal those of a summary of the added items.
     package internal(set) var isExact = true
     /// How many kilometres or miles are done, and when the last of them was.
     var splits: (count: Int, at: Timestamp?) = (0, nil)
     var newestTime = Int64.min
     var display: (at: Int64, speed: Double?, pace: Double?)?
-    /// What the route says; its distance and speed count as long as no device measures them.
+    /// The newest totals of the route; its distance and speed count as long as no device measures them.
     package internal(set) var route: RouteProgress?
     /// How many kilometres or miles of the route are done, and when the last of them was.
     var routeSplits: (count: Int, at: Timestamp?) = (0, nil)
@@ -77,7 +79,7 @@ package struct LiveMetrics: Sendable {
 
     /// Takes one item of a device; one outside the segments moves no total.
     ///
-    /// - Parameter now: the service's clock, against which a device's clock is found to be ahead.
+    /// - Parameter now: the service's clock, which shows whether a device's clock is ahead.
     package mutating func add(
         _ sample: Sample, from device: Device, segments: [Segment],
         now: Timestamp = Timestamp(microseconds: .max / 2)
@@ -110,7 +112,7 @@ package struct LiveMetrics: Sendable {
             isExact = false
         }
         let segment = segments.segment(containing: moment)
-        for quantity in Quantity.allCases {
+        for quantity in sample.quantities {
             guard let value = sample[quantity] else { continue }
             if let segment, !isAhead {
                 take(value, quantity, time, row, segment, segments)
@@ -118,6 +120,7 @@ package struct LiveMetrics: Sendable {
                 keep(value, quantity, time, row)
             }
         }
+        for quantity in PresentFields<Quantity>(sample.lists) { rows[row].keepList(quantity, of: sample, at: time) }
         if isAhead { isExact = false }
         guard !isAhead, time > newestTime else { return }
         newestTime = time
@@ -170,7 +173,7 @@ extension LiveMetrics {
         keep(value, quantity, time, row)
     }
 
-    /// Remembers what a device said last.
+    /// Stores the latest reading of a device.
     private mutating func keep(_ value: Double, _ quantity: Quantity, _ time: Int64, _ row: Int) {
         let index = quantity.rawValue
         guard time >= rows[row].sources[index].time else {
@@ -182,7 +185,7 @@ extension LiveMetrics {
         rows[row].sources[index].sum = tracks[index].sum
     }
 
-    /// Whether a reading counts, as far as can be said when it comes; notices when only a fold over all items can say.
+    /// Whether a reading counts, as far as its arrival shows it; clears ``isExact`` when only a fold over all items does.
     private mutating func isChosen(
         _ quantity: Quantity, _ time: Int64, _ row: Int, _ segments: [Segment]
     ) -> Bool {
@@ -211,7 +214,7 @@ extension LiveMetrics {
             return true
         }
         if isGap, segments.activeMicroseconds(from: track.time, to: time) > Self.freshness {
-            // The preferred source has gone, and what this one said in the meantime counts as well.
+            // The preferred source is silent, and the earlier readings of this one count as well.
             isExact = false
             tracks[index].solidFrom = time
             return true
@@ -220,7 +223,7 @@ extension LiveMetrics {
         return false
     }
 
-    /// The value counted last held until now, 15 s at most, and not beyond the end of its segment.
+    /// The value counted last was valid until now, for at most 15 s and not beyond the end of its segment.
     private mutating func weigh(_ quantity: Quantity, until time: Int64) {
         let index = quantity.rawValue
         guard tracks[index].current >= 0 else { return }
@@ -234,12 +237,12 @@ extension LiveMetrics {
         portion.seconds += seconds
     }
 
-    /// For how many microseconds the reading counted last has held.
+    /// For how many microseconds the reading counted last has been valid.
     func held(_ track: Track, until time: Int64) -> Int64 {
         max(0, min(time, track.until, track.time + Self.freshness) - track.time)
     }
 
-    /// A source that fell silent leaves the end of the session to the next.
+    /// When a source is silent, the end of the session belongs to the next source.
     private mutating func noticeSilence(_ segments: [Segment]) {
         guard isExact else { return }
         let end = max(newestTime, segments.last?.end?.microseconds ?? .min)
@@ -261,8 +264,15 @@ extension LiveMetrics {
     }
 }
 
+extension LiveMetrics.Row {
+    /// Stores the values of a list unless a later item of the device carries one.
+    mutating func keepList(_ quantity: Quantity, of sample: Sample, at time: Int64) {
+        if time >= sources[quantity.rawValue].time { lists[quantity] = sample[all: quantity] }
+    }
+}
+
 extension [Segment] {
-    /// Active microseconds between two moments; an open segment goes on.
+    /// Active microseconds between two moments; an open segment continues.
     func activeMicroseconds(from start: Int64, to end: Int64) -> Int64 {
         reduce(0) { total, segment in
             let from = Swift.max(start, segment.start.microseconds)

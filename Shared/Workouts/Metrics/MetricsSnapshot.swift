@@ -1,3 +1,8 @@
+/// Where the active energy of a session comes from.
+package enum EnergySource: String, Codable, Sendable {
+    case device, estimate
+}
+
 /// The live metrics of a session, cumulative, under a revision that never goes back. Absent means unknown, never zero.
 package struct MetricsSnapshot: Equatable, Sendable {
     package var user: User
@@ -18,17 +23,16 @@ package struct MetricsSnapshot: Equatable, Sendable {
     package var zones: [Double]?
     /// Kilocalories.
     package var activeEnergy: Double?
-    /// `device` or `estimate`.
-    package var energySource: String?
+    package var energySource: EnergySource?
     /// Metres per second.
     package var speed: Double?
     /// Per minute.
     package var cadence: Double?
     /// Watts.
     package var power: Double?
-    /// Whether the clock stands.
+    /// Whether the clock is stopped.
     package var isPaused = false
-    /// The lap that goes on, from 1.
+    /// The current lap, from 1.
     package var lap = 1
     /// Pace and speed held for 5 s, for a display that does not flicker.
     package var displayPace: Double?
@@ -42,6 +46,9 @@ package struct MetricsSnapshot: Equatable, Sendable {
     package var ascent: Double?
     /// Items stored.
     package var count = 0
+    /// The latest values of the quantities without a property here, and the totals of their deltas; only a list has more
+    /// than one value.
+    package var others: [Quantity: [Double]] = [:]
 
     package init(user: User, revision: Int64) {
         self.user = user

@@ -26,8 +26,7 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
 
     package var distance: Double?
     package var activeEnergy: Double?
-    /// `device` when a device measured the energy, else `estimate`.
-    package var energySource: String?
+    package var energySource: EnergySource?
     package var averageHeartRate: Double?
     package var maximumHeartRate: Double?
     package var averageSpeed: Double?
@@ -36,6 +35,10 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
     package var averagePower: Double?
     package var maximumPower: Double?
     package var steps: Double?
+    /// The totals of all other quantities, by name; `nil` without any.
+    package var averages: [String: Double]?
+    package var maxima: [String: Double]?
+    package var sums: [String: Double]?
     /// Seconds in each of five heart rate zones; `nil` when no maximum heart rate is known.
     package var zones: [Double]?
     package var splits: [Split] = []
@@ -47,13 +50,13 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
 extension MetricsSummary {
     init(_ items: CountedItems, laps marks: [Timestamp], units: Units, physiology: Physiology) {
         let total = items.timeline.total
-        let heartRate = Holds(items.readings(.heartRate))
-        let speed = Holds(items.readings(.speed))
-        let power = Holds(items.readings(.power))
+        let heartRate = TimeWeightedValues(items.readings(.heartRate))
+        let speed = TimeWeightedValues(items.readings(.speed))
+        let power = TimeWeightedValues(items.readings(.power))
         averageHeartRate = heartRate.average().map(thousandths)
         maximumHeartRate = heartRate.maximum().map(thousandths)
         maximumSpeed = speed.maximum().map(thousandths)
-        averageCadence = Holds(items.readings(.cadence)).average().map(thousandths)
+        averageCadence = TimeWeightedValues(items.readings(.cadence)).average().map(thousandths)
         averagePower = power.average().map(thousandths)
         maximumPower = power.maximum().map(thousandths)
         let meters = items.cumulative(.distance)
@@ -71,21 +74,35 @@ extension MetricsSummary {
         }
         if let energy {
             activeEnergy = thousandths(energy.total)
-            energySource = "device"
+            energySource = .device
         } else if total > 0, let estimated = kcal(0, total) {
             activeEnergy = thousandths(estimated)
-            energySource = "estimate"
+            energySource = .estimate
         }
         if let limits = physiology.zones, !heartRate.isEmpty {
             zones = heartRate.seconds(in: limits).map(thousandths)
         }
         steps = items.cumulative(.steps).map { thousandths($0.total) }
+        let others = Quantity.allCases.filter { !$0.isNamed && !items.readings($0).isEmpty }
+        averages = Self.totals(others, .average) { TimeWeightedValues(items.readings($0)).average() }
+        maxima = Self.totals(others, .maximum) { TimeWeightedValues(items.readings($0)).maximum() }
+        sums = Self.totals(others, .sum) { items.cumulative($0)?.total }
         splits = Self.splits(meters, length: units.splitLength, total: total, heartRate: heartRate)
         laps = Self.laps(marks, items: items, distance: meters, energy: kcal, heartRate: heartRate)
     }
 
+    /// By name, those of the quantities that are summed up this way; `nil` without any.
+    private static func totals(
+        _ quantities: [Quantity], _ kind: Quantity.Totals, _ value: (Quantity) -> Double?
+    ) -> [String: Double]? {
+        let totals = quantities.filter { $0.totals.contains(kind) }.compactMap { quantity in
+            value(quantity).map { (quantity.name, thousandths($0)) }
+        }
+        return totals.isEmpty ? nil : Dictionary(uniqueKeysWithValues: totals)
+    }
+
     private static func splits(
-        _ distance: Cumulative?, length: Double, total: Int64, heartRate: Holds
+        _ distance: Cumulative?, length: Double, total: Int64, heartRate: TimeWeightedValues
     ) -> [Split] {
         guard let distance, distance.total > 0 else { return [] }
         var whole = Int(distance.total / length)
@@ -110,7 +127,7 @@ extension MetricsSummary {
 
     private static func laps(
         _ marks: [Timestamp], items: CountedItems, distance: Cumulative?, energy: (Int64, Int64) -> Double?,
-        heartRate: Holds
+        heartRate: TimeWeightedValues
     ) -> [Lap] {
         guard !marks.isEmpty, let start = items.segments.first?.start, let end = items.segments.last?.end else {
             return []

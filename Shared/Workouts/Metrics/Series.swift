@@ -1,15 +1,25 @@
 /// The final time series of a session: a row for each counted item, each at its own time, nothing resampled.
 ///
-/// A column holds only what its quantity's source measured, and of deltas what they added to the total: the sum of the
-/// column is the session's.
+/// A column holds the values of its quantity's source. A delta is what it added to the total: the sum of the column is
+/// the session's.
 package struct Series: Equatable, Sendable {
     package struct Column: Equatable, Sendable {
         package let quantity: Quantity
+        /// Of a list the first value.
         package let values: [Double?]
+        /// All values of each row; empty unless the quantity is a list.
+        package let lists: [[Double]]
 
         package init(quantity: Quantity, values: [Double?]) {
             self.quantity = quantity
             self.values = values
+            lists = quantity.isList ? values.map { $0.map { [$0] } ?? [] } : []
+        }
+
+        package init(quantity: Quantity, lists: [[Double]]) {
+            self.quantity = quantity
+            values = lists.map(\.first)
+            self.lists = quantity.isList ? lists : []
         }
     }
 
@@ -26,7 +36,7 @@ package struct Series: Equatable, Sendable {
     package subscript(quantity: Quantity) -> [Double?]? { columns.first { $0.quantity == quantity }?.values }
 
     package init(_ items: CountedItems) {
-        let quantities = Quantity.allCases.filter { $0 != .battery && !items.readings($0).isEmpty }
+        let quantities = Quantity.recorded.filter { !items.readings($0).isEmpty }
         var isUsed = [Bool](repeating: false, count: items.times.count)
         for quantity in quantities {
             for reading in items.readings(quantity) { isUsed[reading.row] = true }
@@ -34,9 +44,11 @@ package struct Series: Equatable, Sendable {
         let rows = items.times.indices.filter { isUsed[$0] }
         times = rows.map { items.times[$0] }
         columns = quantities.map { quantity in
-            var values = [Double?](repeating: nil, count: items.times.count)
-            for reading in items.readings(quantity) { values[reading.row] = (reading.value * 1e6).rounded() / 1e6 }
-            return Column(quantity: quantity, values: rows.map { values[$0] })
+            var values = [[Double]](repeating: [], count: items.times.count)
+            for reading in items.readings(quantity) {
+                values[reading.row] = items.values(quantity, of: reading).map { ($0 * 1e6).rounded() / 1e6 }
+            }
+            return Column(quantity: quantity, lists: rows.map { values[$0] })
         }
     }
 }

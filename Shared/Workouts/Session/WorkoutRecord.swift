@@ -19,7 +19,7 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var elapsedDuration: Double
     package var distance: Double?
     package var activeEnergy: Double?
-    package var energySource: String?
+    package var energySource: EnergySource?
     package var averageHeartRate: Double?
     package var maximumHeartRate: Double?
     package var averageSpeed: Double?
@@ -28,6 +28,10 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var averagePower: Double?
     package var maximumPower: Double?
     package var steps: Double?
+    /// The totals of all other quantities, by name.
+    package var averages: [String: Double]?
+    package var maxima: [String: Double]?
+    package var sums: [String: Double]?
     /// Seconds in each heart rate zone.
     package var zones: [Double]?
     package var splits: [MetricsSummary.Split]
@@ -102,6 +106,9 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         averagePower = totals.averagePower
         maximumPower = totals.maximumPower
         steps = totals.steps
+        averages = totals.averages
+        maxima = totals.maxima
+        sums = totals.sums
         zones = totals.zones
         splits = Array(totals.splits.prefix(Self.splitLimit(plan)))
         laps = totals.laps

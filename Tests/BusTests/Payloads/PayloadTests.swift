@@ -79,31 +79,28 @@ import Workouts
         #expect(throws: PayloadError.self) { try Ack(text.utf8) }
     }
 
-    @Test func `a chunk keeps its rows and stays below 128 KiB`() throws {
-        struct Chunk: Decodable {
-            var columns: [String: [Double?]]
-            var n: Int
-            var of: Int
-            var revision: Int64
-        }
+    @Test(arguments: [(Quantity.allCases.filter(\.isNamed), 3), (Quantity.allCases, 6)])
+    func `a chunk keeps its rows and stays below 128 KiB`(quantities: [Quantity], chunks: Int) throws {
         var random = SeededRandom()
         let samples = (0..<1_300).map { second in
             var sample = Sample(time: Timestamp(microseconds: 1_767_225_600_123_457) + Double(second))
-            for quantity in Quantity.allCases { sample[quantity] = .random(in: quantity.range, using: &random) }
+            for quantity in quantities { sample[quantity] = .random(in: quantity.range, using: &random) }
             return sample
         }
         let segments = [Segment(start: samples[0].time!, end: samples[1_299].time! + 1)]
         let series = Series(CountedItems(streams: [Device("watch")!: samples], segments: segments))
-        var times: [Double?] = []
-        for number in 0..<3 {
-            let bytes = FinalRows(series).payload(number: number, revision: 9)
+        let rows = FinalRows(series)
+        #expect(rows.chunkCount == chunks)
+        var times: [Timestamp] = []
+        for number in 0..<chunks {
+            let bytes = rows.payload(number: number, revision: 9)
             #expect(bytes.count <= 128 * 1_024)
-            let chunk = try JSONCoding.decode(Chunk.self, from: bytes)
-            #expect((chunk.n, chunk.of, chunk.revision) == (number, 3, 9))
-            #expect(chunk.columns.keys.sorted() == ["c", "cd", "d", "h", "k", "n", "tp", "v", "w"])
-            #expect(Set(chunk.columns.values.map(\.count)).count == 1)
-            times += chunk.columns["c"] ?? []
+            let chunk = try FinalChunk(bytes[...])
+            #expect((chunk.number, chunk.count, chunk.revision) == (number, chunks, 9))
+            #expect(Set(chunk.columns.keys) == Set(quantities.filter { $0 != .battery }.map(\.key)))
+            #expect(chunk.columns.values.allSatisfy { $0.count == chunk.times.count })
+            times += chunk.times
         }
-        #expect(times == series.times.map(\.seconds))
+        #expect(times == series.times)
     }
 }

@@ -68,7 +68,8 @@ extension SeededRandom {
     mutating func sample(at time: Timestamp) -> Sample {
         var sample = Sample(time: time)
         for quantity in Quantity.allCases where Bool.random(using: &self) {
-            sample[quantity] = .random(in: quantity.range, using: &self)
+            let count = quantity.isList ? Int.random(in: 1...Quantity.listLimit, using: &self) : 1
+            sample[all: quantity] = (0..<count).map { _ in .random(in: quantity.range, using: &self) }
         }
         return sample
     }
@@ -103,7 +104,7 @@ extension SeededRandom {
         snapshot.maximumHeartRate = maybe(181)
         snapshot.zones = maybe((0..<5).map { _ in .random(in: 0...10_000, using: &self) })
         snapshot.activeEnergy = maybe(.random(in: 0...5_000, using: &self))
-        snapshot.energySource = maybe("device")
+        snapshot.energySource = maybe(.device)
         snapshot.speed = maybe(.random(in: 0...60, using: &self))
         snapshot.cadence = maybe(160)
         snapshot.power = maybe(250.25)
@@ -116,6 +117,8 @@ extension SeededRandom {
         snapshot.ascent = maybe(12)
         snapshot.battery = maybe(0.5)
         snapshot.count = .random(in: 0...1_000_000, using: &self)
+        let sample = sample(at: time())
+        for quantity in sample.quantities where !quantity.isNamed { snapshot.others[quantity] = sample[all: quantity] }
         return snapshot
     }
 

@@ -45,6 +45,11 @@ import Workouts
             var sample = Sample(time: fields["c"]?.number.map { Timestamp(seconds: $0) })
             for quantity in Quantity.allCases {
                 guard let field = fields[quantity.key] else { continue }
+                if quantity.isList, case .array(let elements) = field {
+                    sample[all: quantity] = elements.compactMap(\.number).filter(quantity.range.contains)
+                    batch.invalidValues += elements.count - sample[all: quantity].count
+                    continue
+                }
                 if let number = field.number, quantity.range.contains(number) {
                     sample[quantity] = number
                 } else {
@@ -70,7 +75,10 @@ import Workouts
         func value(_ quantity: Quantity) -> String {
             let odd = ["null", "true", "\"7\"", "[1,{\"h\":2}]", "{}", "1e999", "-5", "1e30"]
             if Int.random(in: 0..<8, using: &random) == 0 { return odd.randomElement(using: &random)! }
-            return number(.random(in: quantity.range, using: &random))
+            func inRange() -> String { number(.random(in: quantity.range, using: &random)) }
+            guard quantity.isList, Bool.random(using: &random) else { return inRange() }
+            let numbers = (0..<Int.random(in: 0...4, using: &random)).map { _ in space() + inRange() + space() }
+            return "[\(numbers.joined(separator: ","))]"
         }
         func item() -> String {
             if Int.random(in: 0..<20, using: &random) == 0 { return "null" }
@@ -124,7 +132,7 @@ import Workouts
             #expect((1...StreamLimits.batch).contains(batch.items.count))
             for item in batch.items {
                 #expect(item.time.map(Self.times.contains) ?? (item == Sample()))
-                #expect(Quantity.allCases.allSatisfy { item[$0].map($0.range.contains) ?? true })
+                #expect(Quantity.allCases.allSatisfy { item[all: $0].allSatisfy($0.range.contains) })
             }
         }
         // Both outcomes must occur: some damaged batches are accepted, most are not.

@@ -37,7 +37,7 @@ import Workouts
         let samples = steps(seed: seed, duration: 3_600).compactMap { step -> Sample? in
             if case .sample(let sample) = step.kind { sample } else { nil }
         }
-        for quantity in Quantity.allCases where ![.power, .temperature].contains(quantity) {
+        for quantity in Quantity.allCases where quantity.isNamed && ![.power, .temperature].contains(quantity) {
             let values = samples.compactMap { $0[quantity] }
             #expect(!values.isEmpty)
             #expect(values.allSatisfy(quantity.range.contains))

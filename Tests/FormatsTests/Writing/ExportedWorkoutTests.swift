@@ -21,13 +21,13 @@ struct ExportedWorkoutTests {
             ])
         let points = ExportedPoint.merge(series, track)
         #expect(points.map(\.time) == [-1, 0, 1, 2, 3].map(time))
-        #expect(points.map(\.heartRate) == [nil, 100, 101, nil, 102])
-        #expect(points.map(\.distance) == [nil, 0, 2.5, nil, 7.5])
+        #expect(points.map { $0[.heartRate] } == [nil, 100, 101, nil, 102])
+        #expect(points.map { $0[.distance] } == [nil, 0, 2.5, nil, 7.5])
         #expect(points.map(\.place?.la) == [50, nil, 50.1, 50.2, nil])
     }
 
     @Test func `without a measured distance it is the track's`() {
         let track = Track(times: [time(0), time(1)], columns: [.init(kind: .distance, values: [0, 3])])
-        #expect(ExportedPoint.merge(Series(times: [], columns: []), track).map(\.distance) == [0, 3])
+        #expect(ExportedPoint.merge(Series(times: [], columns: []), track).map { $0[.distance] } == [0, 3])
     }
 }

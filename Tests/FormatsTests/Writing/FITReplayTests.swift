@@ -67,7 +67,7 @@ struct FITReplayTests {
         let workout = FITWorkout.invented(
             segments: [0...100, 120...900], quantities: FITWorkout.quantities + [.activeEnergy])
         try expectSame(workout)
-        #expect(try replay(workout).replayed.energySource == "device")
+        #expect(try replay(workout).replayed.energySource == .device)
     }
 
     @Test func `that ends in a pause`() throws {

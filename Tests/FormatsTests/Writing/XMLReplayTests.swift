@@ -26,7 +26,7 @@ import Workouts
             expectSame(again.workout.maximumHeartRate, played.workout.maximumHeartRate)
             expectSame(again.workout.averagePower, played.workout.averagePower)
             expectSame(again.workout.averageCadence, played.workout.averageCadence)
-            let rates = [again, played].map { $0.exported.points.compactMap(\.heartRate) }
+            let rates = [again, played].map { $0.exported.points.compactMap { $0[.heartRate] } }
             #expect(rates[0] == rates[1])
             #expect(again.exported.points.compactMap(\.place) == played.exported.points.compactMap(\.place))
         }
@@ -51,8 +51,8 @@ import Workouts
             let stretches = played.workout.segments.filter { segment in fixes.contains { segment.contains($0.time) } }
             #expect(again.workout.segments.count == stretches.count)
             if made.recording.samples.map(\.time) == made.recording.locations.map(\.time) {
-                for value: KeyPath<ExportedPoint, Double?> in [\.heartRate, \.temperature, \.power, \.cadence] {
-                    #expect(again.exported.points.map { $0[keyPath: value] } == fixes.map { $0[keyPath: value] })
+                for quantity in [Quantity.heartRate, .temperature, .power, .cadence] {
+                    #expect(again.exported.points.map { $0[quantity] } == fixes.map { $0[quantity] })
                 }
             }
             // Nothing more is invented when it is exported again.

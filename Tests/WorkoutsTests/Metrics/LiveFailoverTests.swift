@@ -51,7 +51,7 @@ import Testing
         #expect(close(live.maximum(.power), summary.maximumPower), "\(note) maximum power")
         let energy = live.energy(segments)
         let expected = streams.values.contains { !$0.isEmpty } ? summary.activeEnergy : energy?.kcal
-        #expect(close(energy?.kcal, expected, energy?.source == "device" ? 0.001 : 0.1), "\(note) energy")
+        #expect(close(energy?.kcal, expected, energy?.source == .device ? 0.001 : 0.1), "\(note) energy")
         for (zone, seconds) in (summary.zones ?? []).enumerated() {
             #expect(close(live.zoneSeconds?[zone], seconds), "\(note) zone \(zone)")
         }
@@ -151,7 +151,7 @@ import Testing
     @Test func `before the first item there is nothing, whatever the profile says`() {
         let live = LiveMetrics(physiology: physiology)
         #expect(live.energy(open) == nil)
-        #expect(live.energy([segment(0, 10), segment(20, nil)])?.source == "estimate")
+        #expect(live.energy([segment(0, 10), segment(20, nil)])?.source == .estimate)
         #expect(live.latest(.heartRate) == nil && live.zoneSeconds == nil && live.newest == nil)
     }
 

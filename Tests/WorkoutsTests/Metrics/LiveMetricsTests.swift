@@ -27,9 +27,9 @@ import Testing
                 #expect(close(live.total(quantity), items.cumulative(quantity)?.total))
             }
             for quantity in [Quantity.heartRate, .speed, .cadence, .power] {
-                let holds = Holds(items.readings(quantity))
-                #expect(close(live.average(quantity), holds.average()))
-                #expect(close(live.maximum(quantity), holds.maximum()))
+                let values = TimeWeightedValues(items.readings(quantity))
+                #expect(close(live.average(quantity), values.average()))
+                #expect(close(live.maximum(quantity), values.maximum()))
             }
         }
     }

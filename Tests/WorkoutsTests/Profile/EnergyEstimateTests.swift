@@ -35,7 +35,7 @@ import Testing
         // Men of 40 and 70 kg at 150: (−55.0969 + 94.635 + 13.916 + 8.068) / 4.184 = 14.704 kcal/min, of which 1.225 at rest.
         let man = energy(steady(150), seconds: 600, profile())
         #expect(close(man.activeEnergy, 134.791))
-        #expect(man.energySource == "estimate")
+        #expect(man.energySource == .estimate)
         // Women: (−20.4022 + 67.08 − 8.841 + 2.96) / 4.184 = 9.751.
         let woman = energy(steady(150), seconds: 600, profile(.female))
         #expect(close(woman.activeEnergy, 85.257))
@@ -77,7 +77,7 @@ import Testing
     @Test func `a device's energy takes precedence and without a weight there is no estimate`() {
         let measured = energy([sample(1, [.activeEnergy: 2])] + steady(150), seconds: 600, profile())
         #expect(measured.activeEnergy == 2)
-        #expect(measured.energySource == "device")
+        #expect(measured.energySource == .device)
         let unknown = energy(steady(150), seconds: 600, profile(weight: nil))
         #expect(unknown.activeEnergy == nil && unknown.energySource == nil)
     }
