@@ -6,11 +6,11 @@ import ServiceKit
 import Storage
 import Workouts
 
-/// The service's one flow of events and the only place where its machine meets disk and bus.
+/// The service's single event loop: applies events to the machine, commits and publishes.
 struct LiveActivityPublisherLoop {
     /// Concurrent pushes: at ten rounds a second enough for thousands of pushes a second.
     static let concurrency = 500
-    /// How often activities are counted, in seconds.
+    /// The interval of counting activities, in seconds.
     private static let countInterval = 5.0
 
     let context: ServiceContext
@@ -100,7 +100,7 @@ struct LiveActivityPublisherLoop {
 
     private mutating func pass(_ now: Timestamp) {
         outbox.add(machine.advance(to: now))
-        // Counting takes time.
+        // Counting is expensive.
         if let countedAt, (0..<Self.countInterval).contains(now.seconds(since: countedAt)) { return }
         countedAt = now
         metrics.show(machine)
@@ -170,7 +170,7 @@ struct LiveActivityPublisherLoop {
             // No device shows most sessions, and decoding their metrics is most of the work.
             case .metrics where machine.wantsMetrics(of: key) && !message.payload.isEmpty:
                 machine.receive(try MetricsSnapshot(message.payload), of: key, now: now)
-            // A slice would keep the bytes of its whole batch.
+            // Copied: a slice would retain its whole batch.
             case .metrics where machine.entries[key] != nil: unread[key] = [UInt8](message.payload)
             case .activityRegister:
                 let registration = try JSONCoding.decode(ActivityRegistration.self, from: message.payload)

@@ -2,32 +2,31 @@ import Bus
 import Storage
 import Workouts
 
-/// What is stored of a session's Live Activities: who is to be told, and what is about to be sent.
+/// The stored record of a session's Live Activities: registered devices, their tokens and pending starts and ends.
 ///
-/// It changes with tokens, states, starts, ends and statuses, and with the first update that tells of a state. With each
-/// update it would be a write every 2 s for each session: it is enough to know that the activity is there, for the next one
-/// is made of the newest snapshot anyway.
+/// It is written for tokens, states, starts, ends, statuses and the first update of each state, not for every update:
+/// that would be a write every 2 s per session, and the next update is built from the newest snapshot anyway.
 struct ActivityRecord: Codable, Equatable, Sendable {
     /// Devices that have not withdrawn.
     static let deviceLimit = 8
-    /// With those whose activity is to be ended yet.
+    /// The limit including withdrawn devices whose activity has not ended yet.
     private static let limit = 2 * deviceLimit
-    /// Registrations that are remembered, so that their repetition is harmless.
+    /// Accepted registrations that are remembered, so that repeats are idempotent.
     static let answeredLimit = 32
 
     /// By the devices' names.
     private(set) var devices: [DeviceActivity] = []
     /// The latest registrations that were accepted, oldest first.
     private(set) var answered: [CommandID] = []
-    /// What was published last.
+    /// The last published status.
     var status: ActivityStatus?
-    /// Why a push was not taken the last time.
+    /// The reason of the last failed push.
     var reason: String?
     /// The revision of the newest `state`: a broker that lost power may bring back an older one.
     var stateRevision: Int64?
-    /// The highest revision that was used or seen.
+    /// The highest revision used or received.
     var revision: Int64 = 0
-    /// When the status changed last, by the service's clock.
+    /// The time of the last status change, by the service's clock.
     var changedAt: Timestamp
 
     init(changedAt: Timestamp) {
@@ -53,7 +52,7 @@ struct ActivityRecord: Codable, Equatable, Sendable {
         }
     }
 
-    /// Who gives way: rather somebody who cannot be told the end.
+    /// Evicts a withdrawn device, preferably one without an update token.
     private var withdrawn: Int? {
         devices.firstIndex { $0.isWithdrawn && $0.updateToken == nil } ?? devices.firstIndex(where: \.isWithdrawn)
     }

@@ -1,6 +1,6 @@
 import Workouts
 
-/// What the publisher goes by of a session's `state`.
+/// The parts of a session's `state` that the publisher uses.
 struct ActivitySession: Equatable, Sendable {
     enum Course: Equatable, Sendable {
         /// Counting down.
@@ -8,9 +8,9 @@ struct ActivitySession: Equatable, Sendable {
         case running
         /// Paused or suspended.
         case standing
-        /// It goes on only when the engine restores it.
+        /// Over, unless the engine restores it.
         case over
-        /// Given up by the user: nobody wants to look at it any more.
+        /// Discarded by the user: dismissed without showing an end.
         case discarded
         case deleted
     }
@@ -18,13 +18,13 @@ struct ActivitySession: Equatable, Sendable {
     var revision: Int64
     var course: Course
     var attributes: ActivityAttributes
-    /// Seconds of the segments that are closed.
+    /// The total of the closed segments, in seconds.
     var closedSeconds: Double
-    /// When the open segment began.
+    /// The start of the open segment.
     var openSince: Timestamp?
-    /// When the last closed segment ended.
+    /// The end of the last closed segment.
     var closedAt: Timestamp?
-    /// The lap that goes on, from 1.
+    /// The current lap, from 1.
     var lap: Int
     var banner: Banner?
     var units: Units

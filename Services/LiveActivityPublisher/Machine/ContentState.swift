@@ -1,9 +1,9 @@
 import Bus
 import Workouts
 
-/// What a Live Activity shows: the dynamic part, as the app's `ContentState` decodes it with a default `JSONDecoder`.
+/// The dynamic part of a Live Activity, as the app's `ContentState` decodes it with a default `JSONDecoder`.
 ///
-/// Scalars only, those of ``block`` among the others. Absent means unknown. A virtual run's partner gets keys of its own later.
+/// Scalars only, including those of ``block``. Absent means unknown.
 struct ContentState: Equatable, Sendable {
     /// Active seconds at ``asOf``.
     var elapsedTime: Double
@@ -29,7 +29,7 @@ struct ContentState: Equatable, Sendable {
     var power: Double?
     /// Metres climbed.
     var ascent: Double?
-    /// The lap that goes on, from 1.
+    /// The current lap, from 1.
     var lap: Int
     var banner: Banner?
     var units: Units
@@ -38,7 +38,7 @@ struct ContentState: Equatable, Sendable {
 }
 
 extension ContentState {
-    /// What is shown of a session: the state says whether the clock runs, the snapshot how far it has come.
+    /// Combines a session and its snapshot: the session says whether the clock runs, the snapshot has the measurements.
     init(_ session: ActivitySession, _ snapshot: MetricsSnapshot?) {
         let newest = snapshot?.newest
         let end = session.openSince.map { max($0, newest ?? $0) }
@@ -62,7 +62,7 @@ extension ContentState {
         block = session.block
     }
 
-    /// Whether a phone that shows the other one and ticks on shows the same.
+    /// Whether a phone that shows `other` displays the same as time passes.
     func showsSame(as other: ContentState) -> Bool {
         var other = other
         guard !isNews(after: other) else { return false }
@@ -71,21 +71,21 @@ extension ContentState {
         return self == other
     }
 
-    /// Whether something else is to be done now.
+    /// Whether the plan's cue differs.
     func isCue(after other: ContentState) -> Bool { block?.cue != other.block?.cue }
 
-    /// Whether the state of the session has changed, and not only what is measured or what is on of a plan.
+    /// Whether the session's state differs, as opposed to measurements or the plan's cue.
     func isNews(after other: ContentState) -> Bool {
         isPaused != other.isPaused || isFinished != other.isFinished || banner != other.banner
             || abs(origin - other.origin) >= 0.5
     }
 
-    /// What stays as it is while only the clock ticks: when the clock would have begun without a pause, or the time at which
-    /// it stands.
+    /// Constant while only the clock runs: the start of the clock without pauses, or the elapsed time if the clock is
+    /// stopped.
     private var origin: Double { isPaused || isFinished ? elapsedTime : asOf - elapsedTime }
 }
 
-/// What of a Live Activity stays as it began: the app's `WorkoutWidgetAttributes`.
+/// The static part of a Live Activity: the app's `WorkoutWidgetAttributes`.
 struct ActivityAttributes: Equatable, Sendable {
     /// The name of an SF Symbol.
     var symbol: String

@@ -1,18 +1,18 @@
 import Foundation
 import Workouts
 
-/// What happens to a device's activity.
+/// Transitions of a device's activity.
 extension DeviceActivity {
-    /// An activity that was lost is not started again this soon after the last start, in seconds.
+    /// The minimum interval between starts of a lost activity, in seconds.
     static let startInterval = 60.0
-    /// iOS ends an activity that is so old, in seconds.
+    /// iOS' limit for an activity's age, in seconds.
     static let limit = 8 * 3_600.0
-    /// A new activity takes the place of one that is so old, in seconds.
+    /// The age at which an activity is replaced, in seconds.
     static let renewalAge = limit - 900
 
-    /// The app has begun an activity, or shows the one that was started by a push; or its token has changed.
+    /// Takes an update token: the app began an activity, received the one started by push, or its token changed.
     ///
-    /// - Returns: whether that changed anything.
+    /// - Returns: whether anything changed.
     mutating func take(updateToken token: PushToken, _ now: Timestamp) -> Bool {
         withdrawnAt = nil
         guard token.token != endedToken else { return false }
@@ -21,7 +21,7 @@ extension DeviceActivity {
         case .starting(let start): phase = .active(token, since: start.sentAt)
         case .active(let known, let since):
             guard known != token else { return false }
-            // So old an activity is not given a new token: it is another activity.
+            // iOS does not renew tokens of an activity this old, so this is another activity.
             let isNew = known.token != token.token && now.seconds(since: since) >= Self.renewalAge
             phase = .active(token, since: isNew ? now : since)
         case .ending(let known, let end):
@@ -39,15 +39,15 @@ extension DeviceActivity {
         phase = .none(startsAt: startedAt.map { max(now, $0 + Self.startInterval) } ?? now)
     }
 
-    /// Live Activities are not wanted any more: what is shown ends.
+    /// Withdraws the device: its activity ends.
     mutating func withdraw(_ now: Timestamp) {
         withdrawnAt = now
         startToken = nil
     }
 
-    /// Goes along with the session, and with what the device wants.
+    /// Follows the session and the device's registration.
     ///
-    /// - Parameter isEnding: whether an end is on its way.
+    /// - Parameter isEnding: whether an end is in flight.
     mutating func follow(isOver: Bool, isEnding: Bool, _ now: Timestamp) {
         let isOver = isOver || isWithdrawn
         switch phase {
@@ -63,7 +63,7 @@ extension DeviceActivity {
         }
     }
 
-    /// A start is about to be sent, or sent again.
+    /// A start is sent, or repeated.
     mutating func start(_ now: Timestamp) {
         var start = Start(id: UUID(), sentAt: now)
         if case .starting(let before) = phase {
@@ -74,21 +74,21 @@ extension DeviceActivity {
         startedAt = now
     }
 
-    /// The activity comes near the limit of its life, and another one is to follow.
+    /// The activity nears iOS' limit and is to be replaced.
     mutating func renew(_ now: Timestamp) {
         guard case .active(let token, let since) = phase else { return }
         phase = .ending(token, End(id: UUID(), since: now, began: since, isRenewal: true))
     }
 
-    /// The activity is no more, or its token is good for nothing.
+    /// The activity is gone, or its token has expired.
     mutating func lose(_ now: Timestamp) {
         let isStartable = startToken != nil && startedAt.map { now.seconds(since: $0) > Self.startInterval } ?? true
         phase = .none(startsAt: isStartable ? now : nil)
     }
 
-    /// The end was told, or cannot be.
+    /// The end was delivered, or cannot be.
     ///
-    /// - Parameter dismissesAt: until when it is shown; `nil` when nothing is.
+    /// - Parameter dismissesAt: when the activity leaves the lock screen; `nil` if none is shown.
     mutating func end(_ token: PushToken, dismissesAt: Timestamp?, _ now: Timestamp) {
         endedToken = token.token
         if isRenewed {
@@ -100,7 +100,7 @@ extension DeviceActivity {
         }
     }
 
-    /// Lets time pass.
+    /// Advances to `now`.
     mutating func advance(to now: Timestamp, isOver: Bool) {
         switch phase {
         case .ended(let dismissesAt) where dismissesAt <= now: phase = .dismissed
@@ -112,7 +112,7 @@ extension DeviceActivity {
         }
     }
 
-    /// When time alone changes something.
+    /// The next time at which something changes without an event.
     func deadline(isOver: Bool) -> Timestamp? {
         switch phase {
         case .ended(let dismissesAt): dismissesAt
@@ -122,7 +122,7 @@ extension DeviceActivity {
         }
     }
 
-    /// iOS has ended the activity by then.
+    /// The time at which iOS ends the activity.
     private static func givesUp(_ end: End) -> Timestamp {
         end.isRenewal ? end.began + limit : end.since + limit
     }

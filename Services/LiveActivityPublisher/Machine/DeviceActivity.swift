@@ -2,70 +2,71 @@ import Bus
 import Foundation
 import Workouts
 
-/// A token of APNs.
+/// An APNs token.
 struct PushToken: Codable, Equatable, Sendable {
     /// Hex digits.
     var token: String
     var environment: ActivityRegistration.Environment
 }
 
-/// The Live Activity of one session on one device.
+/// One session's Live Activity on one device.
 struct DeviceActivity: Codable, Equatable, Sendable {
     struct Start: Codable, Equatable, Sendable {
-        /// The `apns-id`, the same each time.
+        /// The `apns-id`, the same for every attempt.
         let id: UUID
-        /// When it was sent the last time.
+        /// When it was last sent.
         var sentAt: Timestamp
-        /// Whether APNs has taken it: then it is not sent again.
+        /// Whether APNs accepted it; if so, it is not repeated.
         var isConfirmed = false
     }
 
     struct End: Codable, Equatable, Sendable {
-        /// The `apns-id`, the same each time.
+        /// The `apns-id`, the same for every attempt.
         let id: UUID
-        /// When it was due.
+        /// When it became due.
         var since: Timestamp
-        /// When the activity began.
+        /// When the activity started.
         var began: Timestamp
-        /// Another activity follows: this one comes near iOS's limit.
+        /// Whether another activity follows because of iOS' limit.
         var isRenewal = false
     }
 
     enum Phase: Codable, Equatable, Sendable {
-        /// Nothing is shown. To `starting` when a start is due and there is a token for it; to `active` when the app has begun
-        /// one. Without a time no start is due before the app registers again.
+        /// Nothing is shown. To `starting` when a start is due and there is a start token; to `active` when the app
+        /// began one. Without a time, no start is due until the app registers again.
         case none(startsAt: Timestamp?)
-        /// A push is to start it. To `active` with the token that the app registers then; to `none` when it was not taken.
+        /// A push starts it. To `active` with the token that the app registers; to `none` if the start failed.
         case starting(Start)
-        /// To `ending` when the session is over, the activity too old or not wanted any more; to `none` when its token is gone.
+        /// Shown. To `ending` when the session is over, the activity too old or the device withdrawn; to `none` when
+        /// its token expires.
         case active(PushToken, since: Timestamp)
-        /// The end is to be sent. To `ended`; to `none` when it is renewed; to `active` when it is to go on after all. While
-        /// a refused renewal waits, it is told what it shows.
+        /// The end is pending. To `ended`; to `none` when it is renewed; to `active` when the session continues. While
+        /// a refused renewal waits, updates continue.
         case ending(PushToken, End)
-        /// It shows the end. To `dismissed`; to `none` when the session goes on after all.
+        /// The end is shown. To `dismissed`; to `none` when the session continues.
         case ended(dismissesAt: Timestamp)
-        /// To `none` when the session goes on after all.
+        /// To `none` when the session continues.
         case dismissed
     }
 
     let device: Device
-    /// When the device withdrew. It is kept until its activity has ended: another one would appear beside that.
+    /// When the device withdrew. The device is kept until its activity ends, to avoid a second activity beside it.
     var withdrawnAt: Timestamp?
     var phase = Phase.none(startsAt: nil)
-    /// Begins an activity.
+    /// The push-to-start token.
     var startToken: PushToken?
-    /// When a start was sent last.
+    /// When a start was last sent.
     var startedAt: Timestamp?
-    /// The revision of the state that the activity was told of last; `nil` when it was told of none.
+    /// The revision of the last state pushed; `nil` if none was.
     var toldRevision: Int64?
-    /// The token of the activity that was ended last: what comes of it late begins nothing.
+    /// The token of the last ended activity: a late registration of it is ignored.
     var endedToken: String?
 
     init(device: Device) {
         self.device = device
     }
 
-    /// The token of the activity that is shown.
+    /// The shown activity's token.
     var updateToken: PushToken? {
         switch phase {
         case .active(let token, _), .ending(let token, _): token
@@ -73,7 +74,7 @@ struct DeviceActivity: Codable, Equatable, Sendable {
         }
     }
 
-    /// The `apns-id` of the start or end that is to be taken.
+    /// The `apns-id` of the pending start or end.
     var id: UUID? {
         switch phase {
         case .starting(let start): start.id
@@ -84,7 +85,7 @@ struct DeviceActivity: Codable, Equatable, Sendable {
 
     var isWithdrawn: Bool { withdrawnAt != nil }
 
-    /// Whether another activity is to follow the one that ends.
+    /// Whether another activity follows the one that ends.
     var isRenewed: Bool {
         guard case .ending(_, let end) = phase else { return false }
         return end.isRenewal

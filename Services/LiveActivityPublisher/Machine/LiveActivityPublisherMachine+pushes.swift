@@ -4,13 +4,13 @@ import ServiceKit
 import Timing
 import Workouts
 
-/// What is to be sent when.
+/// Scheduling of pushes.
 extension LiveActivityPublisherMachine {
-    /// What is to be sent now: starts and ends before updates, then what has been due the longest. The outcome of each is to
-    /// be told to ``receive(_:for:now:)``.
+    /// Returns the pushes to send now: starts and ends before updates, then the longest due first. Pass each outcome to
+    /// ``receive(_:for:now:)``.
     ///
-    /// - Parameter room: how many may be begun.
-    /// - Returns: the pushes, and what is to be on disk before they are sent.
+    /// - Parameter room: the maximum number of pushes.
+    /// - Returns: the pushes, and the actions that must be committed before they are sent.
     mutating func pushes(now: Timestamp, room: Int) -> (pushes: [Push], actions: [ActivityAction]) {
         notice(now)
         var pushes: [Push] = []
@@ -24,7 +24,7 @@ extension LiveActivityPublisherMachine {
         return (pushes, actions)
     }
 
-    /// A push that was kept back, as it is to be sent now; `nil` when there is nothing to tell any more.
+    /// Rebuilds a push that waited for its commit; `nil` if it is obsolete.
     mutating func remake(_ push: Push, now: Timestamp) -> Push? {
         guard var entry = entries[push.key], let throttle = entry.throttles[push.device],
             throttle.underway?.id == push.id
@@ -50,7 +50,7 @@ extension LiveActivityPublisherMachine {
         return entry.record == record ? [] : [.save(key)]
     }
 
-    /// Asks for a look at a session when the next push may be due, and when time alone changes something.
+    /// Schedules the session's next push and its next change by time.
     mutating func schedule(_ entry: Entry, _ key: SessionKey, _ now: Timestamp) {
         looks.schedule(key, at: entry.looksAt(now))
         guard canPush, let record = entry.record else { return }
@@ -62,17 +62,17 @@ extension LiveActivityPublisherMachine {
 }
 
 extension LiveActivityPublisherMachine.Entry {
-    /// A start that APNs has not confirmed is sent again after so many seconds.
+    /// The interval after which an unconfirmed start is repeated, in seconds.
     private static let startPatience = 30.0
-    /// Of a session that nothing was heard of for so many seconds nothing is told any more: the engine would have given it up.
+    /// A session without messages for this long gets no pushes, in seconds: the engine would have canceled it.
     private static let silence = Session.expiry + 900
-    /// How long APNs keeps a start and an end for a phone that is out of reach, in seconds.
+    /// How long APNs stores a start or an end for an unreachable phone, in seconds.
     private static let startExpiry = 600.0
     private static let endExpiry = DeviceActivity.limit
-    /// The end is shown for so long, in seconds.
+    /// How long the end is shown, in seconds.
     static let dismissal = 60.0
 
-    /// What is to be sent next to a device, and when at the earliest.
+    /// A device's next push and its earliest time.
     func due(_ device: DeviceActivity) -> (event: PushThrottle.Event, time: Timestamp)? {
         guard let session, let content else { return nil }
         let throttle = throttles[device.device] ?? PushThrottle()
@@ -95,7 +95,7 @@ extension LiveActivityPublisherMachine.Entry {
         }
     }
 
-    /// The next update, or the end of the activity when it is to be renewed before.
+    /// The next update, or an end if the activity must be renewed first.
     private func update(
         _ content: ContentState, _ throttle: PushThrottle, _ opensAt: Timestamp, renewsAt: Timestamp?
     ) -> (event: PushThrottle.Event, time: Timestamp)? {
@@ -105,7 +105,7 @@ extension LiveActivityPublisherMachine.Entry {
         return time < heardAt + Self.silence ? (.update, time) : nil
     }
 
-    /// Makes a push of what is due and takes note of it.
+    /// Builds the due push and records it.
     mutating func push(
         _ event: PushThrottle.Event, _ device: DeviceActivity, of key: SessionKey, _ now: Timestamp
     ) -> Push {
@@ -149,12 +149,12 @@ extension LiveActivityPublisherMachine.Entry {
             priority: priority, expiration: expiration, payload: payload.bytes)
     }
 
-    /// Until when the end of the session is shown.
+    /// When the session's end leaves the lock screen.
     func dismissal(_ now: Timestamp) -> Timestamp { session?.course == .over ? now + Self.dismissal : now }
 }
 
 extension LiveActivityPublisherMachine {
-    /// Takes what came of a push. What nobody waits for any more changes nothing.
+    /// Receives a push's outcome. An outcome that is no longer pending changes nothing.
     mutating func receive(_ outcome: PushOutcome, for push: Push, now: Timestamp) -> [ActivityAction] {
         let reports = trouble.take(outcome, now).map { ActivityAction.report($0) }
         guard let underway = entries[push.key]?.throttles[push.device]?.underway, underway.id == push.id else {
@@ -183,7 +183,7 @@ extension LiveActivityPublisherMachine.Entry {
             record?.reason = Self.brief(reason)
             throttles[push.device]?.fail(retryAfter: retryAfter, now)
         }
-        // It may have withdrawn meanwhile.
+        // The device may have withdrawn meanwhile.
         guard var device = record?[push.device], var throttle = throttles[push.device] else { return }
         switch underway.event {
         case .start: device.endStart(outcome, for: push, &throttle, now)
@@ -196,7 +196,7 @@ extension LiveActivityPublisherMachine.Entry {
         throttles[push.device] = throttle
     }
 
-    /// Reasons are published: what comes from a connection may be long.
+    /// Truncates a reason, because it is published.
     private static func brief(_ reason: String) -> String { String(reason.prefix(200)) }
 }
 
@@ -205,7 +205,7 @@ extension DeviceActivity {
         _ outcome: PushOutcome, for push: Push, _ throttle: inout PushThrottle, _ now: Timestamp
     ) {
         if case .tokenGone = outcome, startToken?.token == push.token { startToken = nil }
-        // The app may have told the token of the new activity already.
+        // The app may have registered the new activity's token already.
         guard case .starting(var start) = phase, start.id == push.id else { return }
         switch outcome {
         case .delivered:
@@ -223,7 +223,7 @@ extension DeviceActivity {
         _ outcome: PushOutcome, for push: Push, _ underway: PushThrottle.Underway, _ throttle: inout PushThrottle,
         _ now: Timestamp
     ) {
-        // It was for another activity, or this one is ending.
+        // The outcome belongs to another activity, or this one is ending.
         guard updateToken?.token == push.token else { return }
         switch outcome {
         case .delivered:
@@ -244,7 +244,7 @@ extension DeviceActivity {
         switch outcome {
         case .delivered: self.end(token, dismissesAt: dismissesAt, now)
         case .tokenGone: self.end(token, dismissesAt: nil, now)
-        // Tried again after as long as it has been due: a dozen times until iOS ends the activity.
+        // Retries after as long as the end has been due: about a dozen attempts until iOS ends the activity.
         case .refused where end.isRenewal: return throttle.refuseRenewal(pause: now.seconds(since: end.since), now)
         case .refused: return throttle.refuse(pause: now.seconds(since: end.since), now)
         case .failed: return

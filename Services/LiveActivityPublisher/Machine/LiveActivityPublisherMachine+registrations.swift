@@ -1,9 +1,9 @@
 import Bus
 import Workouts
 
-/// What devices say of themselves. Each is answered, and its repetition alike.
+/// Registrations. Each is answered, and a repeat gets the same reply.
 extension LiveActivityPublisherMachine {
-    /// Registrations of one session that wait for its `state`.
+    /// The maximum number of buffered registrations per session.
     private static let waitingLimit = 2 * ActivityRecord.deviceLimit
 
     mutating func receive(
@@ -43,7 +43,7 @@ extension LiveActivityPublisherMachine {
 extension LiveActivityPublisherMachine.Entry {
     fileprivate mutating func take(_ registration: ActivityRegistration, _ now: Timestamp) {
         let name = registration.device
-        // Who never registered has nothing to withdraw.
+        // An unknown device has nothing to withdraw.
         guard record != nil || registration.action != .withdraw else { return }
         var record = record ?? ActivityRecord(changedAt: now)
         record.answer(registration.id)
@@ -51,7 +51,7 @@ extension LiveActivityPublisherMachine.Entry {
         switch registration.action {
         case .withdraw:
             record[name]?.withdraw(now)
-            // Of a device that comes and goes it is still known when it was pushed to; of too many it is not.
+            // Keeps the rate limit of a device that withdraws and returns, up to a bound.
             guard throttles.count > 2 * ActivityRecord.deviceLimit else { return }
             throttles = throttles.filter { record[$0.key] != nil || $0.value.underway != nil }
         case .register(let digits, .activity, let environment):
@@ -70,7 +70,7 @@ extension LiveActivityPublisherMachine.Entry {
 }
 
 extension LiveActivityPublisherMachine.Entry {
-    /// Draws the consequences of what has changed for each device.
+    /// Applies a change to each device.
     mutating func follow(_ now: Timestamp, canPush: Bool) {
         guard let session, let record else { return }
         for var device in record.devices {
@@ -79,20 +79,20 @@ extension LiveActivityPublisherMachine.Entry {
             device.follow(isOver: session.isOver, isEnding: isEnding, now)
             if case .ending = before, case .active = device.phase { throttles[device.device]?.forgetRefusal() }
             self.record?[device.device] = device
-            // Of a deleted session only those are kept who are to be told yet. Who has withdrawn is kept until then too, and
-            // while a start may have begun what nobody has told the token of.
+            // A deleted session keeps only devices with a pending end. A withdrawn device is kept until its end, and
+            // while a start may have begun an activity with an unknown token.
             let isDeleted = session.course == .deleted
             let isLeft = canPush && (isDeleted ? device.updateToken != nil : device.id != nil)
             if isDeleted || device.isWithdrawn, !isLeft { self.record?[device.device] = nil }
         }
     }
 
-    /// Whether nothing is left to do of a deleted session.
+    /// Whether a deleted session has no pending work.
     var isDone: Bool { session?.course == .deleted && record?.devices.isEmpty ?? true }
 
-    /// Gives the status a revision of its own when it has changed.
+    /// Gives a changed status a new revision.
     ///
-    /// - Returns: whether it is to be published.
+    /// - Returns: whether it must be published.
     mutating func revise(_ key: SessionKey, _ now: Timestamp, canPush: Bool) -> Bool {
         guard var record else { return false }
         defer { self.record = record }

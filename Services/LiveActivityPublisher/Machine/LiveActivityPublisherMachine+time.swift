@@ -4,8 +4,8 @@ import Timing
 import Workouts
 
 extension LiveActivityPublisherMachine {
-    /// Lets the service's clock pass: what is shown becomes stale, ends are dismissed, retained topics are cleared, and what
-    /// waits for a session in vain is refused.
+    /// Advances to `now`: marks stale activities, dismisses ends, clears retained topics and refuses registrations
+    /// without a session.
     mutating func advance(to now: Timestamp) -> [ActivityAction] {
         notice(now)
         return looks.take(by: now).flatMap { look(at: $0, now) }
@@ -65,14 +65,14 @@ extension LiveActivityPublisherMachine.Entry {
         self.record = record
     }
 
-    /// When time alone changes something.
+    /// The next time at which something changes without an event.
     func looksAt(_ now: Timestamp) -> Timestamp {
         guard let record else {
             return heardAt
                 + (session == nil ? LiveActivityPublisherMachine.patience : RetainedTopic.lifetime)
         }
         let retention = record.changedAt + RetainedTopic.lifetime
-        // While the session goes on it stands as long as it takes.
+        // The status of a live session stays retained.
         var time = session?.isOver ?? true ? retention : max(retention, now + RetainedTopic.lifetime)
         for device in record.devices {
             if let deadline = device.deadline(isOver: isOver) { time = min(time, deadline) }

@@ -4,34 +4,33 @@ import ServiceKit
 import Timing
 import Workouts
 
-/// The sessions that go on, the devices that want to show them and what those are to be told.
+/// Live sessions, their registered devices and the pushes these need.
 ///
-/// A value: it reads no clock and asks nobody. States, snapshots, registrations, outcomes and time go in; actions and pushes
-/// come out.
+/// A pure value: states, snapshots, registrations, outcomes and time go in; actions and pushes come out.
 struct LiveActivityPublisherMachine {
-    /// How long what is said of a session waits for its `state`, in seconds.
+    /// How long registrations and snapshots wait for their session's `state`, in seconds.
     static let patience = 60.0
-    /// Sessions without a `state` that are held at one time.
+    /// The maximum number of sessions without a `state`.
     static let strangerLimit = 10_000
-    /// After a restart the retained snapshot is awaited for so long, in seconds.
+    /// The timeout for the retained snapshot after a restart, in seconds.
     static let snapshotPatience = 1.0
-    /// From its end to its restart a process takes at least so many seconds.
+    /// The minimum duration of a restart, in seconds.
     static let restartTime = 0.5
 
     struct Entry {
         /// `nil` until a device has registered.
         var record: ActivityRecord?
-        /// `nil` until its `state` has come.
+        /// `nil` until its `state` arrives.
         var session: ActivitySession?
         var snapshot: MetricsSnapshot?
-        /// What is to be shown of it now.
+        /// The content to show.
         var content: ContentState?
         var throttles: [Device: PushThrottle] = [:]
-        /// Registrations that came before the `state`.
+        /// Registrations received before the `state`.
         var waiting: [ActivityRegistration] = []
-        /// When a state or a snapshot came last.
+        /// When a state or a snapshot was last received.
         var heardAt: Timestamp
-        /// Of a session from the store: when to do without a snapshot.
+        /// For a loaded session: when to push without a snapshot.
         var snapshotAwaitedUntil: Timestamp?
         /// `activity`.
         var topic: RetainedTopic
@@ -45,12 +44,12 @@ struct LiveActivityPublisherMachine {
         var isOver: Bool { session?.isOver ?? false }
     }
 
-    /// Whether there is a key: without it nothing is sent.
+    /// Whether a key is configured; without it no pushes are sent.
     let canPush: Bool
     private(set) var entries: [SessionKey: Entry] = [:]
-    /// Sessions that have neither a state nor a record.
+    /// Sessions with neither a state nor a record.
     private(set) var strangers: Set<SessionKey> = []
-    /// When starts and ends may be due, and updates; the rest of what time does.
+    /// The deadlines of starts and ends, of updates, and of everything else.
     var urgent = Deadlines<SessionKey, Timestamp>()
     var updates = Deadlines<SessionKey, Timestamp>()
     var looks = Deadlines<SessionKey, Timestamp>()
@@ -64,7 +63,7 @@ struct LiveActivityPublisherMachine {
 
     // MARK: Sessions
 
-    /// Takes over a session from the store.
+    /// Loads a session from the store.
     mutating func load(_ record: ActivityRecord, of key: SessionKey, now: Timestamp) {
         guard entries[key] == nil else { return }
         var entry = Entry(record: record, heardAt: now)
@@ -72,7 +71,7 @@ struct LiveActivityPublisherMachine {
         for device in record.devices {
             var throttle = PushThrottle()
             throttle.pushedAt = now - Self.restartTime
-            // What it has missed meanwhile is not known: it counts as up to date for as long as it can be.
+            // Updates missed during the downtime are unknown, so the activity counts as fresh for the full interval.
             let told = record.status?.devices.first { $0.device == device.device }
             if told?.status == .active { throttle.freshUntil = now + PushThrottle.freshness }
             entry.throttles[device.device] = throttle
@@ -81,9 +80,9 @@ struct LiveActivityPublisherMachine {
         store(entry, key, now)
     }
 
-    /// Takes a session's state; an older one changes nothing.
+    /// Receives a session's state; an older one changes nothing.
     ///
-    /// - Parameter plan: its planned part, when there is one.
+    /// - Parameter plan: its plan, if any.
     mutating func receive(_ state: SessionState, plan: PlanState? = nil, now: Timestamp) -> [ActivityAction] {
         let key = state.key
         let session = ActivitySession(state, plan)
@@ -91,7 +90,7 @@ struct LiveActivityPublisherMachine {
         guard session.revision >= known?.session?.revision ?? known?.record?.stateRevision ?? 0 else { return [] }
         if session.course == .deleted { return delete(key, session, now) }
         let isAwaited = entries[key].map { $0.record != nil || !$0.waiting.isEmpty } ?? false
-        // What nobody wants to show and is over is not kept in mind.
+        // A finished session without devices is evicted.
         guard isAwaited || !session.isOver else {
             forget(key)
             return []
@@ -110,7 +109,7 @@ struct LiveActivityPublisherMachine {
         return actions
     }
 
-    /// The broker was told to forget the session: whatever it was, it is over.
+    /// The session's `state` was cleared: the session is over.
     mutating func forgetState(of key: SessionKey, now: Timestamp) -> [ActivityAction] {
         guard let entry = entries[key], let session = entry.session, !session.isOver else { return [] }
         guard entry.record != nil else {
@@ -120,7 +119,7 @@ struct LiveActivityPublisherMachine {
         return change(key, now) { $0.session?.course = .over }
     }
 
-    /// Takes a session's live metrics; older ones change nothing.
+    /// Receives a session's live metrics; older ones change nothing.
     mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey, now: Timestamp) {
         guard snapshot.revision > entries[key]?.snapshot?.revision ?? -1 else { return }
         guard var entry = entries[key] ?? stranger(now), entry.session?.course != .deleted else { return }
@@ -130,12 +129,12 @@ struct LiveActivityPublisherMachine {
         store(entry, key, now)
     }
 
-    /// A session that is not known yet, unless there are too many.
+    /// A new entry for an unknown session; `nil` at the limit.
     func stranger(_ now: Timestamp) -> Entry? {
         strangers.count < Self.strangerLimit ? Entry(heardAt: now) : nil
     }
 
-    /// Its end is sent yet where an activity is shown; the rest goes at once.
+    /// Sends the end to shown activities and removes everything else immediately.
     private mutating func delete(_ key: SessionKey, _ session: ActivitySession, _ now: Timestamp) -> [ActivityAction] {
         guard var entry = entries[key] else { return [] }
         let refusals = entry.waiting.map { answer($0, key, now, .sessionNotFound) }
@@ -152,7 +151,7 @@ struct LiveActivityPublisherMachine {
 
     // MARK: Keeping
 
-    /// Changes a session, draws the consequences and says what of it is to be saved and published.
+    /// Changes a session, updates its devices and returns what to save and publish.
     mutating func change(
         _ key: SessionKey, _ now: Timestamp, _ body: (inout Entry) -> Void
     ) -> [ActivityAction] {
@@ -189,7 +188,7 @@ struct LiveActivityPublisherMachine {
 
 }
 
-/// The broker may forget everything or bring the past back: the owner says what counts.
+/// Retained topics: the broker may lose them or restore old ones, and the owner corrects them.
 extension LiveActivityPublisherMachine {
     /// A new connection: all retained topics are published again, unfinished sessions first.
     mutating func connected() -> [ActivityAction] {
@@ -204,8 +203,7 @@ extension LiveActivityPublisherMachine {
             .map { .publish($0.key) }
     }
 
-    /// The message that makes known how a session's activities stand; an empty one, which clears the topic, when there are
-    /// none.
+    /// The status message of a session's activities; empty, to clear the topic, if there are none.
     mutating func message(of key: SessionKey) -> MQTTMessage {
         let topic = Topic.session(key, .activity)
         guard let status = entries[key]?.record?.status else { return topic.message([]) }
@@ -213,9 +211,9 @@ extension LiveActivityPublisherMachine {
         return topic.message(JSONCoding.encode(status))
     }
 
-    /// A revision of `activity` that stands on the bus.
+    /// Receives a revision of the retained `activity` topic.
     mutating func see(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [ActivityAction] {
-        // What was cleared has come back, or is of an earlier life that this store does not know.
+        // The broker restored a cleared status, or one that this store does not know.
         guard var entry = entries[key], entry.record?.status != nil else { return [.publish(key)] }
         switch entry.topic.see(revision, now) {
         case .known: return []
@@ -230,7 +228,7 @@ extension LiveActivityPublisherMachine {
 }
 
 extension ActivityRecord {
-    /// Takes over the topic's new revision.
+    /// Adopts the topic's new revision.
     mutating func revise(_ revision: Int64, _ now: Timestamp) {
         self.revision = revision
         status?.revision = revision

@@ -1,10 +1,10 @@
 import Workouts
 
-/// What is on of a planned workout, and how far it has come.
+/// A planned workout's current cue and progress.
 struct PlanBlock: Equatable, Sendable {
-    /// What somebody is to do now: while it stays the same, nothing has to be looked up.
+    /// The current instruction; lookups are cached while it stays the same.
     struct Cue: Equatable, Sendable {
-        /// The name of the exercise that is on, in a rest of the one that comes next.
+        /// The name of the current exercise; during a rest, of the next one.
         var exercise: String
         var phase: PlanTimer.Phase
         /// From 1.
@@ -14,21 +14,21 @@ struct PlanBlock: Equatable, Sendable {
     }
 
     var cue: Cue
-    /// Unix seconds; while the clock runs. The phone counts down to it by itself.
+    /// Unix seconds while the clock runs; the phone counts down to it.
     var phaseEndsAt: Double?
-    /// Seconds left; while the clock stands.
+    /// Seconds left while the clock is stopped.
     var phaseRemaining: Double?
-    /// How many rounds there are; absent of as many as possible.
+    /// The number of rounds; absent for AMRAP.
     var rounds: Int?
-    /// How many sets the exercise has.
+    /// The number of the exercise's sets.
     var sets: Int
-    /// Exercises that are done, of those that are not skipped.
+    /// Exercises done, skipped ones excluded.
     var done: Int
     var total: Int
 }
 
 extension PlanBlock {
-    /// `nil` when the progress is of another plan.
+    /// `nil` if the progress belongs to another plan.
     init?(_ state: PlanState) {
         guard let on = state.plan.item(state.progress.item) else { return nil }
         let item = state.next ?? on

@@ -8,23 +8,23 @@ struct Push: Hashable, Sendable {
     let device: Device
     let token: String
     let environment: ActivityRegistration.Environment
-    /// APNs knows the push by it; the same on a retry.
+    /// The `apns-id`, the same for every attempt.
     let id: UUID
     /// 5 or 10.
     let priority: Int
-    /// Until when APNs keeps trying; `nil` for at once or never.
+    /// When APNs stops trying; `nil` for a single attempt.
     let expiration: Timestamp?
     let payload: [UInt8]
 }
 
-/// What became of a push.
+/// The outcome of a push.
 enum PushOutcome: Equatable, Sendable {
     case delivered
-    /// APNs knows the token no more: it is to be dropped.
+    /// The token has expired and must be removed.
     case tokenGone(reason: String)
-    /// A mistake of ours or in the settings: this push is not to be sent again.
+    /// An invalid request or setting: the push is not repeated.
     case refused(reason: String)
-    /// Worth another try later, after this many seconds when APNs said so.
+    /// A temporary failure; retried after this many seconds if APNs named a delay.
     case failed(reason: String, retryAfter: Double?)
 }
 

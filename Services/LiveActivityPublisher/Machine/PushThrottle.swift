@@ -2,18 +2,18 @@ import Foundation
 import Timing
 import Workouts
 
-/// When something was pushed to a device and when it may be again: known in memory alone.
+/// The rate limit of pushes to one device; kept in memory only.
 struct PushThrottle {
-    /// No two pushes follow each other faster, in seconds.
+    /// The minimum interval between pushes, in seconds.
     static let interval = 2.0
-    /// What was pushed is out of date after so many seconds.
+    /// The time after which pushed content is stale, in seconds.
     static let freshness = 15.0
-    /// Without a change there is a push so often, in seconds: early enough for a second try before the stale date.
+    /// The keep-alive interval without changes, in seconds; it leaves time for one retry before the stale date.
     static let keepAlive = 10.0
-    /// Another exercise, set or phase of a plan has priority when nothing else had it for so many seconds: APNs has a budget
-    /// for it, and quick intervals would use it up and leave none for a pause or the end.
+    /// The minimum interval between priority pushes for a new exercise, set or phase, in seconds. APNs has a budget for
+    /// priority pushes; quick intervals must not use up what a pause or the end needs.
     static let cueInterval = 60.0
-    /// After a push that APNs does not want, in seconds.
+    /// The pause after a refused push, in seconds.
     static let refusalPause = 15.0
     static let backoff = Backoff(minimum: 2, maximum: 60)
     /// The longest pause that APNs may ask for, in seconds.
@@ -23,54 +23,54 @@ struct PushThrottle {
         case start, update, end
     }
 
-    /// A push whose outcome is awaited.
+    /// A push in flight.
     struct Underway {
         let id: UUID
         let event: Event
         let content: ContentState
-        /// Of the state that it tells of.
+        /// The revision of the pushed state.
         let revision: Int64
     }
 
     var underway: Underway?
     var pushedAt: Timestamp?
-    /// When a push had priority last.
+    /// The time of the last priority push.
     private(set) var hurriedAt: Timestamp?
-    /// The latest `timestamp` that a phone was told, in Unix seconds.
+    /// The last `timestamp` sent, in Unix seconds.
     var timestamp: Int64 = 0
-    /// What the phone shows, as far as is known; of what was refused too, for that is not sent again.
+    /// The content that the phone shows, as far as known. Includes refused content, which is not repeated.
     var shown: ContentState?
-    /// Until when what is shown is up to date.
+    /// When the shown content becomes stale.
     var freshUntil: Timestamp?
-    /// Failures in a row.
+    /// Consecutive failures.
     private(set) var failures = 0
     private(set) var retryAt: Timestamp?
-    /// When a renewal whose end was refused is tried again.
+    /// When a renewal with a refused end is retried.
     private(set) var renewsAt: Timestamp?
 
-    /// When the next push may be sent at the earliest; `nil` when nothing keeps it.
+    /// The earliest time of the next push; `nil` if immediately.
     var opensAt: Timestamp? { [pushedAt.map { $0 + Self.interval }, retryAt].compactMap(\.self).max() }
 
-    /// When there is to be a push though nothing has changed: counted from the last that was taken, so that one that was not
-    /// is tried again in time. `nil` when there was none.
+    /// When the next keep-alive is due, counted from the last delivered push, so that a failed one is retried in time;
+    /// `nil` before the first.
     var keepAliveAt: Timestamp? {
         freshUntil.map { $0 + (Self.keepAlive - Self.freshness) } ?? pushedAt.map { $0 + Self.keepAlive }
     }
 
-    /// 10 for what is not to wait until the phone is awake anyway, else 5, which has no budget.
+    /// 10 for changes that should wake the phone, else 5, which has no budget.
     ///
-    /// - Parameter isTold: whether the phone was told of the session's state before.
+    /// - Parameter isTold: whether the session's state was pushed before.
     func priority(of content: ContentState, isTold: Bool, _ now: Timestamp) -> Int {
-        // After a restart all are told again, and nothing has changed for most.
+        // After a restart every device gets an update, most without a change.
         guard let shown else { return isTold ? 5 : 10 }
         guard !content.isNews(after: shown) else { return 10 }
         let hasBudget = hurriedAt.map { now.seconds(since: $0) >= Self.cueInterval } ?? true
         return content.isCue(after: shown) && hasBudget ? 10 : 5
     }
 
-    /// Takes note that a push is sent.
+    /// Records a sent push.
     ///
-    /// - Returns: its `timestamp`, later than all before.
+    /// - Returns: its `timestamp`, later than all previous ones.
     mutating func push(
         _ id: UUID, _ event: Event, _ content: ContentState, revision: Int64, priority: Int, _ now: Timestamp
     ) -> Timestamp {
@@ -96,18 +96,18 @@ struct PushThrottle {
         retryAt = now + max(pause, Self.refusalPause)
     }
 
-    /// The end is not wanted any more: that it was refused keeps nothing else waiting.
+    /// The end is obsolete, so its refusal delays nothing else.
     mutating func forgetRefusal() {
         if failures == 0 { retryAt = nil }
     }
 
-    /// The activity goes on while its renewal waits.
+    /// The activity continues while its renewal waits.
     mutating func refuseRenewal(pause: Double, _ now: Timestamp) {
         succeed()
         renewsAt = now + max(pause, Self.refusalPause)
     }
 
-    /// There is another activity: nothing is known of what it shows.
+    /// A new activity: its content is unknown.
     mutating func renew(freshUntil: Timestamp?) {
         shown = nil
         failures = 0

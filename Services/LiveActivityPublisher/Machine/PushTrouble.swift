@@ -1,9 +1,9 @@
 import Workouts
 
-/// What was told of trouble with APNs: its beginning and its end, and each kind of refusal, seldom more than once a minute.
+/// Limits log reports about APNs: the beginning and end of failures, and each kind of refusal.
 struct PushTrouble {
     private static let interval = 60.0
-    /// Kinds that are remembered: a proxy may answer with anything.
+    /// The maximum number of remembered kinds: a proxy may return any text.
     private static let limit = 32
 
     private var isFailing = false
