@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 # Debian installs mosquitto in a folder that only root has on its PATH.
 export PATH=$PATH:/usr/sbin
 
-# The services, as compose.yaml lists them. Each is an executable and has the broker account of its name behind a `_`.
+# The services, as compose.yaml lists them. Each is an executable NAME with the broker account `_NAME`.
 mapfile -t services < <(sed -n 's|^ *MQTT_URL: mqtt://_\(.*\)@broker:1883$|\1|p' compose/compose.yaml)
 # All executables, and the folder compose/build installs them in.
 # shellcheck disable=SC2034
