@@ -6,8 +6,8 @@ import Workouts
 
 @testable import SessionEngine
 
-/// The rows of "Edge Cases & Error Handling" in the specification of resuming, each by its name. Those that have no meaning
-/// on a bus stand in the service's README.
+/// The rows of "Edge Cases & Error Handling" in the specification of resuming, each by its name. Rows without meaning
+/// on a bus are left out.
 struct ResumeEdgeCaseTests {
     private var planned: PlannedEngine
 

@@ -3,7 +3,7 @@ import MQTT
 import ServiceKit
 import Workouts
 
-/// What APNs knows us by: a JSON web token, signed with a key of the developer account and made anew in time.
+/// The provider token for APNs: a JSON web token, signed with the developer account's key and renewed in time.
 ///
 /// All pushes share one. APNs wants a new one at least every hour, and no more than one in 20 minutes.
 actor ProviderToken {
@@ -12,11 +12,11 @@ actor ProviderToken {
         let text: Secret
     }
 
-    /// Seconds until a token is made anew.
+    /// Seconds until a token is renewed.
     static let renewal = 2_400.0
     /// Seconds between two that replace a token before its time.
     static let shortestLife = 1_200.0
-    /// Seconds that the time of day may be set back by without a token seeming to come from the future.
+    /// The clock may step backwards by this many seconds without the token appearing to come from the future.
     private static let slack = 60.0
 
     private let account: APNsAccount
@@ -52,7 +52,7 @@ actor ProviderToken {
     private func make(_ now: Timestamp) async throws -> Signed {
         count += 1
         let (account, number) = (account, count)
-        // Whoever asks while it is being signed waits for the same token, and no one's cancellation ends it for the others.
+        // Concurrent requests share one signing, which a canceled request does not cancel.
         let signing = Task { Signed(number: number, text: try await Self.sign(account, now)) }
         current = (number, now, signing)
         do {

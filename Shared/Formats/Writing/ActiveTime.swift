@@ -9,7 +9,7 @@ struct ActiveTime {
         let before: Double
     }
 
-    /// Where a moment lies.
+    /// The position of a moment.
     struct Place {
         /// Counted from 0; `nil` outside of all.
         let segment: Int?
@@ -58,7 +58,7 @@ struct ActiveTime {
     }
 }
 
-/// Exact to the microsecond for times within centuries, and never beyond what can be told.
+/// Exact to the microsecond within centuries, clamped beyond.
 func seconds(from start: Timestamp, to end: Timestamp) -> Double {
     (Double(end.microseconds) - Double(start.microseconds)) / 1e6
 }

@@ -37,7 +37,7 @@ package struct ExportedPoint: Equatable, Sendable {
 }
 
 extension ExportedPoint {
-    /// The rows of both in the order of time; rows of the same time become one.
+    /// The rows of both, ordered by time; rows of equal time are merged.
     ///
     /// Distance and speed are the measurements of devices, otherwise those of the track.
     static func merge(_ series: Series, _ track: Track) -> [ExportedPoint] {

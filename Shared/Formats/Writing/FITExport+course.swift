@@ -2,7 +2,7 @@ import FIT
 import Workouts
 
 extension FITExport {
-    /// What stands between records.
+    /// The messages between records.
     private enum Mark {
         case timer(starts: Bool)
         case weather(Weather)
@@ -14,8 +14,8 @@ extension FITExport {
         }
     }
 
-    /// Appends records, timer events, sets, laps and the weather. In one second the timer starts before what is recorded,
-    /// and all else comes after.
+    /// Appends records, timer events, sets, laps and the weather. Within one second a timer start precedes the records,
+    /// and everything else follows them.
     mutating func addCourse() {
         var marks = marks[...]
         let columns = recordColumns

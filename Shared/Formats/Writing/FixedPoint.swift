@@ -10,7 +10,7 @@ struct FixedPoint: Equatable, Sendable {
         self.decimals = decimals
     }
 
-    /// The nearest to a value; `nil` of none, of what is no number, and beyond where decimals are still exact.
+    /// The nearest fixed-point number; `nil` for no value, for NaN and infinity, and beyond the exact range.
     init?(_ value: Double?, decimals: Int) {
         guard let value else { return nil }
         var power = 1.0

@@ -7,7 +7,7 @@ import Workouts
 struct GPXExport {
     private let workout: WorkoutRecord
     private let points: [PlacedPoint]
-    /// What stands in each group of extensions, with the values at the points.
+    /// The elements of each extension group, with the values at the points.
     private let extensions: [(group: StaticString, columns: [Column])]
     /// The points of each segment that has any, by their numbers.
     private let segments: [[Int]]
@@ -88,7 +88,7 @@ struct GPXExport {
         var columns: [Column] = Quantity.recorded.compactMap { quantity in
             guard let element = quantity.gpx else { return nil }
             switch quantity {
-            // A track has a speed of its own at each place.
+            // A track has its own speed at each place.
             case .speed: return (element, points.map { $0.point[.speed] })
             case .cadence: return (element, points.timeWeighted(.cadence).map { activity.cadenceInFiles($0) })
             default: return (element, points.timeWeighted(quantity))

@@ -44,7 +44,7 @@ enum JSONExport {
         return bytes
     }
 
-    /// Any record that there is; numbers that are none, which no message can hold, become words.
+    /// Encodes any record. NaN and infinity, which JSON cannot represent, become strings.
     private static func record(_ workout: WorkoutRecord) -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,6 +1,6 @@
 import Workouts
 
-/// What was measured at one moment, and where that lies in the workout.
+/// The measurements at one moment, and its position in the workout.
 struct PlacedPoint {
     let point: ExportedPoint
     let position: ActiveTime.Place
@@ -25,7 +25,7 @@ struct PlacedPoint {
 
 extension [PlacedPoint] {
     /// A value that was measured longer ago tells nothing of now, in seconds.
-    private static var patience: Double { SourceOrder.freshness }
+    private static var timeout: Double { SourceOrder.freshness }
 
     /// The values of one kind at the places of a workout.
     ///
@@ -43,7 +43,7 @@ extension [PlacedPoint] {
                 last = placed.place == nil || holdsFromFixes ? (value, placed.point.time, segment) : nil
                 return value
             }
-            guard let last, last.segment == segment, seconds(from: last.time, to: placed.point.time) <= Self.patience
+            guard let last, last.segment == segment, seconds(from: last.time, to: placed.point.time) <= Self.timeout
             else { return nil }
             return last.value
         }

@@ -20,7 +20,7 @@ struct TCXLap {
     /// Distance by active time.
     var averageSpeed: Double? { duration > 0 ? distance.map { $0 / duration } : nil }
 
-    /// The laps of a workout; the whole of it when nobody pressed the button.
+    /// The laps of a workout; one lap if no lap was marked.
     static func laps(of exported: ExportedWorkout, _ active: ActiveTime) -> [TCXLap] {
         let workout = exported.workout
         var laps = workout.laps.map { TCXLap($0, start: active.start(from: $0.startedAt)) }

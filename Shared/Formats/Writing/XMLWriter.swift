@@ -2,7 +2,7 @@ import Workouts
 
 /// Writes XML 1.0 in UTF-8, a line for each element.
 struct XMLWriter {
-    /// What stands in an element without children, or in an attribute.
+    /// The text of an element without children, or of an attribute.
     enum Value {
         case number(FixedPoint)
         /// Any text: it is escaped, and characters that XML cannot hold are left out.
@@ -10,7 +10,7 @@ struct XMLWriter {
         /// In UTC, with milliseconds when there are any.
         case time(Timestamp)
 
-        /// A number of at most a few decimals; `nil` of none and of one that nobody can have measured.
+        /// A number with few decimals; `nil` for no value or an implausible one.
         static func decimal(_ value: Double?, decimals: Int = 3) -> Value? {
             FixedPoint(value, decimals: decimals).map(Value.number)
         }
@@ -21,7 +21,7 @@ struct XMLWriter {
             self = form
         }
 
-        /// The nearest whole number, if it lies in a range.
+        /// The nearest whole number, if it is in the range.
         static func whole(_ value: Double?, in range: ClosedRange<Int64>) -> Value? {
             guard let number = FixedPoint(value, decimals: 0), range.contains(number.scaled) else { return nil }
             return .number(number)

@@ -14,7 +14,7 @@ package struct HealthPort: Service {
 
     /// - Parameters:
     ///   - port: where to listen; 0 takes any free one.
-    ///   - onListening: is told the port once requests are taken.
+    ///   - onListening: receives the port once requests are accepted.
     package init(
         host: String, port: Int, readiness: Readiness, metrics: PrometheusMetrics, logger: Logger,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }

@@ -22,7 +22,7 @@ package final class Readiness: Sendable {
         checks.withLock { $0.append(ReadinessCheck(name, check: check)) }
     }
 
-    /// The names of what is not ready, in the order in which they were added; empty when the service is ready.
+    /// The names of the failed checks in the order they were added; empty if the service is ready.
     package func missing() async -> [String] {
         var missing: [String] = []
         for check in checks.withLock({ $0 }) where await !check.check() {

@@ -4,7 +4,7 @@ package import Workouts
 extension ProcessName {
     /// A name for this process, unlike that of any other there is or was: it ends in 64 random bits.
     ///
-    /// - Parameter prefix: a host's name or a kind; what a name cannot hold becomes a dash, what is too long is cut off.
+    /// - Parameter prefix: a host's name or a kind; invalid characters become dashes, and a long prefix is truncated.
     package static func unique(
         prefix: String = ProcessInfo.processInfo.hostName, bits: UInt64 = .random(in: 0 ... .max)
     ) -> ProcessName {

@@ -10,7 +10,7 @@ extension ServiceContext {
     private static let tickInterval = Duration.milliseconds(100)
     private static let readBackoff = Duration.milliseconds(100)...Duration.seconds(5)
 
-    /// Runs a service's loop: changes of ownership, what comes from the bus, and ticks, one event at a time.
+    /// Runs a service's loop: ownership changes, bus events and ticks, one event at a time.
     ///
     /// - Gained shards: the loop loads them, the bus subscribes, and the loop announces them when the broker has granted that.
     /// - Releasing shards: the bus unsubscribes, the loop handles what was read and drops them, and the store releases them.

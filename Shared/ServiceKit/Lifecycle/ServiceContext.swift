@@ -11,9 +11,9 @@ package struct ServiceContext: Sendable {
     /// The broker. It runs beside the services and outlives them.
     package var bus: any MessageBus
     package var clock: any WallClock
-    /// Where parts say what has to be so before the service is ready; the broker's connection is there already.
+    /// The readiness checks; the broker connection is already among them.
     package var readiness: Readiness
-    /// Where parts say what their metrics mean.
+    /// The metrics registry, with help texts.
     package var metrics: PrometheusMetrics
 
     /// `nil` for a program that is no service.
@@ -33,8 +33,8 @@ package struct ServiceContext: Sendable {
 }
 
 extension ServiceContext {
-    /// Sends messages, if there are any, that a lost connection may take with it: retained topics are published again on the
-    /// next, and whoever gets no reply asks again.
+    /// Sends messages that may be lost with the connection: retained topics are published again on the next one, and
+    /// clients repeat requests without a reply.
     package func send(_ messages: [MQTTMessage]) async {
         guard !messages.isEmpty else { return }
         do throws(MQTTError) {

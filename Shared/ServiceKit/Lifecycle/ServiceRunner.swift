@@ -11,9 +11,9 @@ import Workouts
 package enum ServiceRunner {
     /// Resolves the settings, starts log and metrics, builds the services and runs them until they end, SIGTERM or SIGINT.
     ///
-    /// Health port and broker come first and go last. An executable with a store is a service and announces itself on
-    /// the bus; one without is somebody's client. When one of the built services returns or throws, the others drain. A
-    /// drain takes at most `drainLimit`.
+    /// The health port and the broker connection start first and stop last. An executable with a store is a service and
+    /// publishes its presence; one without is a client. When one of the built services returns or throws, the others
+    /// drain, for at most `drainLimit`.
     /// - Throws: what a service throws, a `SettingError` or a ``DrainError``. Thrown on by a command's `run`, it is
     ///   printed in one line and the process exits with 1.
     package static func run(
@@ -51,7 +51,7 @@ package enum ServiceRunner {
             started[LogKey.store] = "\(configuration.store)"
             started[LogKey.shards] = "\(configuration.shards)"
         }
-        // Whoever uses a client from a shell knows what they started.
+        // A client's start is logged at debug only.
         logger.log(level: announced ? .info : .debug, "starting", metadata: started)
 
         var services: [any Service] = []
@@ -85,11 +85,11 @@ package enum ServiceRunner {
         } catch is CancellationError {
             throw DrainError()
         }
-        // Services that end without an error when they are cut off were cut off all the same.
+        // A canceled service may end without an error.
         if watch.isCutOff { throw DrainError() }
     }
 
-    /// Libraries speak at `info` of what no operator asked for.
+    /// Libraries log details at `info` that operators do not need.
     private static func quiet(_ logger: Logger) -> Logger {
         var quiet = logger
         if quiet.logLevel == .info { quiet.logLevel = .notice }
@@ -97,8 +97,8 @@ package enum ServiceRunner {
     }
 }
 
-/// Notes that the drain took too long: the group tells its services from the last to the first, and whom it cuts off, the
-/// first is among them.
+/// Detects that the drain took too long: the group stops services from last to first, so a cancellation reaches the
+/// first one too.
 private final class DrainWatch: Service {
     private let wasCancelled = Atomic(false)
 
@@ -114,7 +114,7 @@ private final class DrainWatch: Service {
     var isCutOff: Bool { wasCancelled.load(ordering: .relaxed) }
 }
 
-/// The services did not stop in time and were cut off.
+/// The services did not stop in time and were canceled.
 package struct DrainError: Error, CustomStringConvertible {
     package var description: String { "the services did not stop in time and were cut off" }
 }

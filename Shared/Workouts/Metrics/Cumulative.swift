@@ -1,4 +1,4 @@
-/// A sum over active time: what is counted at a reading is taken to have accrued evenly since the one before.
+/// A sum over active time. A reading's amount accrues evenly since the previous reading.
 struct Cumulative {
     private var positions: [Int64] = [0]
     private var sums: [Double] = [0]
@@ -14,7 +14,7 @@ struct Cumulative {
 
     var total: Double { sums[sums.count - 1] }
 
-    /// The sum at a moment of active time. What is counted as the session starts belongs to what follows.
+    /// The sum at a moment of active time. An amount at the session's start belongs to the following time.
     func value(at position: Int64) -> Double {
         guard position > 0 else { return 0 }
         let index = positions.partitioningIndex { $0 > position }

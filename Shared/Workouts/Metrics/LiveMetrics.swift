@@ -15,7 +15,7 @@ package struct LiveMetrics: Sendable {
         var value = 0.0
         /// The quantity's sum at that time: deltas that others add later are not added again.
         var sum = 0.0
-        /// The last time of a reading that lies in a segment.
+        /// The last time of a reading in a segment.
         var inside = Int64.min
     }
 
@@ -144,7 +144,7 @@ package struct LiveMetrics: Sendable {
 }
 
 extension LiveMetrics {
-    /// Takes a reading that lies in a segment.
+    /// Takes a reading in a segment.
     private mutating func take(
         _ value: Double, _ quantity: Quantity, _ time: Int64, _ row: Int, _ segment: Segment, _ segments: [Segment]
     ) {

@@ -1,4 +1,4 @@
-/// Where the active energy of a session comes from.
+/// The source of a session's active energy.
 package enum EnergySource: String, Codable, Sendable {
     case device, estimate
 }

@@ -103,7 +103,7 @@ package enum SourceOrder {
     private static let kinds: [Substring] = ["watch", "strap", "pod", "phone"]
     private static let heartRateKinds: [Substring] = ["strap", "watch", "pod", "phone"]
 
-    /// Whether `left` is preferred to `right`: by kind, ties by name. A strap knows heart rate best.
+    /// Whether `left` is preferred to `right`: by kind, ties by name. A strap is preferred for heart rate.
     package static func prefers(_ left: Device, to right: Device, for quantity: Quantity) -> Bool {
         let order = quantity == .heartRate ? heartRateKinds : kinds
         let ranks = [left, right].map { order.firstIndex(of: $0.kind) ?? order.count }
