@@ -99,8 +99,8 @@ let package = Package(
         shared(
             "Client",
             [
-                "Bus", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser, asyncAlgorithms, collections,
-                lifecycle,
+                "Bus", "Formats", "MQTT", "ServiceKit", "Timing", "Workouts", argumentParser, asyncAlgorithms,
+                collections, lifecycle,
             ]),
         shared(
             "TestSupport",

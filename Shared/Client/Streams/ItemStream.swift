@@ -1,5 +1,6 @@
 package import Bus
 import DequeModule
+import Timing
 package import Workouts
 
 /// The sending side of a stream of numbered items: sends, repeats and removes acknowledged items.
@@ -7,15 +8,16 @@ package import Workouts
 /// A value; time is passed in. Going back cuts new batches, so a device that was offline for an hour sends large ones.
 package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private struct Stall {
-        var wait = StreamWindow.stallMinimum
+        /// How often the first batch was sent.
+        var tries = 1
         var due: Timestamp
 
         init(_ now: Timestamp) {
-            due = now + wait
+            due = now + StreamWindow.stall.delay(after: tries)
         }
 
         mutating func restart(_ now: Timestamp) {
-            due = now + wait
+            due = now + StreamWindow.stall.delay(after: tries)
         }
     }
 
@@ -89,7 +91,7 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         var batches: [ItemBatch<Item>] = []
         if var current = stall, current.due <= now, let first = flights.first {
             batches.append(batch(first))
-            current.wait = min(current.wait * 2, StreamWindow.stallMaximum)
+            current.tries += 1
             current.restart(now)
             stall = current
             isInDoubt = true
@@ -121,7 +123,7 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
             }
             return .nothing
         }
-        let hasStalled = stall.map { $0.wait > StreamWindow.stallMinimum } ?? false
+        let hasStalled = stall.map { $0.tries > 1 } ?? false
         forget(below: number)
         stall = flights.isEmpty ? nil : Stall(now)
         // After a stall only the first batch was repeated: the receiver dropped the later ones.
@@ -157,7 +159,6 @@ enum StreamWindow {
     static let batches = 20
     /// Items of one batch at most: a window of ten batches keeps the receiver busy while an acknowledgement travels.
     static let batch = 100
-    /// Seconds until the first batch is sent again, doubled each time.
-    static let stallMinimum = 5.0
-    static let stallMaximum = 60.0
+    /// When the first batch is sent again without an acknowledgement.
+    static let stall = Backoff(minimum: 5, maximum: 60)
 }

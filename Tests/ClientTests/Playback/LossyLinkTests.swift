@@ -1,6 +1,7 @@
 import Bus
 import TestSupport
 import Testing
+import Timing
 import Workouts
 
 @testable import Client
@@ -111,7 +112,7 @@ import Workouts
         #expect(stream.acknowledged == items.count)
         #expect(stream.isEmpty)
         #expect(receiver.stored == items)
-        #expect(Double(falls) * StreamWindow.stallMinimum <= now.seconds(since: began))
+        #expect(Double(falls) * StreamWindow.stall.minimum <= now.seconds(since: began))
     }
 
     @Test(arguments: 0..<40)
@@ -131,7 +132,7 @@ import Workouts
                 sends += 1
                 guard let ack = receiver.receive(batch, now) else { continue }
                 for _ in 0..<Int.random(in: 1...3, using: &random) {
-                    acks.append((now + Double.random(in: 0..<StreamWindow.stallMinimum, using: &random), ack))
+                    acks.append((now + Double.random(in: 0..<StreamWindow.stall.minimum, using: &random), ack))
                 }
             }
             for (_, ack) in acks.filter({ $0.due <= now }).shuffled(using: &random) {
