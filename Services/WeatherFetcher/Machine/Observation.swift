@@ -1,6 +1,6 @@
 import Workouts
 
-/// What a provider said of a place.
+/// The weather at a place.
 struct Observation: Codable, Equatable, Sendable {
     var observedAt: Timestamp
     /// °C.
@@ -20,10 +20,10 @@ extension Observation {
     private static let temperatures = -100.0...70
     private static let winds = 0.0...150
 
-    /// Whether there can be such weather; what else there is of it may be left out.
+    /// Whether the temperature is plausible. Other implausible values are left out.
     var isPlausible: Bool { Self.temperatures.contains(temperature) }
 
-    /// Without the values that cannot be.
+    /// Without implausible values.
     var plausible: Observation {
         var result = self
         if let value = apparentTemperature, !Self.temperatures.contains(value) { result.apparentTemperature = nil }

@@ -3,7 +3,7 @@ import MQTT
 import ServiceKit
 import Workouts
 
-/// What the machine wants done.
+/// An action of the machine.
 enum WeatherAction: Hashable {
     case save(SessionKey)
     case erase(SessionKey)

@@ -1,18 +1,18 @@
 import ServiceKit
 import Workouts
 
-/// A question for the provider: the weather in a cell, or whether it has changed.
+/// A request for a cell's weather.
 struct WeatherRequest: Equatable, Sendable {
     let cell: WeatherCell
-    /// The `Last-Modified` of the answer that is there.
+    /// The `Last-Modified` of the known answer.
     var validator: String?
 }
 
-/// What came of a request.
+/// The answer to a request.
 struct WeatherAnswer: Equatable, Sendable {
     enum Outcome: Equatable, Sendable {
         case observed(Observation, Caching)
-        /// The provider's answer is still the one that is there.
+        /// The known answer is still valid.
         case unchanged(Caching)
         case failed(FetchFailure)
     }
@@ -22,23 +22,23 @@ struct WeatherAnswer: Equatable, Sendable {
     var took = Duration.zero
 }
 
-/// How long the provider lets an answer stand, as far as it says so.
+/// How long the provider allows an answer to be cached.
 struct Caching: Equatable, Sendable {
     var expiresAt: Timestamp?
     var validator: String?
 }
 
-/// Why there was no weather, by what is done about it.
+/// Why a request failed.
 enum FetchFailure: Error, Hashable, Sendable {
-    /// No answer, or half of one: the provider is left alone for a while.
+    /// No response, or an incomplete one. Retried with backoff.
     case unreachable(String)
-    /// An answer that makes no sense: likewise.
+    /// An invalid response. Retried with backoff.
     case unreadable(String)
-    /// Too many requests, or an error of the provider: likewise, and as long as it says.
+    /// Too many requests, or an error of the provider. Retried with backoff, at the earliest when the provider says.
     case overloaded(status: Int, RetryAfter?)
-    /// It wants nothing to do with us: a wrong key, or its terms. Left alone for long.
+    /// The key is wrong, or the terms of service forbid the request. Retried after an hour.
     case refused(status: Int)
-    /// No weather for this place: others are asked for.
+    /// The provider has no weather for this place. Other places are still requested.
     case unavailable(status: Int)
 
     /// A failure without its details; also the label of a counter.

@@ -2,7 +2,7 @@ import Workouts
 
 /// A square of 0.01° around a point with two decimals: all sessions in it have the same weather and share a request.
 ///
-/// Nothing more exact than its centre is kept, logged or told to a provider.
+/// Only its centre is stored, logged or sent to a provider, never the exact position.
 struct WeatherCell: Hashable, Comparable, Codable, Sendable {
     /// Hundredths of a degree.
     let la: Int
