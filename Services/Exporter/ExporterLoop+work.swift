@@ -9,10 +9,10 @@ import Workouts
 
 extension ExporterLoop {
     /// Begins due exports, takes complete ones from the collector and requests overdue chunks.
-    mutating func work(_ now: Timestamp) async {
+    mutating func work(_ now: Moment) async {
         if isConnected, outbox.isWriting { await begin(now) }
         for key in collector.complete { collect(key, now) }
-        let overdue = collector.advance(to: now)
+        let overdue = collector.advance(to: now.wallClock)
         for key in overdue.requests {
             let request = SessionRequest(id: CommandID(UUID()), client: context.client, action: .chunks)
             outbox.send(Topic.session(key, .request).message(JSONCoding.encode(request)), of: key.session.shard)
@@ -25,7 +25,7 @@ extension ExporterLoop {
 
     /// Saves and publishes the begun exports before their delivery. If that commit fails, they are delivered all the same:
     /// after a crash the next process delivers them again, under the same idempotency key.
-    private mutating func begin(_ now: Timestamp) async {
+    private mutating func begin(_ now: Moment) async {
         let room = targets.concurrency.map { ($0, $1 - machine.underway[$0, default: 0]) }
         let begun = machine.begin(now: now, room: Dictionary(uniqueKeysWithValues: room))
         guard !begun.works.isEmpty else { return }
@@ -44,7 +44,7 @@ extension ExporterLoop {
             let bytes = records.first { $0.key == "\(work.key)" }?.value ?? []
             do throws(PayloadError) {
                 collecting[work.key] = (work, try JSONCoding.decode(WorkoutRecord.self, from: bytes))
-                collector.want(work.key, summaries: work.summaries, now: now)
+                collector.want(work.key, summaries: work.summaries, now: now.wallClock)
             } catch {
                 context.logger.error("corrupt record", metadata: [LogKey.record: "workouts/\(work.key)"])
                 end(work, .refused("the stored workout is corrupt"), now)
@@ -52,7 +52,7 @@ extension ExporterLoop {
         }
     }
 
-    private mutating func collect(_ key: SessionKey, _ now: Timestamp) {
+    private mutating func collect(_ key: SessionKey, _ now: Moment) {
         do throws(PayloadError) {
             guard let rows = try collector.take(key), let (work, workout) = collecting.removeValue(forKey: key) else {
                 return
@@ -64,12 +64,12 @@ extension ExporterLoop {
         }
     }
 
-    private mutating func fail(_ key: SessionKey, _ reason: String, _ now: Timestamp) {
+    private mutating func fail(_ key: SessionKey, _ reason: String, _ now: Moment) {
         guard let (work, _) = collecting.removeValue(forKey: key) else { return }
         end(work, .failed(reason), now)
     }
 
-    private mutating func end(_ work: ExportWork, _ delivery: Delivery, _ now: Timestamp) {
+    private mutating func end(_ work: ExportWork, _ delivery: Delivery, _ now: Moment) {
         for destination in work.destinations {
             take(DeliveryOutcome(key: work.key, destination, delivery: delivery), now)
         }
@@ -84,7 +84,7 @@ extension ExporterLoop {
     // MARK: The store
 
     /// Loads every session that is not at rest.
-    mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {
+    mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
         // Sessions at rest stay in the store for good: one shard at a time bounds the memory.
         for shard in shards.sorted() {
             for record in try await store.records(in: ExportRecord.exports, shards: [shard]) {
@@ -95,7 +95,7 @@ extension ExporterLoop {
     }
 
     /// Loads the sessions of messages that only the store has.
-    mutating func load(_ keys: [SessionKey], _ now: Timestamp) async throws {
+    mutating func load(_ keys: [SessionKey], _ now: Moment) async throws {
         let wanted = Set(keys).filter { machine.entries[$0] == nil && outbox.owns($0.session.shard) }.sorted()
         guard !wanted.isEmpty else { return }
         let places = wanted.map { StoreKey(shard: $0.session.shard, key: "\($0)") }
@@ -104,10 +104,10 @@ extension ExporterLoop {
         }
     }
 
-    private mutating func load(_ record: StoreRecord, _ now: Timestamp, where isWanted: (ExportRecord) -> Bool) {
+    private mutating func load(_ record: StoreRecord, _ now: Moment, where isWanted: (ExportRecord) -> Bool) {
         do throws(PayloadError) {
             guard let key = SessionKey(record.key) else { throw .malformed("not a session's key") }
-            let exports = try JSONCoding.decode(ExportRecord.self, from: record.value)
+            let exports = try JSONCoding.decode(ExportRecord.self, from: record.value, now: now)
             if isWanted(exports) { outbox.add(machine.load(exports, of: key, now: now)) }
         } catch {
             // Its workout is exported again, under the same keys and names.

@@ -33,7 +33,7 @@ struct ExporterLoop {
 
     /// - Parameter outcomes: the outcomes of deliveries since the last event.
     mutating func handle(_ event: ServiceEvent, outcomes: [DeliveryOutcome] = []) async throws {
-        let now = context.clock.now
+        let now = context.clock.moment
         for outcome in outcomes { take(outcome, now) }
         var batch: MQTTBatch?
         switch event {
@@ -67,10 +67,10 @@ struct ExporterLoop {
 
     /// The last flush, at shutdown.
     mutating func finish() async {
-        await outbox.finish(&machine, at: context.clock.now)
+        await outbox.finish(&machine, at: context.clock.moment)
     }
 
-    mutating func flush(_ now: Timestamp, acknowledging batch: MQTTBatch? = nil) async {
+    mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch? = nil) async {
         let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
         drop(flushed.lost)
         let removed = flushed.performed.compactMap { if case .remove(let key) = $0 { key } else { nil } }
@@ -86,7 +86,7 @@ struct ExporterLoop {
     }
 
     /// Takes the outcome of a delivery. An outcome from before a hand-over is neither logged nor counted.
-    mutating func take(_ outcome: DeliveryOutcome, _ now: Timestamp) {
+    mutating func take(_ outcome: DeliveryOutcome, _ now: Moment) {
         let isDeleted = machine.deleted.contains(outcome.key)
         guard isDeleted || machine.awaits(outcome.begun, for: outcome.target, of: outcome.key) else { return }
         metrics.ended(outcome)
@@ -111,7 +111,7 @@ struct ExporterLoop {
 
     // MARK: Messages
 
-    private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ now: Timestamp) {
+    private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ now: Moment) {
         // The filter for sessions' requests matches users' requests too.
         if case .user? = topic { return }
         guard case .session(let key, let topic)? = topic else { return reject(message, "bad_topic", now) }
@@ -124,7 +124,7 @@ struct ExporterLoop {
     }
 
     private mutating func receive(
-        _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic, _ now: Timestamp
+        _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic, _ now: Moment
     ) throws(PayloadError) {
         switch topic {
         case .series(let number): try collector.receive(message.payload, number: number, kind: .series, of: key)
@@ -166,7 +166,7 @@ struct ExporterLoop {
         collector.receive(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
+    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
         metrics.rejected(reason)
         outbox.reject(message, reason, at: now)
     }

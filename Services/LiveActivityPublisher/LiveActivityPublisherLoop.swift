@@ -26,7 +26,7 @@ struct LiveActivityPublisherLoop {
     private var underway: [UUID: PushThrottle.Event] = [:]
     /// The newest metrics of sessions that no device shows, not decoded: a device may register in a pause, when none come.
     private var unread: [SessionKey: [UInt8]] = [:]
-    private var countedAt: Timestamp?
+    private var countedAt: Moment?
 
     /// - Parameter canPush: whether there is a key.
     init(context: ServiceContext, canPush: Bool, store: any Store) {
@@ -40,7 +40,7 @@ struct LiveActivityPublisherLoop {
     /// - Parameter outcomes: the outcomes of pushes since the last event.
     /// - Returns: the pushes to send now; the store has what must survive a crash.
     mutating func handle(_ event: ServiceEvent, outcomes: [EndedPush] = []) async throws -> [Push] {
-        let now = context.clock.now
+        let now = context.clock.moment
         for outcome in outcomes { take(outcome, now) }
         var batch: MQTTBatch?
         switch event {
@@ -73,16 +73,17 @@ struct LiveActivityPublisherLoop {
 
     /// Takes the last outcomes, at shutdown.
     mutating func finish(_ outcomes: [EndedPush]) async {
-        let now = context.clock.now
+        let now = context.clock.moment
         for outcome in outcomes { take(outcome, now) }
         report(await outbox.finish(&machine, at: now))
     }
 
-    private mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {
+    private mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
         for record in try await store.records(in: ActivityRecord.activities, shards: shards) {
             do throws(PayloadError) {
                 guard let key = SessionKey(record.key) else { throw .malformed("not a session's key") }
-                machine.load(try JSONCoding.decode(ActivityRecord.self, from: record.value), of: key, now: now)
+                machine.load(
+                    try JSONCoding.decode(ActivityRecord.self, from: record.value, now: now), of: key, now: now)
             } catch {
                 // Devices register again.
                 context.logger.error("corrupt record ignored", metadata: [LogKey.record: "activities/\(record.key)"])
@@ -98,10 +99,10 @@ struct LiveActivityPublisherLoop {
         ready.removeAll { shards.contains($0.key.session.shard) }
     }
 
-    private mutating func pass(_ now: Timestamp) {
+    private mutating func pass(_ now: Moment) {
         outbox.add(machine.advance(to: now))
         // Counting is expensive.
-        if let countedAt, (0..<Self.countInterval).contains(now.seconds(since: countedAt)) { return }
+        if let countedAt, now.seconds(since: countedAt) < Self.countInterval { return }
         countedAt = now
         metrics.show(machine)
         unread = unread.filter { machine.entries[$0.key] != nil }
@@ -109,7 +110,7 @@ struct LiveActivityPublisherLoop {
 
     // MARK: Pushes
 
-    private mutating func take(_ ended: EndedPush, _ now: Timestamp) {
+    private mutating func take(_ ended: EndedPush, _ now: Moment) {
         if let event = underway.removeValue(forKey: ended.push.id) { metrics.ended(event, ended) }
         if case .tokenGone(let reason) = ended.outcome {
             context.logger.debug(
@@ -123,7 +124,7 @@ struct LiveActivityPublisherLoop {
     }
 
     /// The due pushes, as far as there is room. Those that wait for the disk take none, so that the others continue.
-    private mutating func choosePushes(_ now: Timestamp) {
+    private mutating func choosePushes(_ now: Moment) {
         let room = Self.concurrency - underway.count - ready.count
         let (pushes, saves) = machine.pushes(now: now, room: max(0, room))
         let keys = Set(saves.compactMap { if case .save(let key) = $0 { key } else { nil } })
@@ -155,7 +156,7 @@ struct LiveActivityPublisherLoop {
 
     // MARK: Messages
 
-    private mutating func receive(_ message: MQTTMessage, _ now: Timestamp) {
+    private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
         guard case .session(let key, let topic)? = Topic(message.topic) else {
             return reject(message, "bad_topic", now)
         }
@@ -187,7 +188,7 @@ struct LiveActivityPublisherLoop {
     }
 
     /// Decodes the session's newest metrics when a device shows it from now on.
-    private mutating func readMetrics(of key: SessionKey, _ now: Timestamp) {
+    private mutating func readMetrics(of key: SessionKey, _ now: Moment) {
         guard machine.wantsMetrics(of: key), let payload = unread.removeValue(forKey: key), !payload.isEmpty else {
             return
         }
@@ -198,7 +199,7 @@ struct LiveActivityPublisherLoop {
         }
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
+    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
         metrics.rejected(reason)
         var message = message
         // A registration contains a token, which operators may not read.

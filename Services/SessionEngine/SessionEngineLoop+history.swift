@@ -6,7 +6,7 @@ import Storage
 import Workouts
 
 extension SessionEngineLoop {
-    mutating func load(_ shards: Set<Shard>, _ now: Timestamp) async throws {
+    mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
         var replies: [String: [CommandID: Reply]] = [:]
         for record in try await store.records(in: SessionRecord.replies, shards: shards) {
             guard let reply: Reply = read(record, from: SessionRecord.replies) else { continue }
@@ -26,7 +26,7 @@ extension SessionEngineLoop {
     }
 
     /// Loads what the messages may change and only history has.
-    mutating func unarchive(_ incoming: [Incoming], _ now: Timestamp) async throws {
+    mutating func unarchive(_ incoming: [Incoming], _ now: Moment) async throws {
         var keys: Set<SessionKey> = []
         var users: Set<User> = []
         for message in incoming {
@@ -63,7 +63,7 @@ extension SessionEngineLoop {
     }
 
     /// The reply to a request for history, from memory and from the store.
-    mutating func history(_ page: UserRequest.Page, of user: User, _ now: Timestamp) async throws -> MQTTMessage {
+    mutating func history(_ page: UserRequest.Page, of user: User, _ now: Moment) async throws -> MQTTMessage {
         var history = machine.history(page, of: user)
         for record in try await self.history(of: [user]) {
             guard let archived: ArchivedWorkout = read(record, from: SessionRecord.history),
@@ -96,7 +96,7 @@ extension SessionEngineLoop {
     /// The record's value; sets aside a record that cannot be decoded, for an operator to examine.
     private mutating func read<Value: Decodable>(_ record: StoreRecord, from collection: StoreCollection) -> Value? {
         do throws(PayloadError) {
-            return try JSONCoding.decode(Value.self, from: record.value)
+            return try JSONCoding.decode(Value.self, from: record.value, now: context.clock.moment)
         } catch {
             context.logger.error(
                 "corrupt record set aside", metadata: [LogKey.record: "\(collection.name)/\(record.key)"])

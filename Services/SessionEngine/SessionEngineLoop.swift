@@ -25,7 +25,7 @@ struct SessionEngineLoop {
     }
 
     mutating func handle(_ event: ServiceEvent) async throws {
-        let now = context.clock.now
+        let now = context.clock.moment
         var batch: MQTTBatch?
         switch event {
         case .ownership(let change):
@@ -49,12 +49,12 @@ struct SessionEngineLoop {
 
     /// The last flush, at shutdown.
     mutating func finish() async throws {
-        let now = context.clock.now
+        let now = context.clock.moment
         try await follow(await outbox.finish(&machine, at: now), now)
     }
 
     /// Does the rest of what a flush has begun.
-    private mutating func follow(_ flushed: Flushed<SessionEngineAction>, _ now: Timestamp) async throws {
+    private mutating func follow(_ flushed: Flushed<SessionEngineAction>, _ now: Moment) async throws {
         switch flushed.commit {
         case .succeeded(let writes, let took, _): metrics.committed(writes, took: took)
         case .failed(isNew: true): await context.send(warnings(now))
@@ -72,14 +72,15 @@ struct SessionEngineLoop {
     }
 
     /// Warnings for the sessions whose changes wait for the disk.
-    private func warnings(_ now: Timestamp) -> [MQTTMessage] {
+    private func warnings(_ now: Moment) -> [MQTTMessage] {
         let warning = Announcement(
-            .warning, at: now, text: "The workout continues, but cannot be saved right now: the server's disk refuses.")
+            .warning, at: now.wallClock,
+            text: "The workout continues, but cannot be saved right now: the server's disk refuses.")
         let keys = outbox.actions.compactMap { if case .save(let key) = $0 { key } else { nil } }
         return keys.sorted().map { Topic.session($0, .announcements).message(JSONCoding.encode(warning)) }
     }
 
-    private mutating func receive(_ incoming: Incoming, _ now: Timestamp) {
+    private mutating func receive(_ incoming: Incoming, _ now: Moment) {
         let message = incoming.message
         guard let topic = incoming.topic else { return reject(message, "bad_topic", now) }
         do throws(PayloadError) {
@@ -143,14 +144,14 @@ struct SessionEngineLoop {
     }
 
     private mutating func receive(
-        _ request: Result<UserRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ now: Timestamp
+        _ request: Result<UserRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ now: Moment
     ) {
         switch request {
         case .success(let request): outbox.add(machine.receive(request, of: user, now: now))
         case .failure(let error):
             reject(message, error.reason, now)
             guard case .malformed(let text) = error, let envelope = envelope(message) else { return }
-            let reply = Reply(id: envelope.id, revision: nil, now: now, error: .invalidCommand(text))
+            let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: .invalidCommand(text))
             outbox.add([.reply(user, envelope.client, reply)])
         case nil: break
         }
@@ -161,7 +162,7 @@ struct SessionEngineLoop {
         try? JSONCoding.decode(Command.Envelope.self, from: message.payload)
     }
 
-    private mutating func receive(command message: MQTTMessage, _ key: SessionKey, _ now: Timestamp) {
+    private mutating func receive(command message: MQTTMessage, _ key: SessionKey, _ now: Moment) {
         do throws(PayloadError) {
             let command = try JSONCoding.decode(Command.self, from: message.payload)
             outbox.add(machine.receive(command, for: key, now: now))
@@ -172,7 +173,7 @@ struct SessionEngineLoop {
         }
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
+    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
         metrics.rejected(reason)
         outbox.reject(message, reason, at: now)
     }

@@ -29,7 +29,7 @@ struct WeatherFetcherLoop {
 
     /// - Parameter answers: the outcomes of requests since the last event.
     mutating func handle(_ event: ServiceEvent, answers: [WeatherAnswer] = []) async throws {
-        let now = context.clock.now
+        let now = context.clock.moment
         for answer in answers {
             metrics.answered(answer)
             outbox.add(machine.receive(answer, now: now, using: &random))
@@ -38,7 +38,7 @@ struct WeatherFetcherLoop {
         switch event {
         case .ownership(let change):
             outbox.apply(change, to: &machine)
-            if case .gained(let gained) = change { try await load(Set(gained.keys)) }
+            if case .gained(let gained) = change { try await load(Set(gained.keys), now) }
         case .announce(let shards): outbox.add(machine.announce(shards))
         case .connected: outbox.add(machine.connected())
         case .disconnected: break
@@ -55,17 +55,18 @@ struct WeatherFetcherLoop {
 
     /// The last flush, at shutdown.
     mutating func finish() async {
-        report(await outbox.finish(&machine, at: context.clock.now))
+        report(await outbox.finish(&machine, at: context.clock.moment))
     }
 
     /// The requests to send to the provider now.
-    mutating func requests() -> [WeatherRequest] { machine.requests(now: context.clock.now) }
+    mutating func requests() -> [WeatherRequest] { machine.requests(now: context.clock.moment) }
 
-    private mutating func load(_ shards: Set<Shard>) async throws {
+    private mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
         for record in try await store.records(in: WeatherRecord.sessions, shards: shards) {
             do throws(PayloadError) {
                 guard let key = SessionKey(record.key) else { throw .malformed("not a session's key") }
-                machine.load(try JSONCoding.decode(WeatherRecord.self, from: record.value), of: key)
+                let stored = try JSONCoding.decode(WeatherRecord.self, from: record.value, now: now)
+                machine.load(stored, of: key, now: now)
             } catch {
                 // A live session's state comes again, and its weather with it.
                 context.logger.error("corrupt record ignored", metadata: [LogKey.record: "\(record.key)"])
@@ -73,7 +74,7 @@ struct WeatherFetcherLoop {
         }
     }
 
-    private mutating func receive(_ message: MQTTMessage, _ now: Timestamp) {
+    private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
         guard case .session(let key, let topic)? = Topic(message.topic) else {
             return reject(message, "bad_topic", now)
         }
@@ -99,7 +100,7 @@ struct WeatherFetcherLoop {
         }
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
+    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
         metrics.rejected(reason)
         outbox.reject(message, reason, at: now)
     }

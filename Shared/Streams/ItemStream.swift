@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 /// The outcome of a batch.
@@ -31,7 +32,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private var chunk = ItemChunk<Item>()
     private var staged = ItemChunk<Item>()
     /// The time of the last answer to a gap.
-    private var answeredGapAt: Timestamp?
+    private var answeredGapAt: Moment?
 
     @specialized(where Item == Sample)
     @specialized(where Item == Location)
@@ -48,7 +49,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 
     /// Whether to answer a gap now; answers have a rate limit.
-    mutating func answersGap(_ now: Timestamp) -> Bool {
+    mutating func answersGap(_ now: Moment) -> Bool {
         guard answeredGapAt.map({ now.seconds(since: $0) >= StreamTimes.gap }) ?? true else {
             return false
         }

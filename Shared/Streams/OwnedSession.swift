@@ -1,5 +1,6 @@
 import Bus
 import MQTT
+import ServiceKit
 import Workouts
 
 /// A session in memory: state, streams, live metrics and deadlines.
@@ -31,28 +32,28 @@ final class OwnedSession<Work: StreamWork> {
     /// The last companion payload, kept until a fold exists.
     var unheard: Work.Live.Heard?
     /// The times of the next and the last fold over all stored items.
-    var foldDue: Timestamp?
-    var foldedAt: Timestamp?
+    var foldDue: Moment?
+    var foldedAt: Moment?
     /// The number of splits that were announced or are too old to announce.
     var announcedSplits = 0
     /// `metrics` or `route`.
     var liveTopic = RetainedTopic()
-    var publishedAt: Timestamp?
+    var publishedAt: Moment?
     /// The time of the last stored or reported item, or of loading the session.
-    var heardAt: Timestamp
+    var heardAt: Moment
     /// Whether the live values were published as unknown since then.
     var isSilent = false
     /// The time of the next summary; `nil` if the summary is up to date.
-    var summaryDue: Timestamp?
+    var summaryDue: Moment?
     /// The time of the last summary.
-    var summarizedAt: Timestamp?
+    var summarizedAt: Moment?
     /// The time of the last repetition of the chunks on request.
-    var repeatedAt: Timestamp?
+    var repeatedAt: Moment?
     /// `summary/metrics` or `summary/route`.
     var summaryTopic: RetainedTopic
 
     /// A session from the store. Its items are read when necessary.
-    init(stored record: StreamRecord<Work.Totals>, heardAt: Timestamp) {
+    init(stored record: StreamRecord<Work.Totals>, heardAt: Moment) {
         self.record = record
         summaryTopic = RetainedTopic(revision: record.report?.revision ?? 0)
         hasAllStreams = false
@@ -60,7 +61,7 @@ final class OwnedSession<Work: StreamWork> {
     }
 
     /// A session without a stored record.
-    init(new state: SessionState, heardAt: Timestamp) {
+    init(new state: SessionState, heardAt: Moment) {
         record = StreamRecord(state: state)
         summaryTopic = RetainedTopic()
         hasAllStreams = true
@@ -110,7 +111,7 @@ final class OwnedSession<Work: StreamWork> {
     func index(of device: Device) -> Int? { devices.firstIndex(of: device) }
 
     /// Receives a batch. Returns `full` if the session has too many devices.
-    func receive(_ batch: ItemBatch<Work.Item>, from device: Device, now: Timestamp) -> StreamOutcome {
+    func receive(_ batch: ItemBatch<Work.Item>, from device: Device, now: Moment) -> StreamOutcome {
         guard let index = index(of: device) ?? add(ItemStream(), from: device) else { return .full }
         let outcome = streams[index].stream.receive(batch)
         switch outcome {
@@ -159,10 +160,11 @@ final class OwnedSession<Work: StreamWork> {
     var pendingItems: Int { streams.reduce(0) { $0 + $1.stream.pending.count } }
 
     /// The pending items are on disk and count from now on.
-    func committed(_ now: Timestamp) {
+    func committed(_ now: Moment) {
         for index in streams.indices where !streams[index].stream.pending.isEmpty {
             live?.add(
-                streams[index].stream.pending, from: streams[index].device, segments: record.state.segments, now: now)
+                streams[index].stream.pending, from: streams[index].device, segments: record.state.segments,
+                now: now.wallClock)
             streams[index].stream.committed()
         }
     }
@@ -198,20 +200,20 @@ final class OwnedSession<Work: StreamWork> {
     // MARK: What is due
 
     /// The split that was just completed and not announced. Old splits are never announced.
-    func takeFinishedSplit(_ now: Timestamp) -> (number: Int, at: Timestamp)? {
+    func takeFinishedSplit(_ now: Moment) -> (number: Int, at: Timestamp)? {
         guard let splits = live?.splitsToAnnounce, splits.count > announcedSplits else { return nil }
         announcedSplits = splits.count
-        guard let at = splits.at, abs(at.seconds(since: now)) <= StreamTimes.news else { return nil }
+        guard let at = splits.at, abs(at.seconds(since: now.wallClock)) <= StreamTimes.news else { return nil }
         return (splits.count, at)
     }
 
     /// Whether the live values have just become too old to display.
-    func becomesSilent(_ now: Timestamp) -> Bool {
+    func becomesSilent(_ now: Moment) -> Bool {
         isShown && !isSilent && now.seconds(since: heardAt) >= StreamTimes.silence
     }
 
     /// Whether the session can leave memory.
-    func isIdle(_ now: Timestamp) -> Bool {
+    func isIdle(_ now: Moment) -> Bool {
         !isUnfinished && record.chunksUntil == nil && now.seconds(since: heardAt) >= StreamTimes.idle
     }
 }

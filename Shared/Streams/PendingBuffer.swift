@@ -1,4 +1,5 @@
 import MQTT
+import ServiceKit
 import Workouts
 
 /// Keeps the batches of unknown sessions, unacknowledged, until the sessions' `state` comes.
@@ -11,12 +12,12 @@ struct PendingBuffer {
     static let timeout = 60.0
     private static let interval = 1.0
 
-    private var messages: [SessionKey: (since: Timestamp, messages: [MQTTMessage])] = [:]
+    private var messages: [SessionKey: (since: Moment, messages: [MQTTMessage])] = [:]
     private(set) var bytes = 0
     private(set) var dropped = 0
-    private var expiredAt: Timestamp?
+    private var expiredAt: Moment?
 
-    mutating func add(_ message: MQTTMessage, for key: SessionKey, now: Timestamp) {
+    mutating func add(_ message: MQTTMessage, for key: SessionKey, now: Moment) {
         guard bytes + size(message) <= Self.byteLimit else {
             dropped += 1
             return
@@ -35,8 +36,8 @@ struct PendingBuffer {
     }
 
     /// Removes what waited too long; checks once a second.
-    mutating func expire(now: Timestamp) {
-        guard expiredAt.map({ now.seconds(since: $0) >= Self.interval || now < $0 }) ?? true else { return }
+    mutating func expire(now: Moment) {
+        guard expiredAt.map({ now.seconds(since: $0) >= Self.interval }) ?? true else { return }
         expiredAt = now
         for (key, waiting) in messages where waiting.since + Self.timeout <= now {
             dropped += waiting.messages.count

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 /// The times at which sessions' retained topics were last published. The topics are cleared 48 hours later by the
@@ -9,8 +10,8 @@ struct Retention {
     private static let interval = 60.0
     private static let precision = 3_600.0
 
-    private var times: [SessionKey: (published: Timestamp, stored: Timestamp?)] = [:]
-    private var checkedAt: Timestamp?
+    private var times: [SessionKey: (published: Moment, stored: Moment?)] = [:]
+    private var checkedAt: Moment?
 
     /// Whether topics of the session may be retained.
     func stands(_ key: SessionKey) -> Bool { times[key] != nil }
@@ -20,14 +21,15 @@ struct Retention {
         Set(times.keys.filter { shards.contains($0.session.shard) })
     }
 
-    mutating func published(_ key: SessionKey, _ now: Timestamp) {
+    mutating func published(_ key: SessionKey, _ now: Moment) {
         times[key, default: (now, nil)].published = now
     }
 
     /// Loads a time from the store: Unix microseconds in decimal digits. A later publication takes precedence.
-    mutating func load(_ key: SessionKey, _ value: [UInt8]) {
+    mutating func load(_ key: SessionKey, _ value: [UInt8], _ now: Moment) {
         guard let microseconds = Int64(String(decoding: value, as: UTF8.self)) else { return }
-        let stored = Timestamp(microseconds: microseconds)
+        // Stored before the wall clock stepped backwards, it is in the future.
+        let stored = now.when(Timestamp(microseconds: microseconds)).atMost(now)
         times[key] = (stored + Self.precision, stored)
     }
 
@@ -40,14 +42,14 @@ struct Retention {
     }
 
     /// Whether a check is due.
-    mutating func isDue(_ now: Timestamp) -> Bool {
-        guard checkedAt.map({ now.seconds(since: $0) >= Self.interval || now < $0 }) ?? true else { return false }
+    mutating func isDue(_ now: Moment) -> Bool {
+        guard checkedAt.map({ now.seconds(since: $0) >= Self.interval }) ?? true else { return false }
         checkedAt = now
         return true
     }
 
     /// The sessions whose topics expire, and those whose time must be stored.
-    func changes(_ now: Timestamp) -> (expired: [SessionKey], unsaved: [SessionKey]) {
+    func changes(_ now: Moment) -> (expired: [SessionKey], unsaved: [SessionKey]) {
         var expired: [SessionKey] = []
         var unsaved: [SessionKey] = []
         for (key, time) in times {
@@ -61,7 +63,7 @@ struct Retention {
     }
 
     /// The stored form of a session's time.
-    func value(_ key: SessionKey) -> [UInt8] { Array("\(times[key]?.published.microseconds ?? 0)".utf8) }
+    func value(_ key: SessionKey) -> [UInt8] { Array("\(times[key]?.published.wallClock.microseconds ?? 0)".utf8) }
 
     mutating func stored(_ keys: [SessionKey]) {
         for key in keys {

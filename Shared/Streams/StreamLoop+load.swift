@@ -12,15 +12,15 @@ extension StreamLoop {
         }
     }
 
-    mutating func loadRetention(_ shards: Set<Shard>) async throws {
+    mutating func loadRetention(_ shards: Set<Shard>, _ now: Moment) async throws {
         for record in try await store.records(in: StreamStore.retained, shards: shards) {
             guard let key = SessionKey(record.key) else { continue }
-            retention.load(key, record.value)
+            retention.load(key, record.value, now)
         }
     }
 
     /// Loads what the topics refer to: the records of sessions, and the end of each stream that items come for.
-    mutating func load(_ topics: [Topic], _ now: Timestamp) async throws {
+    mutating func load(_ topics: [Topic], _ now: Moment) async throws {
         var missing: Set<SessionKey> = []
         /// Sessions in topics of clients or the engine, not only in retained topics of this service.
         var referred: Set<SessionKey> = []
@@ -41,12 +41,12 @@ extension StreamLoop {
 
     /// Loads records of sessions, and publishes the retained topics of some of them: the broker may have lost those.
     mutating func loadRecords(
-        _ missing: Set<SessionKey>, announcing announced: Set<SessionKey>, _ now: Timestamp
+        _ missing: Set<SessionKey>, announcing announced: Set<SessionKey>, _ now: Moment
     ) async throws {
         let keys = missing.sorted().map { StoreKey(shard: $0.session.shard, key: "\($0)") }
         for record in try await store.records(in: StreamStore.sessions, at: keys) {
             do {
-                let record = try JSONCoding.decode(StreamRecord<Work.Totals>.self, from: record.value)
+                let record = try JSONCoding.decode(StreamRecord<Work.Totals>.self, from: record.value, now: now)
                 machine.load(record, now: now)
                 if announced.contains(record.state.key) { announce(record.state.key, now) }
             } catch {
@@ -61,7 +61,7 @@ extension StreamLoop {
     }
 
     /// Replaces corrupt records when the sessions' state arrives. The new records keep all stored items.
-    mutating func replaceCorruptRecords(_ received: [(MQTTMessage, Topic?)], _ now: Timestamp) async throws {
+    mutating func replaceCorruptRecords(_ received: [(MQTTMessage, Topic?)], _ now: Moment) async throws {
         guard !corrupt.isEmpty else { return }
         for case (let message, .session(let key, .state)?) in received where corrupt.contains(key) {
             // An invalid state is rejected like any other.
@@ -101,14 +101,14 @@ extension StreamLoop {
                 machine.load(stream, from: search.device, of: search.key)
             } catch {
                 // Reading the whole stream finds its readable part.
-                try await readStreams(search.key, context.clock.now)
+                try await readStreams(search.key, context.clock.moment)
             }
         }
     }
 
     /// Computes live folds that are missing or no longer exact. The first of a stored session acknowledges its streams: devices
     /// continue at once where the former owner committed.
-    mutating func refold(_ now: Timestamp) async throws {
+    mutating func refold(_ now: Moment) async throws {
         let end = ContinuousClock.now + StreamTimes.foldTimeout
         for key in machine.foldsDue(now: now) {
             let isFirst = machine.sessions[key]?.live == nil
@@ -123,7 +123,7 @@ extension StreamLoop {
 
     /// Reads all items of a session, and its streams and live fold with them.
     @discardableResult
-    mutating func readStreams(_ key: SessionKey, _ now: Timestamp) async throws -> [Device: [Work.Item]] {
+    mutating func readStreams(_ key: SessionKey, _ now: Moment) async throws -> [Device: [Work.Item]] {
         let folder = StoreFolder(shard: key.session.shard, path: "\(key)")
         var chunks: [Device: [[UInt8]]] = [:]
         for record in try await store.records(in: StreamStore.chunks, below: [folder]) {

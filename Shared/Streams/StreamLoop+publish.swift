@@ -1,18 +1,19 @@
 import Bus
 import OrderedCollections
+import ServiceKit
 import Storage
 import Workouts
 
 extension StreamLoop {
     /// Publishes the live metrics that are due. Their revisions never go back, even when the clock steps backwards.
-    mutating func publishLive(_ now: Timestamp) async throws {
+    mutating func publishLive(_ now: Moment) async throws {
         let due = machine.liveDue(now: now)
         let shards = Set(due.map(\.session.shard))
-        let short = shards.filter { now.milliseconds + StreamTimes.reserve / 2 > ceilings[$0, default: 0] }
+        let short = shards.filter { now.wallClock.milliseconds + StreamTimes.reserve / 2 > ceilings[$0, default: 0] }
         if !short.isEmpty {
             var reserved: [Shard: Int64] = [:]
             for shard in short {
-                reserved[shard] = max(now.milliseconds, floors[shard, default: 0]) + StreamTimes.reserve
+                reserved[shard] = max(now.wallClock.milliseconds, floors[shard, default: 0]) + StreamTimes.reserve
             }
             let writes = reserved.compactMap { shard, ceiling in
                 write(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))
@@ -29,7 +30,7 @@ extension StreamLoop {
     }
 
     /// Announces the kilometres or miles that were just completed.
-    mutating func publishSplits(_ now: Timestamp) {
+    mutating func publishSplits(_ now: Moment) {
         for split in machine.takeFinishedSplits(now: now) {
             let unit = machine.sessions[split.key]?.state.units == .imperial ? "Mile" : "Kilometer"
             let announcement = Announcement(.split, at: split.at, number: split.number, text: "\(unit) \(split.number)")
@@ -38,7 +39,7 @@ extension StreamLoop {
     }
 
     /// Computes due summaries, answers requests and clears expired chunks.
-    mutating func publishSummaries(_ now: Timestamp) async throws {
+    mutating func publishSummaries(_ now: Moment) async throws {
         for key in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
             let items = try await readStreams(key, now)
             guard let summary = machine.summarize(key, items, now: now) else { continue }
@@ -61,7 +62,7 @@ extension StreamLoop {
     }
 
     /// Commits the record, then sends its messages, unless the shard was lost. Returns whether the store took the write.
-    private mutating func publish(_ summary: StreamMachine<Work>.Summary, _ now: Timestamp) async -> Bool {
+    private mutating func publish(_ summary: StreamMachine<Work>.Summary, _ now: Moment) async -> Bool {
         let key = summary.record.state.key
         retention.published(key, now)
         let writes = [

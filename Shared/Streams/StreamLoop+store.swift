@@ -16,7 +16,7 @@ extension StreamLoop {
 
     /// Makes received items and states durable, then acknowledges them. After a failed write nothing counts and nothing is
     /// acknowledged to devices, which send it again.
-    mutating func commit(_ now: Timestamp, acknowledge: () -> Void = {}) async throws {
+    mutating func commit(_ now: Moment, acknowledge: () -> Void = {}) async throws {
         var writes = machine.stage().compactMap { chunk in
             write(chunk.shard, StreamStore.chunks, chunk.key, chunk.bytes)
         }
@@ -87,7 +87,7 @@ extension StreamLoop {
     }
 
     /// Stores the times of retained topics and clears expired ones, once a minute.
-    mutating func clearRetained(_ now: Timestamp) async throws {
+    mutating func clearRetained(_ now: Moment) async throws {
         guard retention.isDue(now) else { return }
         let (expired, unsaved) = retention.changes(now)
         var writes = unsaved.compactMap { key in

@@ -40,12 +40,12 @@ package struct StreamLoop<Work: StreamWork> {
     }
 
     package mutating func handle(_ event: ServiceEvent) async throws {
-        let now = context.clock.now
+        let now = context.clock.moment
         switch event {
         case .ownership(.gained(let gained)):
             epochs.merge(gained) { $1 }
             try await loadCeilings(Set(gained.keys))
-            try await loadRetention(Set(gained.keys))
+            try await loadRetention(Set(gained.keys), now)
         case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
         case .announce(let shards): try await announce(shards, now)
         case .connected:
@@ -72,14 +72,14 @@ package struct StreamLoop<Work: StreamWork> {
 
     /// Publishes the retained topics of shards gained on a live connection: their former owner may have committed and not
     /// published them. Devices receive their acknowledgements with the first live fold.
-    private mutating func announce(_ shards: Set<Shard>, _ now: Timestamp) async throws {
+    private mutating func announce(_ shards: Set<Shard>, _ now: Moment) async throws {
         for key in machine.sessions.keys where shards.contains(key.session.shard) { announce(key, now) }
         let missing = retention.keys(in: shards).filter { machine.sessions[$0] == nil }
         try await loadRecords(missing, announcing: missing, now)
     }
 
     /// Publishes the retained topics of a session again: the broker may have lost them.
-    mutating func announce(_ key: SessionKey, _ now: Timestamp) {
+    mutating func announce(_ key: SessionKey, _ now: Moment) {
         guard let session = machine.sessions[key] else { return }
         guard session.state.status != .deleted else {
             // The broker may have brought back what was cleared.
@@ -98,7 +98,7 @@ package struct StreamLoop<Work: StreamWork> {
 
     // MARK: Messages
 
-    private mutating func receive(_ received: [MQTTMessage], _ now: Timestamp) async throws {
+    private mutating func receive(_ received: [MQTTMessage], _ now: Moment) async throws {
         let parsed = received.map { ($0, topic($0.topic)) }
         try await load(parsed.compactMap { message, topic in message.payload.isEmpty ? nil : topic }, now)
         try await replaceCorruptRecords(parsed, now)
@@ -116,7 +116,7 @@ package struct StreamLoop<Work: StreamWork> {
     }
 
     private mutating func receive(
-        _ message: MQTTMessage, _ key: SessionKey, _ kind: SessionTopic, _ now: Timestamp
+        _ message: MQTTMessage, _ key: SessionKey, _ kind: SessionTopic, _ now: Moment
     ) throws(PayloadError) {
         if let device = Work.kind.device(of: kind) { return try receive(message, from: device, of: key, now) }
         switch kind {
@@ -155,9 +155,9 @@ package struct StreamLoop<Work: StreamWork> {
     }
 
     private mutating func receive(
-        _ message: MQTTMessage, from device: Device, of key: SessionKey, _ now: Timestamp
+        _ message: MQTTMessage, from device: Device, of key: SessionKey, _ now: Moment
     ) throws(PayloadError) {
-        let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now))
+        let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now.wallClock))
         guard machine.sessions[key] != nil else { return pendingBuffer.add(message, for: key, now: now) }
         switch machine.receive(batch, from: device, of: key, now: now) {
         case .taken where batch.invalidValues > 0: reject(message, "flawed_items", now)
@@ -170,7 +170,7 @@ package struct StreamLoop<Work: StreamWork> {
         }
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Timestamp) {
+    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
         metrics.rejected(reason)
         let report = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
         if let report { messages.append((nil, report)) }

@@ -1,5 +1,6 @@
 import Bus
 import MQTT
+import ServiceKit
 import Workouts
 
 extension StreamMachine {
@@ -11,14 +12,14 @@ extension StreamMachine {
     }
 
     /// The sessions with a due summary.
-    func summariesDue(now: Timestamp) -> [SessionKey] {
+    func summariesDue(now: Moment) -> [SessionKey] {
         awaitingSummary.filter { sessions[$0]?.summaryDue.map { $0 <= now } ?? false }.sorted()
     }
 
     /// Computes the summary of a session from all its stored items.
     ///
     /// The revision changes only with the content. If only the state differs, the summary is published without chunks.
-    mutating func summarize(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Timestamp) -> Summary? {
+    mutating func summarize(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Moment) -> Summary? {
         awaitingSummary.remove(key)
         guard let session = sessions[key] else { return nil }
         session.summaryDue = nil
@@ -31,7 +32,7 @@ extension StreamMachine {
             chunks: result.rows.chunkCount, totals: result.totals)
         var chunks: [MQTTMessage] = []
         if !report.hasSameContent(as: old) || report.revision < session.summaryTopic.revision {
-            report.revision = session.summaryTopic.revise(now)
+            report.revision = session.summaryTopic.revise(now.wallClock)
             record.chunksUntil = now + StreamTimes.chunks
             record.mostChunks = max(record.mostChunks, report.chunks)
             chunks = Self.chunks(key, result.rows, report)
@@ -50,13 +51,13 @@ extension StreamMachine {
     }
 
     /// Whether requested chunks may be published now: after a due summary, and within the rate limit.
-    func mayRepeatChunks(_ key: SessionKey, now: Timestamp) -> Bool {
+    func mayRepeatChunks(_ key: SessionKey, now: Moment) -> Bool {
         guard !awaitingSummary.contains(key) else { return false }
-        return sessions[key]?.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition || now < $0 } ?? true
+        return sessions[key]?.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition } ?? true
     }
 
     /// Repeats the final chunks of a session, on request or because their publication may be incomplete.
-    mutating func repeatChunks(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Timestamp) -> Summary? {
+    mutating func repeatChunks(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Moment) -> Summary? {
         guard var record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
         record.chunksUntil = now + StreamTimes.chunks
         record.mostChunks = max(record.mostChunks, report.chunks)
@@ -75,7 +76,7 @@ extension StreamMachine {
     }
 
     /// Clears chunks whose retention has ended.
-    mutating func expireChunks(now: Timestamp) -> [Summary] {
+    mutating func expireChunks(now: Moment) -> [Summary] {
         defer { withExpiredChunks = [] }
         return withExpiredChunks.sorted().compactMap { key in
             guard var record = sessions[key]?.record, record.chunksUntil.map({ $0 <= now }) ?? false else { return nil }
@@ -87,9 +88,9 @@ extension StreamMachine {
     }
 
     /// Handles a revision of the summary on the bus. Returns whether to publish the last summary again.
-    mutating func seeSummary(_ revision: Int64, of key: SessionKey, now: Timestamp) -> Bool {
+    mutating func seeSummary(_ revision: Int64, of key: SessionKey, now: Moment) -> Bool {
         guard let session = sessions[key], session.record.report != nil else { return false }
-        switch session.summaryTopic.see(revision, now) {
+        switch session.summaryTopic.see(revision, now.wallClock) {
         case .known: return false
         case .republish: return true
         case .revised:
@@ -124,25 +125,25 @@ extension StreamMachine {
 
 extension StreamMachine {
     /// The sessions with due live metrics: changed, and outside the rate limit.
-    func liveDue(now: Timestamp) -> [SessionKey] {
+    func liveDue(now: Moment) -> [SessionKey] {
         Array(
             withNews.filter { key in
                 guard let session = sessions[key], session.isShown else { return true }
-                return session.publishedAt.map { now.seconds(since: $0) >= StreamTimes.live || now < $0 } ?? true
+                return session.publishedAt.map { now.seconds(since: $0) >= StreamTimes.live } ?? true
             })
     }
 
     /// The live metrics of a session as of now; `nil` without any.
     ///
     /// - Parameter floor: a revision that an earlier process may have reached.
-    mutating func liveMessage(_ key: SessionKey, now: Timestamp, floor: Int64) -> MQTTMessage? {
+    mutating func liveMessage(_ key: SessionKey, now: Moment, floor: Int64) -> MQTTMessage? {
         withNews.remove(key)
         // A session just loaded has no live metrics until its fold.
         guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
         session.isSilent = session.isSilent || session.becomesSilent(now)
         session.publishedAt = now
         let payload = live.payload(
-            session.state, revision: session.liveTopic.revise(now, above: floor), count: session.count,
+            session.state, revision: session.liveTopic.revise(now.wallClock, above: floor), count: session.count,
             isSilent: session.isSilent)
         return Topic.session(key, Work.kind.live).message(payload)
     }

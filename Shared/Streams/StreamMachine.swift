@@ -1,5 +1,6 @@
 import Bus
 import MQTT
+import ServiceKit
 import Storage
 import Workouts
 
@@ -22,7 +23,7 @@ struct StreamMachine<Work: StreamWork> {
     /// Sessions with expired chunks.
     var withExpiredChunks: Set<SessionKey> = []
     private(set) var statusCounts: [SessionStatus: Int] = [:]
-    private var sweptAt: Timestamp?
+    private var sweptAt: Moment?
     /// Sessions with items since the last commit.
     private var touched: [OwnedSession<Work>] = []
     /// Sessions whose record belongs to the next commit.
@@ -31,7 +32,7 @@ struct StreamMachine<Work: StreamWork> {
     // MARK: Items
 
     /// Receives a batch. Its session and stream must be in memory.
-    mutating func receive(_ batch: ItemBatch<Work.Item>, from device: Device, of key: SessionKey, now: Timestamp)
+    mutating func receive(_ batch: ItemBatch<Work.Item>, from device: Device, of key: SessionKey, now: Moment)
         -> StreamOutcome
     {
         guard let session = sessions[key] else { return .full }
@@ -61,7 +62,7 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// The pending items are on disk and count from now on.
-    mutating func committed(now: Timestamp) {
+    mutating func committed(now: Moment) {
         for session in touched where session.pendingItems > 0 {
             let key = session.state.key
             session.committed(now)
@@ -98,8 +99,11 @@ struct StreamMachine<Work: StreamWork> {
     // MARK: States
 
     /// Loads a session from the store without its streams.
-    mutating func load(_ record: StreamRecord<Work.Totals>, now: Timestamp) {
+    mutating func load(_ record: StreamRecord<Work.Totals>, now: Moment) {
         let key = record.state.key
+        var record = record
+        // Stored before the wall clock stepped backwards, it is too far ahead.
+        record.chunksUntil = record.chunksUntil?.atMost(now + StreamTimes.chunks)
         sessions[key] = OwnedSession(stored: record, heardAt: now)
         if record.state.status == .deleted { return }
         requestFold(key, now)
@@ -112,7 +116,7 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Receives a session's state. An older state changes nothing.
-    mutating func receive(_ state: SessionState, now: Timestamp) {
+    mutating func receive(_ state: SessionState, now: Moment) {
         let key = state.key
         if let known = sessions[key]?.state {
             guard state.revision > known.revision else { return }
@@ -133,14 +137,14 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Schedules a fold over all items: at once, or when the rate limit allows it.
-    private mutating func requestFold(_ key: SessionKey, _ now: Timestamp) {
+    private mutating func requestFold(_ key: SessionKey, _ now: Moment) {
         guard let session = sessions[key], stale.insert(key).inserted else { return }
         let interval = session.count > StreamTimes.manyItems ? StreamTimes.longFold : StreamTimes.fold
         session.foldDue = max(now, session.foldedAt.map { $0 + interval } ?? now)
     }
 
     /// The sessions with a due fold over all items.
-    func foldsDue(now: Timestamp) -> [SessionKey] {
+    func foldsDue(now: Moment) -> [SessionKey] {
         stale.filter { key in
             guard let session = sessions[key], session.isShown else { return false }
             return session.foldDue.map { $0 <= now } ?? true
@@ -148,7 +152,7 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Receives a companion payload of a session.
-    mutating func hear(_ heard: Work.Live.Heard, of key: SessionKey, now: Timestamp) {
+    mutating func hear(_ heard: Work.Live.Heard, of key: SessionKey, now: Moment) {
         guard let session = sessions[key] else { return }
         guard session.live != nil else {
             session.unheard = heard
@@ -165,7 +169,7 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Removes and returns the splits that were just completed.
-    mutating func takeFinishedSplits(now: Timestamp) -> [(key: SessionKey, number: Int, at: Timestamp)] {
+    mutating func takeFinishedSplits(now: Moment) -> [(key: SessionKey, number: Int, at: Timestamp)] {
         defer { withSplits = [] }
         return withSplits.compactMap { key in
             guard let split = sessions[key]?.takeFinishedSplit(now), sessions[key]?.isShown == true else {
@@ -176,7 +180,7 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Schedules a summary: at once, or when the rate limit allows it.
-    mutating func requestSummary(_ key: SessionKey, _ now: Timestamp) {
+    mutating func requestSummary(_ key: SessionKey, _ now: Moment) {
         guard let session = sessions[key], awaitingSummary.insert(key).inserted else { return }
         let isLong = session.count > StreamTimes.manyItems
         let interval = isLong ? StreamTimes.longSummary : StreamTimes.summary
@@ -188,8 +192,8 @@ struct StreamMachine<Work: StreamWork> {
     /// Applies the time: marks silent sessions and evicts ended ones.
     ///
     /// Returns whether the check was due.
-    mutating func sweep(now: Timestamp) -> Bool {
-        guard sweptAt.map({ now.seconds(since: $0) >= StreamTimes.sweep || now < $0 }) ?? true else { return false }
+    mutating func sweep(now: Moment) -> Bool {
+        guard sweptAt.map({ now.seconds(since: $0) >= StreamTimes.sweep }) ?? true else { return false }
         sweptAt = now
         statusCounts = [:]
         for (key, session) in sessions {
@@ -226,7 +230,7 @@ struct StreamMachine<Work: StreamWork> {
     ///   - items: all items on disk, by device.
     ///   - streams: their streams.
     mutating func fold(
-        _ key: SessionKey, _ items: [Device: [Work.Item]], streams: [Device: ItemStream<Work.Item>], now: Timestamp
+        _ key: SessionKey, _ items: [Device: [Work.Item]], streams: [Device: ItemStream<Work.Item>], now: Moment
     ) {
         guard let session = sessions[key] else { return }
         for device in streams.keys.sorted() {
@@ -234,7 +238,7 @@ struct StreamMachine<Work: StreamWork> {
         }
         session.hasAllStreams = true
         let isFirst = session.live == nil
-        session.live = Work.Live(streams: items, state: session.state, now: now, shown: session.live)
+        session.live = Work.Live(streams: items, state: session.state, now: now.wallClock, shown: session.live)
         if let heard = session.unheard.take() { _ = session.live?.hear(heard, of: session.state) }
         // An earlier process announced the splits before this one started.
         if isFirst { session.announcedSplits = session.live?.splitsToAnnounce.count ?? 0 }
@@ -253,7 +257,7 @@ struct StreamMachine<Work: StreamWork> {
     // MARK: Deletion
 
     /// Drops the pending items and deadlines of a deleted session.
-    private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Timestamp) {
+    private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Moment) {
         let record = StreamRecord<Work.Totals>(deleted: state, mostChunks: sessions[key]?.record.mostChunks ?? 0)
         forget(key)
         sessions[key] = OwnedSession(stored: record, heardAt: now)

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 package import Storage
 import Workouts
 
@@ -44,7 +45,7 @@ struct StreamRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable 
     /// Whether items or a state arrived after the summary.
     var needsSummary = false
     /// The end of the retention of the final chunks.
-    var chunksUntil: Timestamp?
+    var chunksUntil: Moment?
     /// The highest number of chunks that may be retained, including those of earlier revisions.
     var mostChunks = 0
 }

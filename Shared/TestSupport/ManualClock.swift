@@ -1,20 +1,20 @@
-import ServiceKit
+package import ServiceKit
 import Synchronization
 package import Workouts
 
-/// A clock that stops until a test advances it.
+/// Clocks that stand still until a test advances or steps them.
 package final class ManualClock: WallClock {
-    /// No task slept before the timeout.
+    /// No task began to wait in time.
     package struct NoSleeper: Error {}
 
     private struct Sleeper {
-        let deadline: Timestamp
+        let deadline: Moment
         let number: Int
         let continuation: CheckedContinuation<Void, any Error>
     }
 
     private struct State {
-        var now: Timestamp
+        var moment: Moment
         var sleepers: [Sleeper] = []
         var observers: [Int: (wanted: Int, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var canceled: Set<Int> = []
@@ -23,24 +23,25 @@ package final class ManualClock: WallClock {
 
     private let state: Mutex<State>
 
-    /// Starts at `now`, by default 2025-01-01T00:00:00Z.
+    /// Begins at 2025-01-01T00:00:00Z by default.
     package init(now: Timestamp = Timestamp(microseconds: 1_735_689_600_000_000)) {
-        state = Mutex(State(now: now))
+        state = Mutex(State(moment: Moment(now)))
     }
 
-    package var now: Timestamp { state.withLock(\.now) }
+    package var moment: Moment { state.withLock(\.moment) }
 
-    package var minimumResolution: Duration { .microseconds(1) }
+    package var now: Timestamp { moment.wallClock }
 
-    /// The number of sleeping tasks.
+    /// How many tasks wait now.
     package var sleeperCount: Int { state.withLock(\.sleepers.count) }
 
-    /// Advances the time and wakes the tasks whose deadlines it reaches: earliest deadline first, equal deadlines in
-    /// the order of going to sleep. A task that sleeps again waits for the next advance.
+    /// Moves both clocks forwards and wakes the tasks whose wait is over: the earliest deadline first, tasks with the same
+    /// deadline in the order of their waits. A task that waits again waits for the next advance.
     package func advance(by duration: Duration) {
+        precondition(duration >= .zero, "uptime never moves backwards; use step(by:)")
         let due = state.withLock { state in
-            state.now = state.now.advanced(by: duration)
-            let now = state.now
+            state.moment = state.moment.advanced(by: duration)
+            let now = state.moment
             let due = state.sleepers.filter { $0.deadline <= now }
             state.sleepers.removeAll { $0.deadline <= now }
             return due.sorted { ($0.deadline, $0.number) < ($1.deadline, $1.number) }
@@ -48,11 +49,16 @@ package final class ManualClock: WallClock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    package func wait(for duration: Duration) async throws {
-        try await sleep(until: now.advanced(by: duration), tolerance: nil)
+    /// Sets the wall clock forwards or backwards. The uptime stands still.
+    package func step(by duration: Duration) {
+        state.withLock { state in
+            state.moment = Moment(
+                wallClock: state.moment.wallClock.advanced(by: duration), uptime: state.moment.uptime)
+        }
     }
 
-    package func sleep(until deadline: Timestamp, tolerance: Duration?) async throws {
+    package func wait(for duration: Duration) async throws {
+        let deadline = moment.advanced(by: duration)
         let number = nextNumber()
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -64,8 +70,8 @@ package final class ManualClock: WallClock {
         }
     }
 
-    /// Waits until at least `count` tasks sleep.
-    /// - Throws: `NoSleeper` after `bound` of real time.
+    /// Returns once at least `count` tasks wait.
+    /// - Throws: `NoSleeper` when that is not so within `bound` of real time.
     package func waitForSleepers(_ count: Int = 1, bound: Duration = .seconds(120)) async throws {
         let number = nextNumber()
         let alarm = Task {
@@ -99,7 +105,7 @@ package final class ManualClock: WallClock {
         let (outcome, observers) = state.withLock {
             state -> (Result<Void, any Error>?, [CheckedContinuation<Void, any Error>]) in
             if state.canceled.remove(sleeper.number) != nil { return (.failure(CancellationError()), []) }
-            if sleeper.deadline <= state.now { return (.success(()), []) }
+            if sleeper.deadline <= state.moment { return (.success(()), []) }
             state.sleepers.append(sleeper)
             let count = state.sleepers.count
             let satisfied = state.observers.filter { $0.value.wanted <= count }
@@ -125,4 +131,15 @@ package final class ManualClock: WallClock {
         }
         continuation?.resume(throwing: error)
     }
+}
+
+extension Moment {
+    /// A moment of a wall clock that never steps: a second of uptime is a second of it.
+    package init(_ wallClock: Timestamp) {
+        let start = Timestamp(microseconds: 1_577_836_800_000_000)
+        self.init(wallClock: wallClock, uptime: start.duration(to: wallClock))
+    }
+
+    /// The same uptime after the wall clock has stepped.
+    package func stepped(by seconds: Double) -> Moment { Moment(wallClock: wallClock + seconds, uptime: uptime) }
 }

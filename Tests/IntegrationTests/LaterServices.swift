@@ -23,15 +23,13 @@ enum LaterServices {
             self.by = by
         }
 
-        var now: Timestamp { system.now + by }
-        var minimumResolution: Duration { system.minimumResolution }
+        var moment: Moment {
+            let moment = system.moment
+            return Moment(wallClock: moment.wallClock + by, uptime: moment.uptime)
+        }
 
         func wait(for duration: Duration) async throws {
             try await system.wait(for: duration)
-        }
-
-        func sleep(until deadline: Timestamp, tolerance: Duration?) async throws {
-            try await system.sleep(until: deadline - by, tolerance: tolerance)
         }
     }
 

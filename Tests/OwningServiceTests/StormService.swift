@@ -90,7 +90,7 @@ extension MemoryDatabase {
     func sessions<Value: Decodable>(_ collection: StoreCollection, _ type: Value.Type) throws -> [(SessionKey, Value)] {
         try records(in: collection).map { place, bytes in
             guard let key = SessionKey(place.key) else { throw PayloadError.malformed(place.key) }
-            return (key, try JSONCoding.decode(type, from: bytes))
+            return (key, try JSONCoding.decode(type, from: bytes, now: SystemClock().moment))
         }
     }
 }

@@ -1,4 +1,6 @@
 import Bus
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -47,18 +49,35 @@ struct ClockTests {
     @Test mutating func `a revision far ahead does not extend retention`() {
         solo.begin()
         solo.perform(.discard, at: 1)
-        _ = solo.machine.seeState(solo.time(1e9).milliseconds, of: solo.key(), now: solo.time(2))
+        _ = solo.machine.seeState(solo.time(1e9).milliseconds, of: solo.key(), now: Moment(solo.time(2)))
         _ = solo.advance(to: 3 + 48 * SoloMachine.hour)
         #expect(solo.status() == .deleted)
     }
 
-    @Test mutating func `a clock that steps backwards extends no wait`() {
+    @Test(arguments: [-86_400.0, -3_600, 3_600, 86_400])
+    mutating func `a wall clock that steps moves no deadline`(step: Double) {
         solo.begin()
         solo.perform(.end(streams: [solo.samples: 10]), at: 4_000)
         #expect(solo.advance(to: 4_001) == [])
-        #expect(solo.advance(to: 400) == [])
-        #expect(solo.advance(to: 409.9) == [])
-        #expect(solo.advance(to: 410).contains(.publishWorkout(solo.key())))
+        solo.step = step
+        #expect(solo.advance(to: 4_002) == [])
+        #expect(solo.advance(to: 4_009.9) == [])
+        #expect(solo.advance(to: 4_010).contains(.publishWorkout(solo.key())))
+        #expect(solo.advance(to: 4_009 + 48 * SoloMachine.hour) == [])
+        #expect(solo.advance(to: 4_010 + 48 * SoloMachine.hour).contains(.clear(solo.key())))
+    }
+
+    @Test(arguments: [-5.0, 5])
+    mutating func `a countdown ends when the wall clock shows its end, also after a step`(step: Double) {
+        var start = SessionStart(activity: .running, countdown: 30)
+        start.mode = .watch
+        solo.perform(.start(start), at: 0)
+        #expect(solo.advance(to: 9) == [])
+        solo.step = step
+        _ = solo.advance(to: 29.5 - step)
+        #expect(solo.status() == .preparing)
+        #expect(solo.advance(to: 30.5 - step).contains(.publishState(solo.key())))
+        #expect(solo.record()?.session.segments == [Segment(start: solo.time(30), end: nil)])
     }
 
     @Test mutating func `due work runs once, and late ticks miss nothing`() {

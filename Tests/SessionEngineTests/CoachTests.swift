@@ -88,7 +88,7 @@ struct CoachTests {
         try await planned.advance(to: 100, step: 10)
         _ = try await planned.perform(.swapExercise(item: nil, alternative: nil))
         _ = try await planned.perform(.suspend)
-        planned.clock.advance(by: .seconds(-60))
+        planned.clock.step(by: .seconds(-60))
         #expect(try await planned.advance(to: 42.9) == [])
         #expect(try await planned.advance(to: 43.2).map(\.error?.code) == ["coach_timeout", nil])
         #expect(planned.state?.segments.last?.end == PlannedEngine.start + 100)

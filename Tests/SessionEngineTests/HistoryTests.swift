@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
 import Storage
 import TestSupport
 import Testing
@@ -91,7 +92,7 @@ struct HistoryTests {
                     history.take(overview)
                     #expect(history.newest.count <= limit + 1, "seed \(random.seed)")
                 }
-                let reply = history.reply(Self.start)
+                let reply = history.reply(Moment(Self.start))
                 #expect(reply.workouts == Array(sorted[from...].prefix(limit)), "seed \(random.seed)")
                 let isLast = from + limit >= sorted.count
                 #expect(reply.next == (isLast ? nil : sorted[from + limit - 1].place), "seed \(random.seed)")

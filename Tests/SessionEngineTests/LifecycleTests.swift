@@ -1,5 +1,7 @@
 import Bus
 import Foundation
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -13,7 +15,7 @@ struct LifecycleTests {
     private let user = User("demo")!
 
     init() {
-        _ = machine.connected(now: Self.start - 100)
+        _ = machine.connected(now: Moment(Self.start - 100))
     }
 
     private func key(_ number: UInt8 = 1) -> SessionKey {
@@ -30,7 +32,7 @@ struct LifecycleTests {
     ) -> Reply? {
         let command = Command(
             id: CommandID(UUID()), client: Client("phone-1")!, at: Self.start + seconds, action: action)
-        let actions = machine.receive(command, for: key(number), now: Self.start + (now ?? seconds))
+        let actions = machine.receive(command, for: key(number), now: Moment(Self.start + (now ?? seconds)))
         return actions.compactMap { if case .reply(_, _, let reply) = $0 { reply } else { nil } }.first
     }
 
@@ -42,7 +44,7 @@ struct LifecycleTests {
 
     private mutating func hear(_ count: Int, newest seconds: Double, now: Double) -> [SessionEngineAction] {
         let progress = MetricsProgress(count: count, newest: Self.start + seconds)
-        return machine.hear(progress, of: key(), now: Self.start + now)
+        return machine.hear(progress, of: key(), now: Moment(Self.start + now))
     }
 
     @Test mutating func `suspending stops the clock, and resuming continues it`() {
@@ -62,8 +64,8 @@ struct LifecycleTests {
     @Test mutating func `a session without messages for six hours expires, its last segment open`() {
         begin()
         _ = hear(10, newest: 60, now: 60)
-        #expect(machine.advance(to: Self.start + 60 + 6 * Self.hour - 1) == [])
-        let expired = machine.advance(to: Self.start + 60 + 6 * Self.hour)
+        #expect(machine.advance(to: Moment(Self.start + 60 + 6 * Self.hour - 1)) == [])
+        let expired = machine.advance(to: Moment(Self.start + 60 + 6 * Self.hour))
         #expect(expired == [.save(key()), .publishState(key()), .publishCurrent(user)])
         let state = machine.entries[key()]?.record.state
         #expect(state?.status == .canceled)
@@ -75,16 +77,16 @@ struct LifecycleTests {
     @Test mutating func `nothing expires before retained metrics can arrive`() {
         begin()
         let late = 7 * Self.hour
-        _ = machine.connected(now: Self.start + late)
-        #expect(machine.advance(to: Self.start + late + 30) == [])
+        _ = machine.connected(now: Moment(Self.start + late))
+        #expect(machine.advance(to: Moment(Self.start + late + 30)) == [])
         _ = hear(5, newest: late, now: late + 31)
-        #expect(machine.advance(to: Self.start + late + 100) == [])
+        #expect(machine.advance(to: Moment(Self.start + late + 100)) == [])
         #expect(status() == .active)
     }
 
     @Test mutating func `a deleted session ignores messages`() {
         begin()
-        _ = machine.delete(key(), Self.start + 10)
+        _ = machine.delete(key(), Moment(Self.start + 10))
         let deleted = machine.entries[key()]?.record
         #expect(hear(1, newest: 20, now: 3_600) == [])
         #expect(machine.entries[key()]?.record == deleted)
@@ -92,7 +94,7 @@ struct LifecycleTests {
 
     @Test mutating func `a message for an expired session restores it`() {
         begin()
-        _ = machine.advance(to: Self.start + 6 * Self.hour)
+        _ = machine.advance(to: Moment(Self.start + 6 * Self.hour))
         let heard = hear(1, newest: 20, now: 7 * Self.hour)
         #expect(heard.contains(.publishState(key())))
         #expect(status() == .active)
@@ -101,7 +103,7 @@ struct LifecycleTests {
 
     @Test mutating func `a message for an expired session saves it if the user has another`() {
         begin()
-        _ = machine.advance(to: Self.start + 6 * Self.hour)
+        _ = machine.advance(to: Moment(Self.start + 6 * Self.hour))
         begin(2, at: 7 * Self.hour)
         _ = hear(1, newest: 500, now: 8 * Self.hour)
         #expect(status() == .saving)
@@ -115,7 +117,7 @@ struct LifecycleTests {
     @Test mutating func `a command to an expired session restores it and is applied`() {
         begin()
         perform(.pause, at: 60)
-        _ = machine.advance(to: Self.start + 60 + 6 * Self.hour)
+        _ = machine.advance(to: Moment(Self.start + 60 + 6 * Self.hour))
         #expect(status() == .canceled)
         #expect(perform(.resume, at: 7 * Self.hour)?.ok == true)
         #expect(status() == .active)
@@ -124,14 +126,14 @@ struct LifecycleTests {
 
     @Test mutating func `a refused command restores an expired session too`() {
         begin()
-        _ = machine.advance(to: Self.start + 6 * Self.hour)
+        _ = machine.advance(to: Moment(Self.start + 6 * Self.hour))
         #expect(perform(.resume, at: 7 * Self.hour)?.error?.code == "invalid_state")
         #expect(status() == .active)
     }
 
     @Test mutating func `a command to an expired session saves it if the user has another`() {
         begin()
-        _ = machine.advance(to: Self.start + 6 * Self.hour)
+        _ = machine.advance(to: Moment(Self.start + 6 * Self.hour))
         begin(2, at: 7 * Self.hour)
         #expect(perform(.pause, at: 8 * Self.hour)?.error?.code == "invalid_state")
         #expect(status() == .saving)
@@ -141,7 +143,7 @@ struct LifecycleTests {
     @Test mutating func `recover puts an expired session into saving`() {
         begin()
         _ = hear(10, newest: 90, now: 95)
-        _ = machine.advance(to: Self.start + 95 + 6 * Self.hour)
+        _ = machine.advance(to: Moment(Self.start + 95 + 6 * Self.hour))
         #expect(perform(.recover, at: 7 * Self.hour)?.ok == true)
         #expect(status() == .saving)
         #expect(machine.entries[key()]?.record.session.endedAt == Self.start + 90)
@@ -151,7 +153,7 @@ struct LifecycleTests {
         begin()
         _ = hear(10, newest: 60, now: 60)
         _ = hear(10, newest: 60, now: 5 * Self.hour)
-        _ = machine.advance(to: Self.start + 60 + 6 * Self.hour)
+        _ = machine.advance(to: Moment(Self.start + 60 + 6 * Self.hour))
         #expect(status() == .canceled)
     }
 
@@ -179,23 +181,25 @@ struct LifecycleTests {
     @Test mutating func `a canceled session is purged after 48 hours and erased after 90 days`() {
         begin()
         perform(.discard, at: 100)
-        #expect(machine.advance(to: Self.start + 100 + 47 * Self.hour) == [])
-        let purged = machine.advance(to: Self.start + 101 + 48 * Self.hour)
+        #expect(machine.advance(to: Moment(Self.start + 100 + 47 * Self.hour)) == [])
+        let purged = machine.advance(to: Moment(Self.start + 101 + 48 * Self.hour))
         #expect(purged.contains(.publishState(key())))
         #expect(status() == .deleted)
         #expect(perform(.recover, at: 49 * Self.hour)?.error?.code == "session_not_found")
-        let later = machine.advance(to: Self.start + 93 * 24 * Self.hour)
+        let later = machine.advance(to: Moment(Self.start + 93 * 24 * Self.hour))
         #expect(later == [.saveUser(user), .erase(key()), .clear(key())])
     }
 
     @Test mutating func `a finished session leaves the bus after 48 hours`() {
         begin()
         perform(.end(streams: [:]), at: 60)
-        _ = machine.advance(to: Self.start + 75)
+        _ = machine.advance(to: Moment(Self.start + 75))
         #expect(status() == .completed)
-        #expect(machine.advance(to: Self.start + 47 * Self.hour) == [])
+        #expect(machine.advance(to: Moment(Self.start + 47 * Self.hour)) == [])
         #expect(
-            machine.advance(to: Self.start + 49 * Self.hour) == [.saveUser(user), .archive(key()), .clear(key())])
+            machine.advance(to: Moment(Self.start + 49 * Self.hour)) == [
+                .saveUser(user), .archive(key()), .clear(key()),
+            ])
     }
 
     @Test mutating func `a start that replaces discards the unfinished session`() {
@@ -226,8 +230,8 @@ struct LifecycleTests {
         start.mode = .watch
         perform(.start(start))
         #expect(machine.entries[key()]?.record.state.banner == nil)
-        #expect(machine.advance(to: Self.start + 9) == [])
-        #expect(machine.advance(to: Self.start + 10).contains(.publishState(key())))
+        #expect(machine.advance(to: Moment(Self.start + 9)) == [])
+        #expect(machine.advance(to: Moment(Self.start + 10)).contains(.publishState(key())))
         #expect(machine.entries[key()]?.record.state.mode == .phone)
         #expect(machine.entries[key()]?.record.state.banner == .liveMetricsUnavailable)
         _ = hear(1, newest: 11, now: 11)
@@ -240,7 +244,7 @@ struct LifecycleTests {
         perform(.start(start))
         #expect(perform(.deviceReady(try #require(Device("phone-1"))), at: 2)?.error?.code == "invalid_command")
         #expect(perform(.deviceReady(try #require(Device("watch-1"))), at: 3)?.ok == true)
-        #expect(machine.advance(to: Self.start + 60) == [])
+        #expect(machine.advance(to: Moment(Self.start + 60)) == [])
         #expect(machine.entries[key()]?.record.state.mode == .watch)
     }
 

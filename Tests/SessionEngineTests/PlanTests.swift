@@ -126,7 +126,7 @@ struct PlanTests {
         planned.clock.advance(by: .seconds(3_600))
         try await planned.advance(to: 3_611)
         #expect(planned.plan?.timer.phase == .over)
-        planned.clock.advance(by: .seconds(-3_600))
+        planned.clock.step(by: .seconds(-3_600))
         try await planned.advance(to: 31)
         #expect(planned.plan?.timer.phase == .work && planned.plan?.timer.round == 2)
         #expect(

@@ -84,7 +84,7 @@ struct PublishedTests {
         let started = try await engine?.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))]) ?? []
         let first = try #require(try state(started)?.revision)
         engine = nil
-        clock.advance(by: .seconds(-3_600))
+        clock.step(by: .seconds(-3_600))
         engine = try await Engine(folder, clock: clock)
         let sent = try await engine?.deliver([message(.pause)]) ?? []
         #expect(try state(sent)?.revision == first + 1)

@@ -19,9 +19,9 @@ import Workouts
     /// What a run of the fetcher may never do.
     private struct Watch {
         var newest: [SessionKey: Weather] = [:]
-        var askedAt: [WeatherCell: Timestamp] = [:]
+        var askedAt: [WeatherCell: Moment] = [:]
         /// When the last request was made that brought weather.
-        var succeededAt: [WeatherCell: Timestamp] = [:]
+        var succeededAt: [WeatherCell: Moment] = [:]
 
         mutating func check(_ sent: [MQTTMessage]) {
             for case (let key, let weather?) in sent.compactMap(\.weather) {
@@ -32,7 +32,7 @@ import Workouts
             }
         }
 
-        mutating func check(_ requests: [WeatherRequest], underway: [WeatherRequest], _ now: Timestamp) {
+        mutating func check(_ requests: [WeatherRequest], underway: [WeatherRequest], _ now: Moment) {
             #expect(
                 Set((requests + underway).map(\.cell)).count == requests.count + underway.count, "asked twice at once")
             #expect(requests.count + underway.count <= WeatherFetcherMachine.concurrency)
@@ -81,10 +81,7 @@ import Workouts
             case 11: sent = try await fetcher.connect()
             case 12: fetcher.store.refuse(Bool.random(using: &random))
             case 13:
-                // The time of day is set back, and with it what an interval is.
-                clock.advance(by: .seconds(-Int.random(in: 0...1_000, using: &random)))
-                watch.askedAt = [:]
-                watch.succeededAt = [:]
+                clock.step(by: .seconds(Int.random(in: -1_000...1_000, using: &random)))
             default:
                 // Killed: what was on its way is lost, what was not on disk is too.
                 let copy = try TemporaryFolder()
@@ -102,7 +99,7 @@ import Workouts
             watch.check(sent)
             past += sent.filter { !$0.payload.isEmpty && $0.weather != nil }
             let requests = fetcher.requests()
-            watch.check(requests, underway: underway, clock.now)
+            watch.check(requests, underway: underway, clock.moment)
             underway += requests
         }
     }

@@ -17,7 +17,7 @@ import Workouts
         session = SampleSession(place: SampleSession.berlin, live: start)
         var state = session.state
         state.expiresAt = nil
-        _ = machine.receive(state, now: start)
+        _ = machine.receive(state, now: Moment(start))
     }
 
     /// Lets time pass until there is something to ask, and fails it.
@@ -28,10 +28,10 @@ import Workouts
     ) throws -> (waited: Double, actions: [WeatherAction]) {
         var time = now
         while time < now + 100_000 {
-            _ = machine.advance(to: time)
-            if let request = machine.requests(now: time).first {
+            _ = machine.advance(to: Moment(time))
+            if let request = machine.requests(now: Moment(time)).first {
                 let answer = WeatherAnswer(cell: request.cell, outcome: .failed(failure))
-                return (time.seconds(since: now), machine.receive(answer, now: time, using: &random))
+                return (time.seconds(since: now), machine.receive(answer, now: Moment(time), using: &random))
             }
             time = time + 1
         }
@@ -52,11 +52,11 @@ import Workouts
             #expect(actions == (number == 0 ? [.report(.failing(failure))] : []))
             now = now + waited
         }
-        _ = machine.advance(to: now + 400)
-        let request = try #require(machine.requests(now: now + 400).first)
+        _ = machine.advance(to: Moment(now + 400))
+        let request = try #require(machine.requests(now: Moment(now + 400)).first)
         let answer = WeatherAnswer(cell: request.cell, outcome: .observed(.sample(at: now), Caching()))
         #expect(
-            machine.receive(answer, now: now + 400, using: &random)
+            machine.receive(answer, now: Moment(now + 400), using: &random)
                 == [.report(.answering), .save(session.key), .publish(session.key)])
         #expect(try fail(failure, after: now + 400).waited == 300)
         #expect(try fail(failure, after: now + 700).waited <= 6)
@@ -83,7 +83,7 @@ import Workouts
         let refusal = FetchFailure.refused(status: 403)
         #expect(try fail(refusal, after: start).actions == [.report(.refusing(refusal, until: start + 3_600))])
         let other = SampleSession("other", place: Place(la: 1, lo: 1), live: start + 10)
-        _ = machine.receive(other.state, now: start + 10)
+        _ = machine.receive(other.state, now: Moment(start + 10))
         let (waited, actions) = try fail(refusal, after: start + 10)
         #expect(waited == 3_590)
         #expect(actions == [])
@@ -92,21 +92,21 @@ import Workouts
     @Test mutating func `a cell without weather does not block requests for other cells`() throws {
         _ = try fail(.unavailable(status: 404), after: start)
         let other = SampleSession("other", place: Place(la: 1, lo: 1), live: start + 1)
-        _ = machine.receive(other.state, now: start + 1)
-        #expect(machine.requests(now: start + 1).map(\.cell) == [WeatherCell(Place(la: 1, lo: 1))])
+        _ = machine.receive(other.state, now: Moment(start + 1))
+        #expect(machine.requests(now: Moment(start + 1)).map(\.cell) == [WeatherCell(Place(la: 1, lo: 1))])
         #expect(try fail(.unavailable(status: 404), after: start + 2).waited == 3_598)
     }
 
     @Test mutating func `concurrent failures count as one`() throws {
         for number in 1..<4 {
             let place = Place(la: Double(number), lo: 0)
-            _ = machine.receive(SampleSession("u\(number)", place: place, live: start).state, now: start)
+            _ = machine.receive(SampleSession("u\(number)", place: place, live: start).state, now: Moment(start))
         }
-        let requests = machine.requests(now: start)
+        let requests = machine.requests(now: Moment(start))
         #expect(requests.count == 4)
         for request in requests {
             let answer = WeatherAnswer(cell: request.cell, outcome: .failed(.unreachable("refused")))
-            _ = machine.receive(answer, now: start + 1, using: &random)
+            _ = machine.receive(answer, now: Moment(start + 1), using: &random)
         }
         #expect(machine.breaker.failures == 1)
     }
@@ -117,7 +117,7 @@ import Workouts
             // As fast as can be, for a day.
             var times: [Double] = []
             for second in 0..<86_400 {
-                while budget.take(start + Double(second)) { times.append(Double(second)) }
+                while budget.take(Moment(start + Double(second))) { times.append(Double(second)) }
             }
             let perMinute = times.count { $0 < 60 }
             switch budget.burst {

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 /// Exports that a device performs: in watch mode the watch saves its own workout, otherwise the exporter asks the phone.
@@ -24,13 +25,13 @@ extension ExportJob {
     }
 
     /// Whether it is time to ask the phone, for the first time or again.
-    func isDeviceDue(_ now: Timestamp) -> Bool {
+    func isDeviceDue(_ now: Moment) -> Bool {
         guard mode == .phone, isOpen, let nextAttemptAt else { return false }
-        return RetryPlan.isDue(nextAttemptAt, now)
+        return nextAttemptAt <= now
     }
 
     /// Asks the phone. An earlier request without a result counts as a failed attempt.
-    mutating func askDevice(_ known: ExportRecord.Workout, now: Timestamp) {
+    mutating func askDevice(_ known: ExportRecord.Workout, now: Moment) {
         if status == .exporting { attempts += 1 }
         status = .exporting
         workout = known.revision
@@ -46,14 +47,14 @@ extension ExportJob {
     }
 
     /// Makes the phone write the workout, also in watch mode.
-    mutating func requestPhone(_ known: ExportRecord.Workout, now: Timestamp) {
+    mutating func requestPhone(_ known: ExportRecord.Workout, now: Moment) {
         mode = .phone
         isAsked = true
         request(known, .device, now: now)
     }
 
     /// Takes a device's result and returns whether the job changed. Repeated and older results change nothing.
-    mutating func take(_ result: ExportResult, _ known: ExportRecord.Workout, now: Timestamp) -> Bool {
+    mutating func take(_ result: ExportResult, _ known: ExportRecord.Workout, now: Moment) -> Bool {
         guard status != .done, mode == .watch || result.workout == workout else { return false }
         if result.ok {
             status = .done

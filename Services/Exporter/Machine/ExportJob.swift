@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Timing
 import Workouts
 
@@ -13,7 +14,7 @@ struct ExportJob: Codable, Equatable, Sendable {
     /// Failed attempts.
     var attempts = 0
     /// The time of the next attempt, or of the next request to a device.
-    var nextAttemptAt: Timestamp?
+    var nextAttemptAt: Moment?
     /// The reason of the last failure, for people.
     var reason: String?
     /// The revision of the workout that the target has.
@@ -38,9 +39,9 @@ struct ExportJob: Codable, Equatable, Sendable {
     /// Whether the user's device performs the export.
     var isForDevice: Bool { mode != nil }
 
-    func isDue(_ now: Timestamp) -> Bool {
+    func isDue(_ now: Moment) -> Bool {
         guard !isForDevice, status == .pending, let nextAttemptAt else { return false }
-        return RetryPlan.isDue(nextAttemptAt, now)
+        return nextAttemptAt <= now
     }
 
     /// Makes a repeated delivery harmless.
@@ -69,14 +70,14 @@ extension ExportJob {
     }
 
     /// - Parameter until: the earliest time of the next attempt, besides the workout's own.
-    private mutating func wait(for known: ExportRecord.Workout, until: Timestamp? = nil) {
+    private mutating func wait(for known: ExportRecord.Workout, until: Moment? = nil) {
         status = .pending
         workout = known.revision
         nextAttemptAt = max(known.readyAt, until ?? known.readyAt)
     }
 
     /// Makes the export due at once, and delivers the workout again if the target has it.
-    mutating func request(_ known: ExportRecord.Workout, _ policy: ExportPolicy, now: Timestamp) {
+    mutating func request(_ known: ExportRecord.Workout, _ policy: ExportPolicy, now: Moment) {
         if policy == .once, delivered != nil { again = again ?? revision }
         status = .pending
         workout = known.revision
@@ -94,7 +95,7 @@ extension ExportJob {
     }
 
     /// Makes a delivery that a restart interrupted due at once.
-    mutating func resume(_ now: Timestamp) {
+    mutating func resume(_ now: Moment) {
         status = .pending
         nextAttemptAt = now
     }
@@ -103,7 +104,7 @@ extension ExportJob {
     ///
     /// - Parameter begun: the revision of the status at the begin of the delivery.
     mutating func end(
-        _ delivery: Delivery, begun: Int64, _ known: ExportRecord.Workout, _ policy: ExportPolicy, now: Timestamp
+        _ delivery: Delivery, begun: Int64, _ known: ExportRecord.Workout, _ policy: ExportPolicy, now: Moment
     ) {
         switch delivery {
         case .delivered(let files):
@@ -141,12 +142,9 @@ enum RetryPlan {
     /// - Parameters:
     ///   - failures: consecutive failures, at least one.
     ///   - retryAfter: the delay that the target asked for, in seconds.
-    static func next(after failures: Int, retryAfter: Double? = nil, now: Timestamp) -> Timestamp {
+    static func next(after failures: Int, retryAfter: Double? = nil, now: Moment) -> Moment {
         let planned = backoff.delay(after: failures)
         guard let retryAfter, retryAfter > planned else { return now + planned }
         return now + min(retryAfter, longestRetryAfter)
     }
-
-    /// A deadline further ahead than any delay was computed before the clock stepped backwards, and is due.
-    static func isDue(_ time: Timestamp, _ now: Timestamp) -> Bool { time <= now || time > now + longestRetryAfter }
 }

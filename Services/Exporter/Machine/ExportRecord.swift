@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Storage
 import Workouts
 
@@ -15,9 +16,9 @@ struct ExportRecord: Codable, Equatable, Sendable {
         var summaries: [String: Int64]
         var healthKit: HealthKitWorkout
         /// The earliest time of an export: an incomplete workout waits for a newer revision.
-        var readyAt: Timestamp
+        var readyAt: Moment
 
-        init(_ workout: WorkoutRecord, now: Timestamp) {
+        init(_ workout: WorkoutRecord, now: Moment) {
             revision = workout.revision
             mode = workout.mode
             summaries = workout.summaries
@@ -32,9 +33,9 @@ struct ExportRecord: Codable, Equatable, Sendable {
     /// The latest accepted requests and results, oldest first.
     private(set) var answered: [CommandID] = []
     /// The time of the last change, by the service's clock.
-    var changedAt: Timestamp
+    var changedAt: Moment
 
-    init(workout: Workout, changedAt: Timestamp) {
+    init(workout: Workout, changedAt: Moment) {
         self.workout = workout
         self.changedAt = changedAt
     }
@@ -54,6 +55,15 @@ struct ExportRecord: Codable, Equatable, Sendable {
         }
     }
 
+    /// Limits moments that were stored before the wall clock stepped backwards.
+    mutating func limit(to now: Moment) {
+        changedAt = changedAt.atMost(now)
+        workout.readyAt = workout.readyAt.atMost(now + ExporterMachine.incompleteDelay)
+        for index in jobs.indices {
+            jobs[index].nextAttemptAt = jobs[index].nextAttemptAt?.atMost(now + RetryPlan.longestRetryAfter)
+        }
+    }
+
     func hasAnswered(_ id: CommandID) -> Bool { answered.contains(id) }
 
     mutating func answer(_ id: CommandID) {
@@ -65,13 +75,13 @@ struct ExportRecord: Codable, Equatable, Sendable {
     var isOpen: Bool { jobs.contains { !$0.isForDevice && $0.isOpen } }
 
     /// The time of the exporter's next attempt.
-    var dueAt: Timestamp? {
+    var dueAt: Moment? {
         jobs.filter { !$0.isForDevice && $0.status == .pending }.compactMap(\.nextAttemptAt).min()
     }
 
     /// Whether no work is left and the retained topics have expired. Such a record leaves memory until a message about
     /// its session arrives.
-    func isAtRest(_ now: Timestamp) -> Bool {
+    func isAtRest(_ now: Moment) -> Bool {
         !isOpen && now.seconds(since: changedAt) >= RetainedTopic.lifetime
     }
 }

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 /// Requests of people and results of devices. Each gets a reply, and a repetition gets the same reply.
@@ -7,7 +8,7 @@ extension ExporterMachine {
     ///
     /// - Parameter targets: the targets of the user's workouts.
     mutating func receive(
-        _ request: SessionRequest, of key: SessionKey, targets: [Target], now: Timestamp
+        _ request: SessionRequest, of key: SessionKey, targets: [Target], now: Moment
     ) -> [ExportAction] {
         guard case .export(let wanted) = request.action else { return [] }
         let chosen = (wanted.map { [$0] } ?? targets).map { (target: $0, policy: policy(of: $0)) }
@@ -22,7 +23,7 @@ extension ExporterMachine {
 
     /// Takes the result of an export that a device performs.
     mutating func receive(
-        _ result: ExportResult, of key: SessionKey, target: Target, now: Timestamp
+        _ result: ExportResult, of key: SessionKey, target: Target, now: Moment
     ) -> [ExportAction] {
         answer(result.id, result.client, key, now) { entry throws(Refusal) in
             guard var job = entry.record[target], job.isForDevice else {
@@ -42,7 +43,7 @@ extension ExporterMachine {
     ///
     /// - Parameter change: changes jobs and returns their targets.
     private mutating func answer(
-        _ id: CommandID, _ client: Client, _ key: SessionKey, _ now: Timestamp,
+        _ id: CommandID, _ client: Client, _ key: SessionKey, _ now: Moment,
         _ change: (inout Entry) throws(Refusal) -> [Target]
     ) -> [ExportAction] {
         var actions: [ExportAction] = []
@@ -61,7 +62,7 @@ extension ExporterMachine {
         } catch {
             refusal = error
         }
-        return actions + [.reply(key, client, Reply(id: id, revision: nil, now: now, error: refusal))]
+        return actions + [.reply(key, client, Reply(id: id, revision: nil, now: now.wallClock, error: refusal))]
     }
 }
 
@@ -70,7 +71,7 @@ extension ExporterMachine.Entry {
     ///
     /// - Parameter isNamed: whether the request names this target.
     fileprivate mutating func request(
-        _ target: Target, _ policy: ExportPolicy, isNamed: Bool, _ now: Timestamp
+        _ target: Target, _ policy: ExportPolicy, isNamed: Bool, _ now: Moment
     ) -> Bool {
         let known = record.workout
         var job = record[target] ?? ExportJob(target: target, workout: known.revision)

@@ -1,5 +1,6 @@
 import Bus
 import MQTT
+import ServiceKit
 import Workouts
 
 /// Statuses are retained topics. A broker may lose them or restore old ones; the exporter then publishes the current ones.
@@ -31,7 +32,7 @@ extension ExporterMachine {
     }
 
     /// Takes a revision of `export/{target}` that arrives from the broker.
-    mutating func see(_ revision: Int64, of key: SessionKey, target: Target, now: Timestamp) -> [ExportAction] {
+    mutating func see(_ revision: Int64, of key: SessionKey, target: Target, now: Moment) -> [ExportAction] {
         // The broker restored a cleared topic, or the store is newer than the topic.
         if entries[key]?.record.isAtRest(now) == true { evict(key) }
         guard var entry = entries[key] else { return [.publish(key, target)] }
@@ -49,7 +50,7 @@ extension ExportJob {
     fileprivate func status(of key: SessionKey, _ known: ExportRecord.Workout) -> ExportStatus {
         var message = ExportStatus(
             key: key, target: target, revision: revision, status: status, workout: workout, attempts: attempts)
-        message.nextAttemptAt = nextAttemptAt
+        message.nextAttemptAt = nextAttemptAt?.wallClock
         message.reason = reason
         message.files = files.isEmpty ? nil : files
         message.mode = mode

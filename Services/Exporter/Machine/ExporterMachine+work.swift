@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 /// Deliveries that the exporter performs itself, and the passing of time.
@@ -10,8 +11,8 @@ extension ExporterMachine {
     /// ``receive(_:for:of:begun:now:)``.
     ///
     /// - Parameter room: the deliveries that may begin for each target, so that a slow target delays no other.
-    mutating func begin(now: Timestamp, room: [Target: Int]) -> (works: [ExportWork], actions: [ExportAction]) {
-        guard room.values.contains(where: { $0 > 0 }), dueAt.map({ RetryPlan.isDue($0, now) }) ?? true else {
+    mutating func begin(now: Moment, room: [Target: Int]) -> (works: [ExportWork], actions: [ExportAction]) {
+        guard room.values.contains(where: { $0 > 0 }), dueAt.map({ $0 <= now }) ?? true else {
             return ([], [])
         }
         var room = room
@@ -38,14 +39,14 @@ extension ExporterMachine {
     }
 
     private struct DueSession: Comparable {
-        let time: Timestamp
+        let time: Moment
         let key: SessionKey
 
         static func < (left: DueSession, right: DueSession) -> Bool { (left.time, left.key) < (right.time, right.key) }
     }
 
     /// The due sessions by user; the one that has been due the longest is last.
-    private func dueSessions(_ now: Timestamp, _ room: [Target: Int]) -> [User: [DueSession]] {
+    private func dueSessions(_ now: Moment, _ room: [Target: Int]) -> [User: [DueSession]] {
         let due = waiting.compactMap { key -> DueSession? in
             let jobs = (entries[key]?.record.jobs ?? []).filter { $0.isDue(now) && $0.hasRoom(room) }
             return jobs.compactMap(\.nextAttemptAt).min().map { DueSession(time: $0, key: key) }
@@ -54,7 +55,7 @@ extension ExporterMachine {
     }
 
     private mutating func begin(
-        _ key: SessionKey, _ now: Timestamp, _ room: inout [Target: Int], _ actions: inout [ExportAction]
+        _ key: SessionKey, _ now: Moment, _ room: inout [Target: Int], _ actions: inout [ExportAction]
     ) -> ExportWork? {
         guard var entry = entries[key] else { preconditionFailure("a waiting session is not in memory") }
         let known = entry.record.workout
@@ -84,7 +85,7 @@ extension ExporterMachine {
     ///
     /// - Parameter begun: see ``ExportWork/Destination/begun``.
     mutating func receive(
-        _ delivery: Delivery, for target: Target, of key: SessionKey, begun: Int64, now: Timestamp
+        _ delivery: Delivery, for target: Target, of key: SessionKey, begun: Int64, now: Moment
     ) -> [ExportAction] {
         guard awaits(begun, for: target, of: key), var entry = entries[key], var job = entry.record[target] else {
             return deleted.contains(key) ? [.remove(key)] : []
@@ -98,8 +99,8 @@ extension ExporterMachine {
     }
 
     /// Lets time pass: asks devices, and clears retained topics that have expired. Sweeps once a second.
-    mutating func advance(to now: Timestamp) -> [ExportAction] {
-        guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval || now < $0 }) ?? true else { return [] }
+    mutating func advance(to now: Moment) -> [ExportAction] {
+        guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval }) ?? true else { return [] }
         sweptAt = now
         var actions: [ExportAction] = []
         for (key, entry) in entries {

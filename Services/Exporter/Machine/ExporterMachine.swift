@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 /// Decides where and when finished workouts are exported.
@@ -29,16 +30,16 @@ struct ExporterMachine {
         ///
         /// - Returns: the revision.
         @discardableResult
-        mutating func revise(_ job: ExportJob, _ now: Timestamp) -> Int64 {
-            let revision = topics[job.target, default: RetainedTopic()].revise(now)
+        mutating func revise(_ job: ExportJob, _ now: Moment) -> Int64 {
+            let revision = topics[job.target, default: RetainedTopic()].revise(now.wallClock)
             record[job.target] = job
             record[job.target]?.revision = revision
             return revision
         }
 
         /// Compares a revision received on a job's topic and moves above it if it is newer.
-        mutating func see(_ revision: Int64, _ target: Target, _ now: Timestamp) -> RetainedTopic.Seen {
-            guard let seen = topics[target]?.see(revision, now) else { return .republish }
+        mutating func see(_ revision: Int64, _ target: Target, _ now: Moment) -> RetainedTopic.Seen {
+            guard let seen = topics[target]?.see(revision, now.wallClock) else { return .republish }
             record[target]?.revision = topics[target]?.revision ?? revision
             return seen
         }
@@ -59,13 +60,13 @@ struct ExporterMachine {
     /// Deliveries in progress by target.
     private(set) var underway: [Target: Int] = [:]
     /// Nothing is due before this time; `nil` if it must be computed.
-    var dueAt: Timestamp?
+    var dueAt: Moment?
     /// Late messages about these sessions do not restore them.
     var deleted = RecentSessions(limit: deletedLimit)
     /// Payloads of workouts that are not on disk yet.
     var payloads: [SessionKey: [UInt8]] = [:]
     /// The time of the last sweep.
-    var sweptAt: Timestamp?
+    var sweptAt: Moment?
 
     init(policies: [Target: ExportPolicy] = ExportTargets.policies()) {
         self.policies = policies
@@ -77,8 +78,10 @@ struct ExporterMachine {
     // MARK: Sessions
 
     /// Takes a session from the store. Interrupted deliveries are due at once.
-    mutating func load(_ record: ExportRecord, of key: SessionKey, now: Timestamp) -> [ExportAction] {
+    mutating func load(_ record: ExportRecord, of key: SessionKey, now: Moment) -> [ExportAction] {
         guard entries[key] == nil, !deleted.contains(key) else { return [] }
+        var record = record
+        record.limit(to: now)
         var entry = Entry(record)
         var interrupted: [Target] = []
         for var job in record.jobs where job.status == .exporting && !job.isForDevice {
@@ -93,7 +96,7 @@ struct ExporterMachine {
     /// Takes a workout. The same or an older revision changes nothing.
     ///
     /// - Parameter targets: the targets of the user's workouts.
-    mutating func receive(_ workout: WorkoutRecord, targets: [Target], now: Timestamp) -> [ExportAction] {
+    mutating func receive(_ workout: WorkoutRecord, targets: [Target], now: Moment) -> [ExportAction] {
         let key = SessionKey(workout.user, workout.session)
         guard !deleted.contains(key), workout.revision > entries[key]?.record.workout.revision ?? -1 else { return [] }
         let known = ExportRecord.Workout(workout, now: now)

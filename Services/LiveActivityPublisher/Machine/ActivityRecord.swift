@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Storage
 import Workouts
 
@@ -27,9 +28,9 @@ struct ActivityRecord: Codable, Equatable, Sendable {
     /// The highest revision used or received.
     var revision: Int64 = 0
     /// The time of the last status change, by the service's clock.
-    var changedAt: Timestamp
+    var changedAt: Moment
 
-    init(changedAt: Timestamp) {
+    init(changedAt: Moment) {
         self.changedAt = changedAt
     }
 
@@ -55,6 +56,12 @@ struct ActivityRecord: Codable, Equatable, Sendable {
     /// Evicts a withdrawn device, preferably one without an update token.
     private var withdrawn: Int? {
         devices.firstIndex { $0.isWithdrawn && $0.updateToken == nil } ?? devices.firstIndex(where: \.isWithdrawn)
+    }
+
+    /// Limits moments that were stored before the wall clock stepped backwards.
+    mutating func limit(to now: Moment) {
+        changedAt = changedAt.atMost(now)
+        for index in devices.indices { devices[index].limit(to: now) }
     }
 
     func hasAnswered(_ id: CommandID) -> Bool { answered.contains(id) }

@@ -1,4 +1,5 @@
 import Foundation
+import ServiceKit
 import Workouts
 
 /// Transitions of a device's activity.
@@ -13,7 +14,7 @@ extension DeviceActivity {
     /// Takes an update token: the app began an activity, received the one started by push, or its token changed.
     ///
     /// - Returns: whether anything changed.
-    mutating func take(updateToken token: PushToken, _ now: Timestamp) -> Bool {
+    mutating func take(updateToken token: PushToken, _ now: Moment) -> Bool {
         withdrawnAt = nil
         guard token.token != endedToken else { return false }
         switch phase {
@@ -32,7 +33,7 @@ extension DeviceActivity {
         return true
     }
 
-    mutating func take(startToken token: PushToken, _ now: Timestamp) {
+    mutating func take(startToken token: PushToken, _ now: Moment) {
         withdrawnAt = nil
         startToken = token
         guard case .none(nil) = phase else { return }
@@ -40,7 +41,7 @@ extension DeviceActivity {
     }
 
     /// Withdraws the device: its activity ends.
-    mutating func withdraw(_ now: Timestamp) {
+    mutating func withdraw(_ now: Moment) {
         withdrawnAt = now
         startToken = nil
     }
@@ -48,7 +49,7 @@ extension DeviceActivity {
     /// Follows the session and the device's registration.
     ///
     /// - Parameter isEnding: whether an end is in flight.
-    mutating func follow(isOver: Bool, isEnding: Bool, _ now: Timestamp) {
+    mutating func follow(isOver: Bool, isEnding: Bool, _ now: Moment) {
         let isOver = isOver || isWithdrawn
         switch phase {
         case .active(let token, let since) where isOver:
@@ -64,7 +65,7 @@ extension DeviceActivity {
     }
 
     /// A start is sent, or repeated.
-    mutating func start(_ now: Timestamp) {
+    mutating func start(_ now: Moment) {
         var start = Start(id: UUID(), sentAt: now)
         if case .starting(let before) = phase {
             start = before
@@ -75,13 +76,13 @@ extension DeviceActivity {
     }
 
     /// The activity nears iOS' limit and is to be replaced.
-    mutating func renew(_ now: Timestamp) {
+    mutating func renew(_ now: Moment) {
         guard case .active(let token, let since) = phase else { return }
         phase = .ending(token, End(id: UUID(), since: now, began: since, isRenewal: true))
     }
 
     /// The activity is gone, or its token has expired.
-    mutating func lose(_ now: Timestamp) {
+    mutating func lose(_ now: Moment) {
         let isStartable = startToken != nil && startedAt.map { now.seconds(since: $0) > Self.startInterval } ?? true
         phase = .none(startsAt: isStartable ? now : nil)
     }
@@ -89,7 +90,7 @@ extension DeviceActivity {
     /// The end was delivered, or cannot be.
     ///
     /// - Parameter dismissesAt: when the activity leaves the lock screen; `nil` if none is shown.
-    mutating func end(_ token: PushToken, dismissesAt: Timestamp?, _ now: Timestamp) {
+    mutating func end(_ token: PushToken, dismissesAt: Moment?, _ now: Moment) {
         endedToken = token.token
         if isRenewed {
             phase = .none(startsAt: now)
@@ -101,7 +102,7 @@ extension DeviceActivity {
     }
 
     /// Advances to `now`.
-    mutating func advance(to now: Timestamp, isOver: Bool) {
+    mutating func advance(to now: Moment, isOver: Bool) {
         switch phase {
         case .ended(let dismissesAt) where dismissesAt <= now: phase = .dismissed
         case .ending(let token, let end) where Self.givesUp(end) <= now:
@@ -113,7 +114,7 @@ extension DeviceActivity {
     }
 
     /// The next time at which something changes without an event.
-    func deadline(isOver: Bool) -> Timestamp? {
+    func deadline(isOver: Bool) -> Moment? {
         switch phase {
         case .ended(let dismissesAt): dismissesAt
         case .ending(_, let end): Self.givesUp(end)
@@ -123,26 +124,27 @@ extension DeviceActivity {
     }
 
     /// The time at which iOS ends the activity.
-    private static func givesUp(_ end: End) -> Timestamp {
+    private static func givesUp(_ end: End) -> Moment {
         end.isRenewal ? end.began + limit : end.since + limit
     }
 
-    /// The clock was set back.
-    mutating func rewind(to now: Timestamp) {
+    /// Limits moments that were stored before the wall clock stepped backwards.
+    mutating func limit(to now: Moment) {
+        withdrawnAt = withdrawnAt?.atMost(now)
         switch phase {
-        case .none(let startsAt): phase = .none(startsAt: startsAt.map { min($0, now + Self.startInterval) })
+        case .none(let startsAt): phase = .none(startsAt: startsAt?.atMost(now + Self.startInterval))
         case .starting(var start):
-            start.sentAt = min(start.sentAt, now)
+            start.sentAt = start.sentAt.atMost(now)
             phase = .starting(start)
-        case .active(let token, let since): phase = .active(token, since: min(since, now))
+        case .active(let token, let since): phase = .active(token, since: since.atMost(now))
         case .ending(let token, var end):
-            end.since = min(end.since, now)
-            end.began = min(end.began, now)
+            end.since = end.since.atMost(now)
+            end.began = end.began.atMost(now)
             phase = .ending(token, end)
         case .ended(let dismissesAt):
-            phase = .ended(dismissesAt: min(dismissesAt, now + LiveActivityPublisherMachine.Entry.dismissal))
+            phase = .ended(dismissesAt: dismissesAt.atMost(now + LiveActivityPublisherMachine.Entry.dismissal))
         case .dismissed: break
         }
-        startedAt = startedAt.map { min($0, now) }
+        startedAt = startedAt?.atMost(now)
     }
 }

@@ -1,5 +1,6 @@
 import Bus
 import Foundation
+import ServiceKit
 import Workouts
 
 /// An APNs token.
@@ -15,7 +16,7 @@ struct DeviceActivity: Codable, Equatable, Sendable {
         /// The `apns-id`, the same for every attempt.
         let id: UUID
         /// When it was last sent.
-        var sentAt: Timestamp
+        var sentAt: Moment
         /// Whether APNs accepted it; if so, it is not repeated.
         var isConfirmed = false
     }
@@ -24,9 +25,9 @@ struct DeviceActivity: Codable, Equatable, Sendable {
         /// The `apns-id`, the same for every attempt.
         let id: UUID
         /// When it became due.
-        var since: Timestamp
+        var since: Moment
         /// When the activity started.
-        var began: Timestamp
+        var began: Moment
         /// Whether another activity follows because of iOS' limit.
         var isRenewal = false
     }
@@ -34,29 +35,29 @@ struct DeviceActivity: Codable, Equatable, Sendable {
     enum Phase: Codable, Equatable, Sendable {
         /// Nothing is shown. To `starting` when a start is due and there is a start token; to `active` when the app
         /// began one. Without a time, no start is due until the app registers again.
-        case none(startsAt: Timestamp?)
+        case none(startsAt: Moment?)
         /// A push starts it. To `active` with the token that the app registers; to `none` if the start failed.
         case starting(Start)
         /// Shown. To `ending` when the session is over, the activity too old or the device withdrawn; to `none` when
         /// its token expires.
-        case active(PushToken, since: Timestamp)
+        case active(PushToken, since: Moment)
         /// The end is pending. To `ended`; to `none` when it is renewed; to `active` when the session continues. While
         /// a refused renewal waits, updates continue.
         case ending(PushToken, End)
         /// The end is shown. To `dismissed`; to `none` when the session continues.
-        case ended(dismissesAt: Timestamp)
+        case ended(dismissesAt: Moment)
         /// To `none` when the session continues.
         case dismissed
     }
 
     let device: Device
     /// When the device withdrew. The device is kept until its activity ends, to avoid a second activity beside it.
-    var withdrawnAt: Timestamp?
+    var withdrawnAt: Moment?
     var phase = Phase.none(startsAt: nil)
     /// The push-to-start token.
     var startToken: PushToken?
     /// When a start was last sent.
-    var startedAt: Timestamp?
+    var startedAt: Moment?
     /// The revision of the last state pushed; `nil` if none was.
     var toldRevision: Int64?
     /// The token of the last ended activity: a late registration of it is ignored.

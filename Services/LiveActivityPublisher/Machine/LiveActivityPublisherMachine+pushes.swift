@@ -11,8 +11,7 @@ extension LiveActivityPublisherMachine {
     ///
     /// - Parameter room: the maximum number of pushes.
     /// - Returns: the pushes, and the actions that must be committed before they are sent.
-    mutating func pushes(now: Timestamp, room: Int) -> (pushes: [Push], actions: [ActivityAction]) {
-        notice(now)
+    mutating func pushes(now: Moment, room: Int) -> (pushes: [Push], actions: [ActivityAction]) {
         var pushes: [Push] = []
         var actions: [ActivityAction] = []
         while pushes.count < room, let key = urgent.takeFirst(by: now) {
@@ -25,7 +24,7 @@ extension LiveActivityPublisherMachine {
     }
 
     /// Rebuilds a push that waited for its commit; `nil` if it is obsolete.
-    mutating func remake(_ push: Push, now: Timestamp) -> Push? {
+    mutating func remake(_ push: Push, now: Moment) -> Push? {
         guard var entry = entries[push.key], let throttle = entry.throttles[push.device],
             throttle.underway?.id == push.id
         else {
@@ -39,7 +38,7 @@ extension LiveActivityPublisherMachine {
     }
 
     private mutating func send(
-        _ key: SessionKey, isUrgent: Bool, _ room: Int, _ pushes: inout [Push], _ now: Timestamp
+        _ key: SessionKey, isUrgent: Bool, _ room: Int, _ pushes: inout [Push], _ now: Moment
     ) -> [ActivityAction] {
         guard var entry = entries[key], let record = entry.record else { return [] }
         for device in record.devices where pushes.count < room {
@@ -51,7 +50,7 @@ extension LiveActivityPublisherMachine {
     }
 
     /// Schedules the session's next push and its next change by time.
-    mutating func schedule(_ entry: Entry, _ key: SessionKey, _ now: Timestamp) {
+    mutating func schedule(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
         looks.schedule(key, at: entry.looksAt(now))
         guard canPush, let record = entry.record else { return }
         for device in record.devices {
@@ -72,12 +71,14 @@ extension LiveActivityPublisherMachine.Entry {
     /// How long the end is shown, in seconds.
     static let dismissal = 60.0
 
+    private static let past = Moment(wallClock: Timestamp(microseconds: 0), uptime: .zero)
+
     /// A device's next push and its earliest time.
-    func due(_ device: DeviceActivity) -> (event: PushThrottle.Event, time: Timestamp)? {
+    func due(_ device: DeviceActivity) -> (event: PushThrottle.Event, time: Moment)? {
         guard let session, let content else { return nil }
         let throttle = throttles[device.device] ?? PushThrottle()
         guard throttle.underway == nil else { return nil }
-        let opensAt = [throttle.opensAt, snapshotAwaitedUntil].compactMap(\.self).max() ?? Timestamp(microseconds: 0)
+        let opensAt = [throttle.opensAt, snapshotAwaitedUntil].compactMap(\.self).max() ?? Self.past
         switch device.phase {
         case .none(let startsAt?):
             guard device.startToken != nil, !session.isOver, session.course != .preparing else { return nil }
@@ -97,8 +98,8 @@ extension LiveActivityPublisherMachine.Entry {
 
     /// The next update, or an end if the activity must be renewed first.
     private func update(
-        _ content: ContentState, _ throttle: PushThrottle, _ opensAt: Timestamp, renewsAt: Timestamp?
-    ) -> (event: PushThrottle.Event, time: Timestamp)? {
+        _ content: ContentState, _ throttle: PushThrottle, _ opensAt: Moment, renewsAt: Moment?
+    ) -> (event: PushThrottle.Event, time: Moment)? {
         let isChanged = throttle.shown.map { !content.showsSame(as: $0) } ?? true
         let time = isChanged ? opensAt : max(opensAt, throttle.keepAliveAt ?? opensAt)
         if let renewsAt, renewsAt <= time { return (.end, max(opensAt, renewsAt)) }
@@ -107,12 +108,12 @@ extension LiveActivityPublisherMachine.Entry {
 
     /// Builds the due push and records it.
     mutating func push(
-        _ event: PushThrottle.Event, _ device: DeviceActivity, of key: SessionKey, _ now: Timestamp
+        _ event: PushThrottle.Event, _ device: DeviceActivity, of key: SessionKey, _ now: Moment
     ) -> Push {
         guard let session, let content else { preconditionFailure("nothing is due of a session without a state") }
         var device = device
         var throttle = throttles[device.device] ?? PushThrottle()
-        let staleDate = now + PushThrottle.freshness
+        let staleDate = (now + PushThrottle.freshness).wallClock
         let id: UUID
         let token: PushToken?
         let kind: PushPayload.Event
@@ -125,7 +126,7 @@ extension LiveActivityPublisherMachine.Entry {
             id = device.id ?? UUID()
             let alert = PushPayload.Alert(title: session.attributes.workoutName, body: "Workout in progress")
             kind = .start(session.attributes, alert)
-            expiration = now + Self.startExpiry
+            expiration = (now + Self.startExpiry).wallClock
         case .update:
             token = device.updateToken
             id = UUID()
@@ -135,8 +136,9 @@ extension LiveActivityPublisherMachine.Entry {
             device.renew(now)
             token = device.updateToken
             id = device.id ?? UUID()
-            kind = .end(dismissalDate: device.isRenewed || device.isWithdrawn ? now : dismissal(now))
-            expiration = now + Self.endExpiry
+            kind = .end(
+                dismissalDate: (device.isRenewed || device.isWithdrawn ? now : dismissal(now)).wallClock)
+            expiration = (now + Self.endExpiry).wallClock
         }
         guard let token else { preconditionFailure("nothing is due without a token") }
         let timestamp = throttle.push(id, event, content, revision: session.revision, priority: priority, now)
@@ -150,12 +152,12 @@ extension LiveActivityPublisherMachine.Entry {
     }
 
     /// When the session's end leaves the lock screen.
-    func dismissal(_ now: Timestamp) -> Timestamp { session?.course == .over ? now + Self.dismissal : now }
+    func dismissal(_ now: Moment) -> Moment { session?.course == .over ? now + Self.dismissal : now }
 }
 
 extension LiveActivityPublisherMachine {
     /// Receives a push's outcome. An outcome that is no longer pending changes nothing.
-    mutating func receive(_ outcome: PushOutcome, for push: Push, now: Timestamp) -> [ActivityAction] {
+    mutating func receive(_ outcome: PushOutcome, for push: Push, now: Moment) -> [ActivityAction] {
         let reports = trouble.take(outcome, now).map { ActivityAction.report($0) }
         guard let underway = entries[push.key]?.throttles[push.device]?.underway, underway.id == push.id else {
             return reports
@@ -166,7 +168,7 @@ extension LiveActivityPublisherMachine {
 
 extension LiveActivityPublisherMachine.Entry {
     fileprivate mutating func take(
-        _ outcome: PushOutcome, for push: Push, _ underway: PushThrottle.Underway, _ now: Timestamp
+        _ outcome: PushOutcome, for push: Push, _ underway: PushThrottle.Underway, _ now: Moment
     ) {
         throttles[push.device]?.underway = nil
         switch outcome {
@@ -202,7 +204,7 @@ extension LiveActivityPublisherMachine.Entry {
 
 extension DeviceActivity {
     fileprivate mutating func endStart(
-        _ outcome: PushOutcome, for push: Push, _ throttle: inout PushThrottle, _ now: Timestamp
+        _ outcome: PushOutcome, for push: Push, _ throttle: inout PushThrottle, _ now: Moment
     ) {
         if case .tokenGone = outcome, startToken?.token == push.token { startToken = nil }
         // The app may have registered the new activity's token already.
@@ -221,7 +223,7 @@ extension DeviceActivity {
 
     fileprivate mutating func endUpdate(
         _ outcome: PushOutcome, for push: Push, _ underway: PushThrottle.Underway, _ throttle: inout PushThrottle,
-        _ now: Timestamp
+        _ now: Moment
     ) {
         // The outcome belongs to another activity, or this one is ending.
         guard updateToken?.token == push.token else { return }
@@ -237,8 +239,8 @@ extension DeviceActivity {
     }
 
     fileprivate mutating func endEnd(
-        _ outcome: PushOutcome, for push: Push, _ throttle: inout PushThrottle, _ dismissesAt: Timestamp,
-        _ now: Timestamp
+        _ outcome: PushOutcome, for push: Push, _ throttle: inout PushThrottle, _ dismissesAt: Moment,
+        _ now: Moment
     ) {
         guard case .ending(let token, let end) = phase, end.id == push.id else { return }
         switch outcome {

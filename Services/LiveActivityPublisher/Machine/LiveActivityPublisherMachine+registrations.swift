@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Workouts
 
 /// Registrations. Each is answered, and a repeat gets the same reply.
@@ -7,7 +8,7 @@ extension LiveActivityPublisherMachine {
     private static let waitingLimit = 2 * ActivityRecord.deviceLimit
 
     mutating func receive(
-        _ registration: ActivityRegistration, of key: SessionKey, now: Timestamp
+        _ registration: ActivityRegistration, of key: SessionKey, now: Moment
     ) -> [ActivityAction] {
         guard var entry = entries[key] ?? stranger(now), entry.session?.course != .deleted else {
             return [answer(registration, key, now, .sessionNotFound)]
@@ -33,15 +34,15 @@ extension LiveActivityPublisherMachine {
     }
 
     func answer(
-        _ registration: ActivityRegistration, _ key: SessionKey, _ now: Timestamp, _ refusal: Refusal? = nil
+        _ registration: ActivityRegistration, _ key: SessionKey, _ now: Moment, _ refusal: Refusal? = nil
     ) -> ActivityAction {
-        let reply = Reply(id: registration.id, revision: nil, now: now, error: refusal)
+        let reply = Reply(id: registration.id, revision: nil, now: now.wallClock, error: refusal)
         return .reply(key, registration.client, reply)
     }
 }
 
 extension LiveActivityPublisherMachine.Entry {
-    fileprivate mutating func take(_ registration: ActivityRegistration, _ now: Timestamp) {
+    fileprivate mutating func take(_ registration: ActivityRegistration, _ now: Moment) {
         let name = registration.device
         // An unknown device has nothing to withdraw.
         guard record != nil || registration.action != .withdraw else { return }
@@ -71,7 +72,7 @@ extension LiveActivityPublisherMachine.Entry {
 
 extension LiveActivityPublisherMachine.Entry {
     /// Applies a change to each device.
-    mutating func follow(_ now: Timestamp, canPush: Bool) {
+    mutating func follow(_ now: Moment, canPush: Bool) {
         guard let session, let record else { return }
         for var device in record.devices {
             let isEnding = throttles[device.device]?.underway?.event == .end
@@ -93,7 +94,7 @@ extension LiveActivityPublisherMachine.Entry {
     /// Gives a changed status a new revision.
     ///
     /// - Returns: whether it must be published.
-    mutating func revise(_ key: SessionKey, _ now: Timestamp, canPush: Bool) -> Bool {
+    mutating func revise(_ key: SessionKey, _ now: Moment, canPush: Bool) -> Bool {
         guard var record else { return false }
         defer { self.record = record }
         guard session?.course != .deleted else {
@@ -111,11 +112,11 @@ extension LiveActivityPublisherMachine.Entry {
             reason: record.reason)
         guard next != record.status else { return false }
         record.status = next
-        record.revise(topic.revise(now), now)
+        record.revise(topic.revise(now.wallClock), now)
         return true
     }
 
-    private func status(of device: DeviceActivity, _ now: Timestamp) -> ActivityStatus.Status {
+    private func status(of device: DeviceActivity, _ now: Moment) -> ActivityStatus.Status {
         let isFresh = (throttles[device.device]?.freshUntil).map { $0 > now } ?? false
         switch device.phase {
         case .none: return isOver ? .dismissed : .pending

@@ -29,13 +29,13 @@ struct LiveActivityPublisherMachine {
         /// Registrations received before the `state`.
         var waiting: [ActivityRegistration] = []
         /// When a state or a snapshot was last received.
-        var heardAt: Timestamp
+        var heardAt: Moment
         /// For a loaded session: when to push without a snapshot.
-        var snapshotAwaitedUntil: Timestamp?
+        var snapshotAwaitedUntil: Moment?
         /// `activity`.
         var topic: RetainedTopic
 
-        init(record: ActivityRecord? = nil, heardAt: Timestamp) {
+        init(record: ActivityRecord? = nil, heardAt: Moment) {
             self.record = record
             self.heardAt = heardAt
             topic = RetainedTopic(revision: record?.revision ?? 0)
@@ -50,12 +50,10 @@ struct LiveActivityPublisherMachine {
     /// Sessions with neither a state nor a record.
     private(set) var strangers: Set<SessionKey> = []
     /// The deadlines of starts and ends, of updates, and of everything else.
-    var urgent = Deadlines<SessionKey, Timestamp>()
-    var updates = Deadlines<SessionKey, Timestamp>()
-    var looks = Deadlines<SessionKey, Timestamp>()
+    var urgent = Deadlines<SessionKey, Moment>()
+    var updates = Deadlines<SessionKey, Moment>()
+    var looks = Deadlines<SessionKey, Moment>()
     var trouble = PushTrouble()
-    /// The latest time that was seen.
-    var clock: Timestamp?
 
     init(canPush: Bool) {
         self.canPush = canPush
@@ -64,10 +62,11 @@ struct LiveActivityPublisherMachine {
     // MARK: Sessions
 
     /// Loads a session from the store.
-    mutating func load(_ record: ActivityRecord, of key: SessionKey, now: Timestamp) {
+    mutating func load(_ record: ActivityRecord, of key: SessionKey, now: Moment) {
         guard entries[key] == nil else { return }
+        var record = record
+        record.limit(to: now)
         var entry = Entry(record: record, heardAt: now)
-        entry.rewind(to: now)
         for device in record.devices {
             var throttle = PushThrottle()
             throttle.pushedAt = now - Self.restartTime
@@ -83,7 +82,7 @@ struct LiveActivityPublisherMachine {
     /// Receives a session's state; an older one changes nothing.
     ///
     /// - Parameter plan: its plan, if any.
-    mutating func receive(_ state: SessionState, plan: PlanState? = nil, now: Timestamp) -> [ActivityAction] {
+    mutating func receive(_ state: SessionState, plan: PlanState? = nil, now: Moment) -> [ActivityAction] {
         let key = state.key
         let session = ActivitySession(state, plan)
         let known = entries[key]
@@ -110,7 +109,7 @@ struct LiveActivityPublisherMachine {
     }
 
     /// The session's `state` was cleared: the session is over.
-    mutating func forgetState(of key: SessionKey, now: Timestamp) -> [ActivityAction] {
+    mutating func forgetState(of key: SessionKey, now: Moment) -> [ActivityAction] {
         guard let entry = entries[key], let session = entry.session, !session.isOver else { return [] }
         guard entry.record != nil else {
             forget(key)
@@ -120,7 +119,7 @@ struct LiveActivityPublisherMachine {
     }
 
     /// Receives a session's live metrics; older ones change nothing.
-    mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey, now: Timestamp) {
+    mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey, now: Moment) {
         guard snapshot.revision > entries[key]?.snapshot?.revision ?? -1 else { return }
         guard var entry = entries[key] ?? stranger(now), entry.session?.course != .deleted else { return }
         entry.snapshot = snapshot
@@ -130,12 +129,12 @@ struct LiveActivityPublisherMachine {
     }
 
     /// A new entry for an unknown session; `nil` at the limit.
-    func stranger(_ now: Timestamp) -> Entry? {
+    func stranger(_ now: Moment) -> Entry? {
         strangers.count < Self.strangerLimit ? Entry(heardAt: now) : nil
     }
 
     /// Sends the end to shown activities and removes everything else immediately.
-    private mutating func delete(_ key: SessionKey, _ session: ActivitySession, _ now: Timestamp) -> [ActivityAction] {
+    private mutating func delete(_ key: SessionKey, _ session: ActivitySession, _ now: Moment) -> [ActivityAction] {
         guard var entry = entries[key] else { return [] }
         let refusals = entry.waiting.map { answer($0, key, now, .sessionNotFound) }
         guard entry.record != nil else {
@@ -153,7 +152,7 @@ struct LiveActivityPublisherMachine {
 
     /// Changes a session, updates its devices and returns what to save and publish.
     mutating func change(
-        _ key: SessionKey, _ now: Timestamp, _ body: (inout Entry) -> Void
+        _ key: SessionKey, _ now: Moment, _ body: (inout Entry) -> Void
     ) -> [ActivityAction] {
         var entry = entries[key] ?? Entry(heardAt: now)
         let before = entry.record
@@ -170,7 +169,7 @@ struct LiveActivityPublisherMachine {
         return (isChanged ? [.save(key)] : []) + (isNews ? [.publish(key)] : [])
     }
 
-    mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Timestamp) {
+    mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
         var entry = entry
         entry.content = entry.session.map { ContentState($0, entry.snapshot) }
         entries[key] = entry
@@ -212,10 +211,10 @@ extension LiveActivityPublisherMachine {
     }
 
     /// Receives a revision of the retained `activity` topic.
-    mutating func see(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [ActivityAction] {
+    mutating func see(_ revision: Int64, of key: SessionKey, now: Moment) -> [ActivityAction] {
         // The broker restored a cleared status, or one that this store does not know.
         guard var entry = entries[key], entry.record?.status != nil else { return [.publish(key)] }
-        switch entry.topic.see(revision, now) {
+        switch entry.topic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publish(key)]
         case .revised:
@@ -229,7 +228,7 @@ extension LiveActivityPublisherMachine {
 
 extension ActivityRecord {
     /// Adopts the topic's new revision.
-    mutating func revise(_ revision: Int64, _ now: Timestamp) {
+    mutating func revise(_ revision: Int64, _ now: Moment) {
         self.revision = revision
         status?.revision = revision
         changedAt = now

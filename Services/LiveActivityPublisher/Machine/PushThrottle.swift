@@ -1,4 +1,5 @@
 import Foundation
+import ServiceKit
 import Timing
 import Workouts
 
@@ -33,34 +34,34 @@ struct PushThrottle {
     }
 
     var underway: Underway?
-    var pushedAt: Timestamp?
+    var pushedAt: Moment?
     /// The time of the last priority push.
-    private(set) var hurriedAt: Timestamp?
+    private(set) var hurriedAt: Moment?
     /// The last `timestamp` sent, in Unix seconds.
     var timestamp: Int64 = 0
     /// The content that the phone shows, as far as known. Includes refused content, which is not repeated.
     var shown: ContentState?
     /// When the shown content becomes stale.
-    var freshUntil: Timestamp?
+    var freshUntil: Moment?
     /// Consecutive failures.
     private(set) var failures = 0
-    private(set) var retryAt: Timestamp?
+    private(set) var retryAt: Moment?
     /// When a renewal with a refused end is retried.
-    private(set) var renewsAt: Timestamp?
+    private(set) var renewsAt: Moment?
 
     /// The earliest time of the next push; `nil` if immediately.
-    var opensAt: Timestamp? { [pushedAt.map { $0 + Self.interval }, retryAt].compactMap(\.self).max() }
+    var opensAt: Moment? { [pushedAt.map { $0 + Self.interval }, retryAt].compactMap(\.self).max() }
 
     /// When the next keep-alive is due, counted from the last delivered push, so that a failed one is retried in time;
     /// `nil` before the first.
-    var keepAliveAt: Timestamp? {
+    var keepAliveAt: Moment? {
         freshUntil.map { $0 + (Self.keepAlive - Self.freshness) } ?? pushedAt.map { $0 + Self.keepAlive }
     }
 
     /// 10 for changes that should wake the phone, else 5, which has no budget.
     ///
     /// - Parameter isTold: whether the session's state was pushed before.
-    func priority(of content: ContentState, isTold: Bool, _ now: Timestamp) -> Int {
+    func priority(of content: ContentState, isTold: Bool, _ now: Moment) -> Int {
         // After a restart every device gets an update, most without a change.
         guard let shown else { return isTold ? 5 : 10 }
         guard !content.isNews(after: shown) else { return 10 }
@@ -72,12 +73,12 @@ struct PushThrottle {
     ///
     /// - Returns: its `timestamp`, later than all previous ones.
     mutating func push(
-        _ id: UUID, _ event: Event, _ content: ContentState, revision: Int64, priority: Int, _ now: Timestamp
+        _ id: UUID, _ event: Event, _ content: ContentState, revision: Int64, priority: Int, _ now: Moment
     ) -> Timestamp {
         underway = Underway(id: id, event: event, content: content, revision: revision)
         pushedAt = now
         if priority == 10 { hurriedAt = now }
-        timestamp = max(timestamp + 1, Int64(now.seconds))
+        timestamp = max(timestamp + 1, Int64(now.wallClock.seconds))
         return Timestamp(microseconds: timestamp * 1_000_000)
     }
 
@@ -86,12 +87,12 @@ struct PushThrottle {
         retryAt = nil
     }
 
-    mutating func fail(retryAfter: Double?, _ now: Timestamp) {
+    mutating func fail(retryAfter: Double?, _ now: Moment) {
         failures += 1
         retryAt = now + max(Self.backoff.delay(after: failures), min(retryAfter ?? 0, Self.longestPause))
     }
 
-    mutating func refuse(pause: Double = 0, _ now: Timestamp) {
+    mutating func refuse(pause: Double = 0, _ now: Moment) {
         failures = 0
         retryAt = now + max(pause, Self.refusalPause)
     }
@@ -102,26 +103,17 @@ struct PushThrottle {
     }
 
     /// The activity continues while its renewal waits.
-    mutating func refuseRenewal(pause: Double, _ now: Timestamp) {
+    mutating func refuseRenewal(pause: Double, _ now: Moment) {
         succeed()
         renewsAt = now + max(pause, Self.refusalPause)
     }
 
     /// A new activity: its content is unknown.
-    mutating func renew(freshUntil: Timestamp?) {
+    mutating func renew(freshUntil: Moment?) {
         shown = nil
         failures = 0
         retryAt = nil
         renewsAt = nil
         self.freshUntil = freshUntil
-    }
-
-    /// The clock was set back.
-    mutating func rewind(to now: Timestamp) {
-        pushedAt = pushedAt.map { min($0, now) }
-        hurriedAt = hurriedAt.map { min($0, now) }
-        retryAt = retryAt.map { min($0, now) }
-        renewsAt = renewsAt.map { min($0, now) }
-        freshUntil = freshUntil.map { min($0, now + Self.freshness) }
     }
 }

@@ -1,3 +1,4 @@
+import ServiceKit
 import Workouts
 
 /// Limits log reports about APNs: the beginning and end of failures, and each kind of refusal.
@@ -7,9 +8,9 @@ struct PushTrouble {
     private static let limit = 32
 
     private var isFailing = false
-    private var toldAt: [String: Timestamp] = [:]
+    private var toldAt: [String: Moment] = [:]
 
-    mutating func take(_ outcome: PushOutcome, _ now: Timestamp) -> [PushReport] {
+    mutating func take(_ outcome: PushOutcome, _ now: Moment) -> [PushReport] {
         switch outcome {
         case .failed(let reason, _):
             guard !isFailing, isNew("failing", now) else { return [] }
@@ -25,9 +26,9 @@ struct PushTrouble {
         return isFailing ? [.answering] : []
     }
 
-    private mutating func isNew(_ report: String, _ now: Timestamp) -> Bool {
-        if let told = toldAt[report], (0..<Self.interval).contains(now.seconds(since: told)) { return false }
-        toldAt = toldAt.filter { (0..<Self.interval).contains(now.seconds(since: $0.value)) }
+    private mutating func isNew(_ report: String, _ now: Moment) -> Bool {
+        if let told = toldAt[report], now.seconds(since: told) < Self.interval { return false }
+        toldAt = toldAt.filter { now.seconds(since: $0.value) < Self.interval }
         guard toldAt.count < Self.limit else { return false }
         toldAt[report] = now
         return true

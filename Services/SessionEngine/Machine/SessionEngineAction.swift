@@ -95,13 +95,14 @@ extension SessionEngineMachine: OwningMachine {
 
 /// A pending question to an external coach, and the commands that wait for the answer.
 struct CoachQuestion {
-    /// The timeout in seconds of the service's clock.
-    static let patience = 3.0
+    /// The coach's timeout, in seconds.
+    static let timeout = 3.0
     /// The maximum number of waiting commands. Clients repeat the others.
     static let waitingLimit = 16
 
     let command: Command
-    var request: CoachRequest
+    let request: CoachRequest
+    let answerBy: Moment
     /// `suspend` and all later commands, each with the time of its event.
     var waiting: [Command] = []
 

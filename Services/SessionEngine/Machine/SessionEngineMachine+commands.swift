@@ -1,13 +1,14 @@
 import Bus
+import ServiceKit
 import Workouts
 
 extension SessionEngineMachine {
     /// Applies a command once. A repeated command receives the stored reply if it was accepted, and is validated again
     /// if refused.
-    mutating func receive(_ command: Command, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+    mutating func receive(_ command: Command, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
         if let stored = entries[key]?.replies[command.id] {
             var reply = stored
-            reply.now = now
+            reply.now = now.wallClock
             var actions: [SessionEngineAction] = [.reply(key.user, command.client, reply)]
             // A device that repeats `end` has not received the record.
             if case .end = command.action, entries[key]?.record.workout != nil { actions.append(.publishWorkout(key)) }
@@ -34,16 +35,17 @@ extension SessionEngineMachine {
 
     /// Refuses a command.
     func refuse(
-        _ envelope: Command.Envelope, for key: SessionKey, _ refusal: Refusal, now: Timestamp
+        _ envelope: Command.Envelope, for key: SessionKey, _ refusal: Refusal, now: Moment
     ) -> SessionEngineAction {
         let revision = entries[key]?.record.revision
-        return .reply(key.user, envelope.client, Reply(id: envelope.id, revision: revision, now: now, error: refusal))
+        return .reply(
+            key.user, envelope.client, Reply(id: envelope.id, revision: revision, now: now.wallClock, error: refusal))
     }
 
     private mutating func apply(
-        _ command: Command, _ key: SessionKey, _ now: Timestamp
+        _ command: Command, _ key: SessionKey, _ now: Moment
     ) throws(Refusal) -> [SessionEngineAction] {
-        let at = command.at ?? now
+        let at = command.at ?? now.wallClock
         var actions: [SessionEngineAction] = []
         var entry: Entry
         if case .start(let start) = command.action {
@@ -58,7 +60,7 @@ extension SessionEngineMachine {
     }
 
     /// Saves the session that a command changed, and replies.
-    mutating func accept(_ command: Command, _ changed: Entry, _ key: SessionKey, _ now: Timestamp)
+    mutating func accept(_ command: Command, _ changed: Entry, _ key: SessionKey, _ now: Moment)
         -> [SessionEngineAction]
     {
         var entry = changed
@@ -75,7 +77,7 @@ extension SessionEngineMachine {
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
         if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
-        let at = command.at ?? now
+        let at = command.at ?? now.wallClock
         switch command.action {
         case .end where hasChanged: entry.record.endRevision = entry.record.revision
         case .end where entry.record.workout != nil: actions.append(.publishWorkout(key))
@@ -86,10 +88,10 @@ extension SessionEngineMachine {
         case .start, .deviceReady, .pause, .resume, .suspend, .end, .discard, .plan: break
         }
         actions += cues
-        var reply = Reply(id: command.id, revision: entry.record.revision, now: now)
+        var reply = Reply(id: command.id, revision: entry.record.revision, now: now.wallClock)
         reply.at = at
         entry.replies[command.id] = reply
-        store(entry, key)
+        store(entry, key, now)
         return [.save(key), .saveReply(key, reply)] + actions + settle(key, now)
             + [.reply(key.user, command.client, reply)]
     }
@@ -104,20 +106,20 @@ extension SessionEngineMachine {
     }
 
     /// Refuses commands that are invalid with or without a coach.
-    private func check(_ command: Command, _ key: SessionKey, _ now: Timestamp) throws(Refusal) {
+    private func check(_ command: Command, _ key: SessionKey, _ now: Moment) throws(Refusal) {
         try check(command.at, "at", now)
         guard entries[key]?.replies.count ?? 0 < replyLimit(command.action) else {
             throw .invalidState("the session has too many commands")
         }
     }
 
-    private func check(_ time: Timestamp?, _ field: String, _ now: Timestamp) throws(Refusal) {
-        guard let time, !AcceptedTimes(now: now).contains(time) else { return }
+    private func check(_ time: Timestamp?, _ field: String, _ now: Moment) throws(Refusal) {
+        guard let time, !AcceptedTimes(now: now.wallClock).contains(time) else { return }
         throw .invalidCommand("\(field): before 2000 or more than a day ahead of the engine's clock")
     }
 
     private func begin(
-        _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Timestamp
+        _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Moment
     ) throws(Refusal) -> Entry {
         guard entries[key] == nil else { throw .invalidState("the session already exists") }
         try check(start.startAt, "startAt", now)
@@ -125,20 +127,20 @@ extension SessionEngineMachine {
         if let obstacle = obstacle(key.user, from: at, to: start.endAt), !start.replace {
             throw .sessionInProgress(obstacle.session)
         }
-        let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now)
+        let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now.wallClock)
         return Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), heardAt: now)
     }
 
     /// Discards the session that a new one replaces.
     private mutating func replace(
-        _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Timestamp
+        _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Moment
     ) -> [SessionEngineAction] {
         var actions: [SessionEngineAction] = []
         while let obstacle = obstacle(key.user, from: at, to: start.endAt), var other = entries[obstacle] {
             // Every unfinished session can be discarded.
             guard (try? other.record.session.apply(.discard, at: at)) != nil else { break }
             bump(&other, now)
-            store(other, obstacle)
+            store(other, obstacle, now)
             actions += [.save(obstacle), .publishState(obstacle)]
         }
         return actions
@@ -148,10 +150,10 @@ extension SessionEngineMachine {
 /// The user's saved plans. A session has its own copy, so changes here do not affect it.
 extension SessionEngineMachine {
     mutating func save(
-        _ definition: WorkoutDefinition, _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Timestamp
+        _ definition: WorkoutDefinition, _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Moment
     ) -> [SessionEngineAction] {
         var plans = (users[user]?.plans?.plans ?? []).filter { $0.plan != id }
-        plans.append(SavedPlans.Plan(plan: id, savedAt: now, definition: definition))
+        plans.append(SavedPlans.Plan(plan: id, savedAt: now.wallClock, definition: definition))
         guard plans.count <= SavedPlans.limit, JSONCoding.encode(plans).count <= SavedPlans.bytes else {
             return [refuse(request, user, .planLimit, now)]
         }
@@ -159,7 +161,7 @@ extension SessionEngineMachine {
     }
 
     mutating func delete(
-        _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Timestamp
+        _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Moment
     ) -> [SessionEngineAction] {
         let plans = users[user]?.plans?.plans ?? []
         guard plans.contains(where: { $0.plan == id }) else { return [refuse(request, user, .planNotFound, now)] }
@@ -167,10 +169,10 @@ extension SessionEngineMachine {
     }
 
     /// Replaces a user's plans. A user without plans publishes none.
-    mutating func set(_ plans: [SavedPlans.Plan], _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
+    mutating func set(_ plans: [SavedPlans.Plan], _ user: User, _ now: Moment) -> [SessionEngineAction] {
         var record = users[user] ?? UserRecord()
         guard record.plans != nil || !plans.isEmpty else { return [] }
-        record.plans = SavedPlans(revision: record.plansTopic.revise(now), plans: plans)
+        record.plans = SavedPlans(revision: record.plansTopic.revise(now.wallClock), plans: plans)
         users[user] = record
         return [.saveUser(user), .publishPlans(user)]
     }
@@ -190,10 +192,9 @@ extension Refusal {
 /// Changes that depend on an external coach. The timeout is three seconds; a late answer changes nothing.
 extension SessionEngineMachine {
     /// Asks the coach about a command; `nil` if the command takes effect at once.
-    mutating func ask(_ command: Command, _ key: SessionKey, _ now: Timestamp) throws(Refusal) -> [SessionEngineAction]?
-    {
+    mutating func ask(_ command: Command, _ key: SessionKey, _ now: Moment) throws(Refusal) -> [SessionEngineAction]? {
         guard asksCoach, case .plan(let action) = command.action, var entry = entries[key] else { return nil }
-        let at = command.at ?? now
+        let at = command.at ?? now.wallClock
         let item: String?
         let difficulty: Difficulty?
         switch action {
@@ -208,44 +209,46 @@ extension SessionEngineMachine {
             difficulty = wanted
         default: return nil
         }
-        guard let state = entry.record.session.planState(now) else { return nil }
+        guard let state = entry.record.session.planState(now.wallClock) else { return nil }
         guard entry.question == nil else {
             throw .invalidState("another change is pending with the coach; try again in a moment")
         }
         var command = command
         command.at = at
+        let answerBy = now + CoachQuestion.timeout
         entry.question = CoachQuestion(
             command: command,
             request: CoachRequest(
                 id: command.id, session: key.session, type: difficulty == nil ? .swapExercise : .adjustDifficulty,
                 activity: entry.record.session.activity, item: item, difficulty: difficulty, plan: state.plan,
-                progress: state.progress, answerBy: now + CoachQuestion.patience))
-        store(entry, key)
+                progress: state.progress, answerBy: answerBy.wallClock),
+            answerBy: answerBy)
+        store(entry, key, now)
         return [.askCoach(key, command.id)]
     }
 
     /// Delays a command that must follow the pending change: `suspend` saves its result. Returns whether the command
     /// waits.
-    mutating func hold(_ command: Command, _ key: SessionKey, _ now: Timestamp) -> Bool {
+    mutating func hold(_ command: Command, _ key: SessionKey, _ now: Moment) -> Bool {
         guard var entry = entries[key], var question = entry.question else { return false }
         if question.holds(command.id) { return true }
         guard !question.waiting.isEmpty || command.action == .suspend else { return false }
         // The client repeats the command if the buffer is full.
         guard question.waiting.count < CoachQuestion.waitingLimit else { return true }
         var held = command
-        held.at = command.at ?? now
+        held.at = command.at ?? now.wallClock
         question.waiting.append(held)
         entry.question = question
-        store(entry, key)
+        store(entry, key, now)
         return true
     }
 
     /// Applies a coach's answer. An answer without a pending question changes nothing.
-    mutating func receive(_ reply: CoachReply, of user: User, now: Timestamp) -> [SessionEngineAction] {
+    mutating func receive(_ reply: CoachReply, of user: User, now: Moment) -> [SessionEngineAction] {
         guard let key = sessions(of: user).first(where: { entries[$0]?.question?.command.id == reply.id }) else {
             return []
         }
-        if let question = entries[key]?.question, question.request.answerBy <= now {
+        if let question = entries[key]?.question, question.answerBy <= now {
             return answer(key, .failure(.coachTimeout), now)
         }
         if let exercises = reply.exercises { return answer(key, .success(CoachAdvice(exercises)), now) }
@@ -254,18 +257,18 @@ extension SessionEngineMachine {
 
     /// Applies or refuses the change, then the commands that waited for it.
     mutating func answer(
-        _ key: SessionKey, _ advice: Result<CoachAdvice, Refusal>, _ now: Timestamp
+        _ key: SessionKey, _ advice: Result<CoachAdvice, Refusal>, _ now: Moment
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], let question = entry.question else { return [] }
         entry.question = nil
-        store(entry, key)
+        store(entry, key, now)
         var actions: [SessionEngineAction]
         do throws(Refusal) {
             let advice = try advice.get()
             if let item = question.request.item, advice.exercises.keys.contains(where: { $0 != item }) {
                 throw .coachFailed("the coach answered about another exercise")
             }
-            try entry.record.session.take(advice, at: question.command.at ?? now)
+            try entry.record.session.take(advice, at: question.command.at ?? now.wallClock)
             actions = accept(question.command, entry, key, now)
         } catch {
             actions = [refuse(question.command.envelope, for: key, error, now: now)]

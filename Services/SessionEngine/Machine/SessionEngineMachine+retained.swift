@@ -7,13 +7,13 @@ import Workouts
 /// The broker may lose its state or restore an old one. The owner publishes the state that counts.
 extension SessionEngineMachine {
     /// A new connection: all retained topics are published again, live sessions first.
-    mutating func connected(now: Timestamp) -> [SessionEngineAction] {
+    mutating func connected(now: Moment) -> [SessionEngineAction] {
         connectedAt = now
         routeBuilders = []
         reconnected()
         // From now on messages about them can arrive.
         for (key, entry) in entries {
-            if let due = due(entry) { deadlines.schedule(key, at: due) }
+            if let due = due(entry, now) { deadlines.schedule(key, at: due) }
         }
         return announce(Set(Shard.all))
     }
@@ -91,43 +91,43 @@ extension SessionEngineMachine {
     }
 
     /// Handles a revision of `state` on the bus.
-    mutating func seeState(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+    mutating func seeState(_ revision: Int64, of key: SessionKey, now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
-        switch entry.stateTopic.see(revision, now) {
+        switch entry.stateTopic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publishState(key)]
         case .revised:
             bump(&entry, now)
-            store(entry, key)
+            store(entry, key, now)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
         }
     }
 
     /// Handles a revision of `workout` on the bus.
-    mutating func seeWorkout(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+    mutating func seeWorkout(_ revision: Int64, of key: SessionKey, now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
         // A session that was deleted or is unfinished has no workout.
         guard entry.record.workout != nil else { return [.publishWorkout(key)] }
-        switch entry.workoutTopic.see(revision, now) {
+        switch entry.workoutTopic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publishWorkout(key)]
         case .revised:
             entry.record.workout?.revision = entry.workoutTopic.revision
             entry.record.publishedAt = now
-            store(entry, key)
+            store(entry, key, now)
             return [.save(key), .publishWorkout(key)]
         }
     }
 
     /// Whether an unknown session is older than the retention.
-    private func isForgotten(_ revision: Int64, _ now: Timestamp) -> Bool {
-        revision < (now - Self.deletedRetention).milliseconds
+    private func isForgotten(_ revision: Int64, _ now: Moment) -> Bool {
+        revision < (now - Self.deletedRetention).wallClock.milliseconds
     }
 
     /// Handles a revision of `current` on the bus. If the user has no data, it offers a session that does not exist.
-    mutating func seeCurrent(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
+    mutating func seeCurrent(_ revision: Int64, of user: User, now: Moment) -> [SessionEngineAction] {
         var topic = users[user]?.currentTopic ?? RetainedTopic()
-        switch topic.see(revision, now) {
+        switch topic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publishCurrent(user)]
         case .revised:
@@ -137,9 +137,9 @@ extension SessionEngineMachine {
     }
 
     /// Handles a revision of `profile` on the bus.
-    mutating func seeProfile(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
+    mutating func seeProfile(_ revision: Int64, of user: User, now: Moment) -> [SessionEngineAction] {
         guard var record = users[user], record.profileTopic.revision > 0 else { return [] }
-        switch record.profileTopic.see(revision, now) {
+        switch record.profileTopic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publishProfile(user)]
         case .revised:
@@ -149,9 +149,9 @@ extension SessionEngineMachine {
     }
 
     /// Handles a revision of `plans` on the bus.
-    mutating func seePlans(_ revision: Int64, of user: User, now: Timestamp) -> [SessionEngineAction] {
+    mutating func seePlans(_ revision: Int64, of user: User, now: Moment) -> [SessionEngineAction] {
         guard var record = users[user], record.plans != nil else { return [] }
-        switch record.plansTopic.see(revision, now) {
+        switch record.plansTopic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publishPlans(user)]
         case .revised:
@@ -164,16 +164,16 @@ extension SessionEngineMachine {
 
 extension SessionEngineMachine {
     /// Applies a user's request. The data that it deletes must be in memory.
-    mutating func receive(_ request: UserRequest, of user: User, now: Timestamp) -> [SessionEngineAction] {
+    mutating func receive(_ request: UserRequest, of user: User, now: Moment) -> [SessionEngineAction] {
         if var stored = reply(to: request, of: user) {
-            stored.now = now
+            stored.now = now.wallClock
             return [.reply(user, request.client, stored)]
         }
         switch request.action {
         case .workouts(let before, let limit):
             return [.listWorkouts(user, UserRequest.Page(envelope: request.envelope, before: before, limit: limit))]
         case .setProfile(let profile):
-            if let error = profile.validationError(year: now.year) {
+            if let error = profile.validationError(year: now.wallClock.year) {
                 return [refuse(request, user, .invalidCommand(error), now)]
             }
             return set(profile, user, now) + accept(request, user, now)
@@ -198,19 +198,19 @@ extension SessionEngineMachine {
         users[user]?.replies.first { $0.id == request.id }
     }
 
-    private mutating func set(_ profile: Profile, _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
+    private mutating func set(_ profile: Profile, _ user: User, _ now: Moment) -> [SessionEngineAction] {
         var record = users[user] ?? UserRecord()
         record.profile = profile
-        record.profileTopic.revise(now)
+        record.profileTopic.revise(now.wallClock)
         users[user] = record
         return [.saveUser(user), .publishProfile(user)]
     }
 
-    func refuse(_ request: UserRequest, _ user: User, _ refusal: Refusal, _ now: Timestamp) -> SessionEngineAction {
-        .reply(user, request.client, Reply(id: request.id, revision: nil, now: now, error: refusal))
+    func refuse(_ request: UserRequest, _ user: User, _ refusal: Refusal, _ now: Moment) -> SessionEngineAction {
+        .reply(user, request.client, Reply(id: request.id, revision: nil, now: now.wallClock, error: refusal))
     }
 
-    mutating func accept(_ request: UserRequest, _ user: User, _ now: Timestamp) -> [SessionEngineAction] {
+    mutating func accept(_ request: UserRequest, _ user: User, _ now: Moment) -> [SessionEngineAction] {
         var record = users[user] ?? UserRecord()
         let isPlan =
             switch request.action {
@@ -219,7 +219,7 @@ extension SessionEngineMachine {
             }
         // The revision that the request publishes.
         let revision = isPlan ? record.plans?.revision : record.profileTopic.revision
-        let reply = Reply(id: request.id, revision: revision, now: now)
+        let reply = Reply(id: request.id, revision: revision, now: now.wallClock)
         record.replies = record.replies.suffix(UserRecord.replyLimit - 1) + [reply]
         users[user] = record
         return [.saveUser(user), .reply(user, request.client, reply)]

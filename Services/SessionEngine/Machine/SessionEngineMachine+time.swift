@@ -6,7 +6,7 @@ import Workouts
 extension SessionEngineMachine {
     /// Handles new items, as `metrics` or `route` report them. Items of a deleted session are ignored.
     mutating func hear(
-        _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Timestamp
+        _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Moment
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         let before = entry.record
@@ -18,7 +18,7 @@ extension SessionEngineMachine {
         entry.heardAt = now
         entry.record.newest = [entry.record.newest, progress.newest].compactMap(\.self).max()
         entry.record.session.receiveFirstItem()
-        store(entry, key)
+        store(entry, key, now)
         let restored = restore(key, now)
         guard restored.isEmpty else { return restored }
         let isOverdue = now.seconds(since: before.lastActiveAt) >= Self.activityInterval
@@ -27,12 +27,12 @@ extension SessionEngineMachine {
         }
         entry.record.lastActiveAt = now
         bump(&entry, now)
-        store(entry, key)
+        store(entry, key, now)
         return [.save(key), .publishState(key), .publishCurrent(key.user)]
     }
 
     /// Restores an expired session to its former status, or to `saving` if the user has another unfinished session.
-    mutating func restore(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
+    mutating func restore(_ key: SessionKey, _ now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key], case .canceled(.expired, _) = entry.record.session.status else { return [] }
         entry.heardAt = now
         entry.record.lastActiveAt = now
@@ -42,66 +42,61 @@ extension SessionEngineMachine {
             entry.finishBy = now + Self.savingPatience
             entry.record.endRevision = entry.record.revision
         }
-        store(entry, key)
+        store(entry, key, now)
         return [.save(key), .publishState(key), .publishCurrent(key.user)]
     }
 
     /// The next time at which time alone may change a session.
-    func due(_ entry: Entry) -> Timestamp? {
+    func due(_ entry: Entry, _ now: Moment) -> Moment? {
         let waiting = [
-            entry.record.session.deadline, entry.record.cueDue, entry.question?.request.answerBy, entry.finishBy,
-            entry.reviseBy, goneAt(entry),
+            entry.record.session.deadline.map(now.when), entry.record.cueDue.map(now.when), entry.question?.answerBy,
+            entry.finishBy, entry.reviseBy, goneAt(entry),
         ]
         return waiting.compactMap(\.self).min()
     }
 
     /// The time at which a session expires or leaves the bus.
-    private func goneAt(_ entry: Entry) -> Timestamp? {
+    private func goneAt(_ entry: Entry) -> Moment? {
         switch entry.record.session.status {
         // Retained topics arrive after the connect and may contain later events.
         case .unfinished: connectedAt.map { max(entry.heardAt + Session.expiry, $0 + Self.hearingTime) }
-        case .canceled: entry.record.revisedAt + RetainedTopic.lifetime
-        case .completed: entry.reviseBy == nil ? entry.record.revisedAt + RetainedTopic.lifetime : nil
-        case .deleted: entry.record.revisedAt + Self.deletedRetention
+        case .canceled: entry.record.publishedAt.map { $0 + RetainedTopic.lifetime }
+        case .completed: entry.reviseBy == nil ? entry.record.publishedAt.map { $0 + RetainedTopic.lifetime } : nil
+        case .deleted: entry.record.publishedAt.map { $0 + Self.deletedRetention }
         case .saving: nil
         }
     }
 
     /// Applies the service's clock: ends countdowns and timeouts, and evicts old sessions.
-    mutating func advance(to now: Timestamp) -> [SessionEngineAction] {
+    mutating func advance(to now: Moment) -> [SessionEngineAction] {
         notice(now)
         return deadlines.take(by: now).flatMap { key in
             let actions = advance(key, to: now)
-            if let due = entries[key].flatMap({ due($0) }) {
+            if let due = entries[key].flatMap({ due($0, now) }) {
                 deadlines.schedule(key, at: due > now ? due : now + Self.retryInterval)
             }
             return actions
         }
     }
 
-    /// Checks whether the clock stepped backwards. If so, all sessions are due, because their phases may have changed.
-    private mutating func notice(_ now: Timestamp) {
+    /// A wall clock that steps moves event times relative to the uptime, so all sessions are due.
+    private mutating func notice(_ now: Moment) {
         defer { clock = now }
-        guard let clock, now < clock - 1 else { return }
-        for (key, entry) in entries {
-            var entry = entry
-            entry.rewind(to: now)
-            store(entry, key)
-            deadlines.schedule(key, at: now)
-        }
+        guard let clock, now.hasStepped(since: clock) else { return }
+        for key in entries.keys { deadlines.schedule(key, at: now) }
     }
 
-    private mutating func advance(_ key: SessionKey, to now: Timestamp) -> [SessionEngineAction] {
+    private mutating func advance(_ key: SessionKey, to now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return [] }
         var actions: [SessionEngineAction] = []
-        let hasChanged = entry.record.session.advance(to: now)
+        let hasChanged = entry.record.session.advance(to: now.wallClock)
         let cues = takeCue(&entry, key, now)
         if hasChanged || !cues.isEmpty {
             bump(&entry, now)
-            store(entry, key)
+            store(entry, key, now)
             actions = [.save(key), .publishState(key), .publishCurrent(key.user)] + cues
         }
-        if let answerBy = entry.question?.request.answerBy, answerBy <= now {
+        if let answerBy = entry.question?.answerBy, answerBy <= now {
             actions += answer(key, .failure(.coachTimeout), now)
         }
         if let due = [entry.finishBy, entry.reviseBy].compactMap(\.self).min(), due <= now {
@@ -112,19 +107,21 @@ extension SessionEngineMachine {
     }
 
     /// Announces a new phase of the plan's clock once. Phases that passed meanwhile are not announced.
-    func takeCue(_ entry: inout Entry, _ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
-        guard let cue = entry.record.session.planCue(now), cue.phase != entry.record.announced else { return [] }
+    func takeCue(_ entry: inout Entry, _ key: SessionKey, _ now: Moment) -> [SessionEngineAction] {
+        guard let cue = entry.record.session.planCue(now.wallClock), cue.phase != entry.record.announced else {
+            return []
+        }
         entry.record.announced = cue.phase
         return [.announce(key, Announcement(.interval, at: cue.at, number: cue.phase.round, text: cue.text))]
     }
 
-    private mutating func leave(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
+    private mutating func leave(_ key: SessionKey, _ now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return [] }
         switch entry.record.session.status {
         case .unfinished:
             entry.record.session.expire()
             bump(&entry, now)
-            store(entry, key)
+            store(entry, key, now)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
         case .canceled(let reason, _): return delete(key, now, givenUp: reason)
         // The user keeps the highest revision, because the revision of `current` must exceed it.
@@ -136,7 +133,7 @@ extension SessionEngineMachine {
 
     /// Removes a session's data and publishes it as deleted for a while.
     mutating func delete(
-        _ key: SessionKey, _ now: Timestamp, givenUp reason: Session.CancelReason? = nil
+        _ key: SessionKey, _ now: Moment, givenUp reason: Session.CancelReason? = nil
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         entry.record.session.delete(givenUp: reason)
@@ -151,21 +148,10 @@ extension SessionEngineMachine {
         entry.reviseBy = nil
         entry.record.workout = nil
         bump(&entry, now)
-        store(entry, key)
+        store(entry, key, now)
         return [
             .save(key), .eraseReplies(key, replies), .publishState(key), .publishWorkout(key),
             .publishCurrent(key.user),
         ]
-    }
-}
-
-extension SessionEngineMachine.Entry {
-    /// Limits all deadlines after the clock stepped backwards, so that no timeout grows.
-    fileprivate mutating func rewind(to now: Timestamp) {
-        heardAt = min(heardAt, now)
-        finishBy = finishBy.map { min($0, now + SessionEngineMachine.savingPatience) }
-        reviseBy = reviseBy.map { min($0, now + SessionEngineMachine.lateQuiet) }
-        guard let question else { return }
-        self.question?.request.answerBy = min(question.request.answerBy, now + CoachQuestion.patience)
     }
 }

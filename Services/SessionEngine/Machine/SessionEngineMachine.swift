@@ -29,11 +29,11 @@ struct SessionEngineMachine {
         /// Replies to accepted commands, by command id.
         var replies: [CommandID: Reply] = [:]
         /// The time to finish with the available summaries.
-        var finishBy: Timestamp?
+        var finishBy: Moment?
         /// The time to revise the finished record with late items.
-        var reviseBy: Timestamp?
+        var reviseBy: Moment?
         /// The time of the last event: a command or new items.
-        var heardAt: Timestamp
+        var heardAt: Moment
         /// The pending question to a coach. Later commands wait.
         var question: CoachQuestion?
         /// `state`.
@@ -41,7 +41,7 @@ struct SessionEngineMachine {
         /// `workout`.
         var workoutTopic: RetainedTopic
 
-        init(record: SessionRecord, replies: [CommandID: Reply] = [:], heardAt: Timestamp) {
+        init(record: SessionRecord, replies: [CommandID: Reply] = [:], heardAt: Moment) {
             self.record = record
             self.replies = replies
             self.heardAt = heardAt
@@ -63,11 +63,11 @@ struct SessionEngineMachine {
     var users: [User: UserRecord] = [:]
     private var sessions: [User: Sessions] = [:]
     /// The times at which time alone may change a session.
-    var deadlines = Deadlines<SessionKey, Timestamp>()
+    var deadlines = Deadlines<SessionKey, Moment>()
     /// The service's clock at the last tick.
-    var clock: Timestamp?
+    var clock: Moment?
     /// The start of the connection; `nil` without one.
-    var connectedAt: Timestamp?
+    var connectedAt: Moment?
     /// The online processes of route-builder.
     var routeBuilders: Set<ProcessName> = []
     /// Sessions in memory by status.
@@ -78,13 +78,15 @@ struct SessionEngineMachine {
     }
 
     /// Loads a session from the store. Its timeouts start again.
-    mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Timestamp) {
+    mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Moment) {
+        var record = record
+        record.limit(to: now)
         var entry = Entry(record: record, replies: replies, heardAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
         if record.isRevised { entry.reviseBy = now + Self.lateQuiet }
         let user = record.session.key.user
         users[user, default: UserRecord()].raiseCurrent(to: record.revision)
-        store(entry, record.session.key)
+        store(entry, record.session.key, now)
     }
 
     /// Loads a user from the store.
@@ -95,7 +97,7 @@ struct SessionEngineMachine {
         users[user] = record
     }
 
-    mutating func store(_ entry: Entry, _ key: SessionKey) {
+    mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
         let old = entries.updateValue(entry, forKey: key)
         if let old { statusCounts[old.record.session.statusName, default: 0] -= 1 }
         statusCounts[entry.record.session.statusName, default: 0] += 1
@@ -105,7 +107,7 @@ struct SessionEngineMachine {
         } else {
             sessions[key.user]?.unfinished.remove(key)
         }
-        if let due = due(entry) { deadlines.schedule(key, at: due) }
+        if let due = due(entry, now) { deadlines.schedule(key, at: due) }
     }
 
     mutating func forget(_ key: SessionKey) {
@@ -150,9 +152,9 @@ struct SessionEngineMachine {
     }
 
     /// Raises a record's revision above all revisions of the user's sessions, so that `current` can use it.
-    mutating func bump(_ entry: inout Entry, _ now: Timestamp) {
+    mutating func bump(_ entry: inout Entry, _ now: Moment) {
         let user = entry.record.session.key.user
-        entry.record.revision = entry.stateTopic.revise(now, above: currentRevision(user))
+        entry.record.revision = entry.stateTopic.revise(now.wallClock, above: currentRevision(user))
         entry.record.publishedAt = now
         users[user, default: UserRecord()].raiseCurrent(to: entry.record.revision)
     }
@@ -168,18 +170,18 @@ struct SessionEngineMachine {
 
 extension SessionEngineMachine {
     /// Receives the totals of the samples. Older revisions change nothing.
-    mutating func receive(_ report: MetricsReport, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+    mutating func receive(_ report: MetricsReport, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
         take(report, \.report, key, now)
     }
 
     /// Receives the totals of the locations. Older revisions change nothing.
-    mutating func receive(_ report: RouteReport, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+    mutating func receive(_ report: RouteReport, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
         take(report, \.route, key, now)
     }
 
     private mutating func take<Totals>(
         _ report: SummaryReport<Totals>, _ part: WritableKeyPath<SessionRecord, SummaryReport<Totals>?>,
-        _ key: SessionKey, _ now: Timestamp
+        _ key: SessionKey, _ now: Moment
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         if let known = entry.record[keyPath: part] {
@@ -187,18 +189,18 @@ extension SessionEngineMachine {
         }
         entry.record[keyPath: part] = report
         if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
-        store(entry, key)
+        store(entry, key, now)
         return [.save(key)] + settle(key, now)
     }
 
     /// Receives the weather. Older revisions change nothing.
-    mutating func receive(_ weather: Weather, for key: SessionKey, now: Timestamp) -> [SessionEngineAction] {
+    mutating func receive(_ weather: Weather, for key: SessionKey, now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted,
             weather.revision > entry.record.weather?.revision ?? -1
         else { return [] }
         entry.record.weather = weather
         if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
-        store(entry, key)
+        store(entry, key, now)
         return [.save(key)]
     }
 
@@ -208,12 +210,12 @@ extension SessionEngineMachine {
     }
 
     /// Whether a route-builder will send the totals of the locations. Presence arrives only after a connect.
-    private func isRouteAwaited(_ now: Timestamp) -> Bool {
+    private func isRouteAwaited(_ now: Moment) -> Bool {
         !routeBuilders.isEmpty || connectedAt.map { now.seconds(since: $0) < Self.savingPatience } ?? false
     }
 
     /// Finishes or revises the record when all expected totals are complete.
-    mutating func settle(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
+    mutating func settle(_ key: SessionKey, _ now: Moment) -> [SessionEngineAction] {
         guard let record = entries[key]?.record else { return [] }
         switch record.session.status {
         case .saving where record.isComplete || record.hasSamples && !isRouteAwaited(now): return finish(key, now)
@@ -223,7 +225,7 @@ extension SessionEngineMachine {
     }
 
     /// Composes the record from the available totals.
-    mutating func finish(_ key: SessionKey, _ now: Timestamp) -> [SessionEngineAction] {
+    mutating func finish(_ key: SessionKey, _ now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key] else { return [] }
         var actions: [SessionEngineAction] = [.save(key)]
         entry.finishBy = nil
@@ -236,9 +238,9 @@ extension SessionEngineMachine {
         let record = entry.record
         entry.record.workout = WorkoutRecord(
             record.session, metrics: record.report, route: record.route, weather: record.weather,
-            isComplete: record.isComplete, revision: entry.workoutTopic.revise(now))
+            isComplete: record.isComplete, revision: entry.workoutTopic.revise(now.wallClock))
         entry.record.publishedAt = now
-        store(entry, key)
+        store(entry, key, now)
         return actions + [.publishWorkout(key)]
     }
 }

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Storage
 import Workouts
 
@@ -10,7 +11,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
     /// The revision of the latest `end`. Summaries of older revisions are outdated.
     var endRevision: Int64 = 0
     /// The published time of the last event.
-    var lastActiveAt: Timestamp
+    var lastActiveAt: Moment
     /// The last known number of samples.
     var itemCount = 0
     /// The last known number of locations.
@@ -27,11 +28,11 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var workout: WorkoutRecord?
     /// The time of the last revision of `state` or `workout` by the service's clock; absent in records of earlier
     /// versions.
-    var publishedAt: Timestamp?
+    var publishedAt: Moment?
     /// The last announced phase of the plan's clock.
     var announced: PlanCue.Phase?
 
-    var state: SessionState { session.state(revision: revision, lastActiveAt: lastActiveAt) }
+    var state: SessionState { session.state(revision: revision, lastActiveAt: lastActiveAt.wallClock) }
 
     /// The plan at the last revision of the state.
     var planState: PlanState? { session.planState(revisedAt) }
@@ -40,6 +41,12 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var cueDue: Timestamp? {
         guard let cue = session.planCue(revisedAt) else { return nil }
         return cue.phase == announced ? session.phaseEnd(after: revisedAt) : revisedAt
+    }
+
+    /// Limits moments that were stored before the wall clock stepped backwards.
+    mutating func limit(to now: Moment) {
+        lastActiveAt = lastActiveAt.atMost(now)
+        publishedAt = (publishedAt ?? now.when(revisedAt)).atMost(now)
     }
 
     /// Whether the totals contain all announced samples.
@@ -73,7 +80,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
 
     /// The time of the last revision of `state` or `workout`.
     var revisedAt: Timestamp {
-        publishedAt ?? Timestamp(microseconds: max(revision, workout?.revision ?? 0) * 1_000)
+        publishedAt?.wallClock ?? Timestamp(microseconds: max(revision, workout?.revision ?? 0) * 1_000)
     }
 }
 
@@ -153,8 +160,8 @@ struct HistoryPage {
         if newest.count > page.limit + 1 { newest.removeLast() }
     }
 
-    func reply(_ now: Timestamp) -> Reply {
-        var reply = Reply(id: page.envelope.id, revision: nil, now: now)
+    func reply(_ now: Moment) -> Reply {
+        var reply = Reply(id: page.envelope.id, revision: nil, now: now.wallClock)
         reply.workouts = Array(newest.prefix(page.limit))
         if newest.count > page.limit { reply.next = reply.workouts?.last?.place }
         return reply

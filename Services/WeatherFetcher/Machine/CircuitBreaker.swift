@@ -1,5 +1,5 @@
+import ServiceKit
 import Timing
-import Workouts
 
 /// Stops requests to a provider for a while after it failed.
 struct CircuitBreaker: Equatable {
@@ -11,14 +11,10 @@ struct CircuitBreaker: Equatable {
     /// Failures in a row.
     private(set) var failures = 0
     /// While it is open no request is made.
-    private(set) var openUntil: Timestamp?
-    private var failedAt: Timestamp?
+    private(set) var openUntil: Moment?
+    private var failedAt: Moment?
 
-    func isOpen(_ now: Timestamp) -> Bool {
-        guard let openUntil else { return false }
-        // A time further ahead than any pause was computed before the clock stepped backwards.
-        return now < openUntil && openUntil <= now + Self.longestPause
-    }
+    func isOpen(_ now: Moment) -> Bool { openUntil.map { now < $0 } ?? false }
 
     mutating func succeeded() {
         self = CircuitBreaker()
@@ -30,9 +26,9 @@ struct CircuitBreaker: Equatable {
     ///   - askedAt: the time of the request: requests that fail together count as one failure.
     ///   - pause: the least pause, in seconds.
     mutating func failed(
-        askedAt: Timestamp, now: Timestamp, pause: Double = 0, using random: inout some RandomNumberGenerator
+        askedAt: Moment, now: Moment, pause: Double = 0, using random: inout some RandomNumberGenerator
     ) {
-        let isNew = failedAt.map { askedAt > $0 || now < $0 } ?? true
+        let isNew = failedAt.map { askedAt > $0 } ?? true
         if isNew {
             failures += 1
             failedAt = now

@@ -3,12 +3,12 @@ import Timing
 import Workouts
 
 extension WeatherFetcherMachine {
-    /// A place that the provider has no weather for is left alone for this long, in seconds.
+    /// The pause after the provider had no weather for a place, in seconds.
     private static let absence = 3_600.0
 
-    /// Takes what came of a request.
+    /// Receives the answer to a request.
     mutating func receive(
-        _ answer: WeatherAnswer, now: Timestamp, using random: inout some RandomNumberGenerator
+        _ answer: WeatherAnswer, now: Moment, using random: inout some RandomNumberGenerator
     ) -> [WeatherAction] {
         needsLook = true
         guard var cell = cells[answer.cell], let askedAt = cell.askedAt else { return [] }
@@ -19,7 +19,7 @@ extension WeatherFetcherMachine {
             cell.reading = Self.reading(observation, caching, askedAt: askedAt, now: now)
         case .unchanged(let caching):
             guard let known = cell.reading else {
-                let failure = FetchFailure.unreadable("nothing is there that could be unchanged")
+                let failure = FetchFailure.unreadable("not modified, but nothing is cached")
                 return fail(failure, &cell, askedAt: askedAt, now: now, using: &random)
             }
             var caching = caching
@@ -39,16 +39,15 @@ extension WeatherFetcherMachine {
     }
 
     private static func reading(
-        _ observation: Observation, _ caching: Caching, askedAt: Timestamp, now: Timestamp
+        _ observation: Observation, _ caching: Caching, askedAt: Moment, now: Moment
     ) -> Reading {
-        // The clock may have been set back meanwhile.
-        let start = min(askedAt, now)
-        let dueAt = max(start + interval, min(caching.expiresAt ?? start, start + cachingLimit))
+        let expiresAt = caching.expiresAt.map(now.when) ?? askedAt
+        let dueAt = max(askedAt + interval, min(expiresAt, askedAt + cachingLimit))
         return Reading(observation: observation, fetchedAt: now, dueAt: dueAt, validator: caching.validator)
     }
 
     private mutating func fail(
-        _ failure: FetchFailure, _ cell: inout Cell, askedAt: Timestamp, now: Timestamp,
+        _ failure: FetchFailure, _ cell: inout Cell, askedAt: Moment, now: Moment,
         using random: inout some RandomNumberGenerator
     ) -> [WeatherAction] {
         cell.failures += 1
@@ -56,7 +55,7 @@ extension WeatherFetcherMachine {
         switch failure {
         case .unreachable, .unreadable: breaker.failed(askedAt: askedAt, now: now, using: &random)
         case .overloaded(_, let retryAfter):
-            let pause = retryAfter?.seconds(from: now) ?? 0
+            let pause = retryAfter?.seconds(from: now.wallClock) ?? 0
             breaker.failed(askedAt: askedAt, now: now, pause: pause, using: &random)
         case .refused:
             breaker.failed(askedAt: askedAt, now: now, pause: CircuitBreaker.refusalPause, using: &random)
@@ -67,7 +66,9 @@ extension WeatherFetcherMachine {
         }
         guard failure.kind != reportedFailure else { return [] }
         reportedFailure = failure.kind
-        if case .refused = failure, let until = breaker.openUntil { return [.report(.refusing(failure, until: until))] }
+        if case .refused = failure, let until = breaker.openUntil {
+            return [.report(.refusing(failure, until: until.wallClock))]
+        }
         return [.report(.failing(failure))]
     }
 }

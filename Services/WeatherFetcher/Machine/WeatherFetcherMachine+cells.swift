@@ -1,18 +1,18 @@
 import Bus
+import ServiceKit
 import Timing
 import Workouts
 
-/// Sessions share what is known of the cell they are in.
+/// The sessions in a cell share its weather.
 extension WeatherFetcherMachine {
-    /// Puts a live session into its cell and gives it the weather that is known there.
-    mutating func join(_ key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
+    /// Adds a live session to its cell and gives it the cell's weather.
+    mutating func join(_ key: SessionKey, _ now: Moment) -> [WeatherAction] {
         guard let record = entries[key]?.record, let place = record.cell else { return [] }
         var cell = cells[place] ?? Cell(dueAt: now)
         guard cell.sessions.insert(key).inserted else { return [] }
-        // After a restart what the store has of a session is what is known of its cell. What was fetched later than now was
-        // fetched before the clock was set back, and may be older than what the cell has.
+        // After a restart the cell's reading comes from the sessions in the store.
         if let stored = record.reading, stored.observation.provider == provider,
-            cell.reading.map({ $0.fetchedAt < stored.fetchedAt && stored.fetchedAt <= now }) ?? true
+            cell.reading.map({ $0.fetchedAt < stored.fetchedAt }) ?? true
         {
             cell.reading = stored
             cell.dueAt = max(cell.dueAt, stored.dueAt)
@@ -28,28 +28,28 @@ extension WeatherFetcherMachine {
         cells[place]?.sessions.remove(key)
     }
 
-    mutating func give(_ reading: Reading, to key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
+    mutating func give(_ reading: Reading, to key: SessionKey, _ now: Moment) -> [WeatherAction] {
         entries[key]?.record.reading = reading
         entries[key]?.record.isStale = false
         return revise(key, now)
     }
 
-    /// The content has changed: it goes out under a revision of its own.
-    mutating func revise(_ key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
-        entries[key]?.topic.revise(now)
+    /// Gives changed content a new revision.
+    mutating func revise(_ key: SessionKey, _ now: Moment) -> [WeatherAction] {
+        entries[key]?.topic.revise(now.wallClock)
         return noteRevision(key, now)
     }
 
-    /// The topic has a new revision: it is saved and published.
-    mutating func noteRevision(_ key: SessionKey, _ now: Timestamp) -> [WeatherAction] {
+    /// Saves and publishes the topic's new revision.
+    mutating func noteRevision(_ key: SessionKey, _ now: Moment) -> [WeatherAction] {
         guard let revision = entries[key]?.topic.revision else { return [] }
         entries[key]?.record.revision = revision
         entries[key]?.record.changedAt = now
         return [.save(key), .publish(key)]
     }
 
-    /// The requests to make now: those for cells without any weather first, then the longest due.
-    mutating func requests(now: Timestamp) -> [WeatherRequest] {
+    /// The requests to make now: cells without weather first, then the longest due.
+    mutating func requests(now: Moment) -> [WeatherRequest] {
         guard needsLook, provider != nil else { return [] }
         needsLook = false
         let free = Self.concurrency - cells.values.count { $0.askedAt != nil }

@@ -1,20 +1,21 @@
 import Bus
 import MQTT
+import ServiceKit
 import Workouts
 
 extension WeatherFetcherMachine {
     private static let sweepInterval = 1.0
 
-    /// Lets the service's clock pass: values become stale, sessions that nobody speaks of leave, retained topics are
-    /// cleared. Looks once a second.
-    mutating func advance(to now: Timestamp) -> [WeatherAction] {
-        guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval || now < $0 }) ?? true else { return [] }
+    /// Lets time pass: values become stale, expired sessions leave their cells, retained topics are cleared. Goes through all
+    /// sessions once a second.
+    mutating func advance(to now: Moment) -> [WeatherAction] {
+        guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval }) ?? true else { return [] }
         sweptAt = now
         needsLook = true
         var actions: [WeatherAction] = []
         for (key, entry) in entries {
             if case .live(let until?) = entry.phase, until <= now {
-                // The engine has not spoken of it for hours: it may be long over.
+                // The engine published no state for hours, so the session may be over.
                 leave(key)
                 entries[key]?.phase = .unheard
             } else if entry.isLive, let reading = entry.record.reading, !entry.record.isStale, reading.staleAt <= now {
@@ -41,7 +42,7 @@ extension WeatherFetcherMachine {
     }
 }
 
-/// The broker may forget everything or bring the past back: the owner says what counts.
+/// The broker may lose retained messages or bring old ones back; the owner corrects it.
 extension WeatherFetcherMachine {
     /// A new connection: all retained topics are published again, live sessions first.
     mutating func connected() -> [WeatherAction] {
@@ -56,15 +57,15 @@ extension WeatherFetcherMachine {
             .map { .publish($0.key) }
     }
 
-    /// The message that makes the session's weather known; `nil` when there is none.
+    /// The session's weather; `nil` if there is none.
     mutating func message(of key: SessionKey) -> MQTTMessage? {
         guard let weather = entries[key]?.record.weather else { return nil }
         entries[key]?.topic.published(weather.revision)
         return Topic.session(key, .weather).message(JSONCoding.encode(weather))
     }
 
-    /// A revision of `weather` that stands on the bus.
-    mutating func see(_ revision: Int64, of key: SessionKey, now: Timestamp) -> [WeatherAction] {
+    /// Receives a revision of `weather` from the bus.
+    mutating func see(_ revision: Int64, of key: SessionKey, now: Moment) -> [WeatherAction] {
         guard var entry = entries[key] else { return [.clear(key)] }
         guard entry.record.reading != nil else {
             // A cleared payload came back. A newer one is from an earlier store: the next revision is above it.
@@ -74,7 +75,7 @@ extension WeatherFetcherMachine {
             entries[key] = entry
             return [.save(key)]
         }
-        switch entry.topic.see(revision, now) {
+        switch entry.topic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publish(key)]
         case .revised:

@@ -1,14 +1,15 @@
 import Bus
+import ServiceKit
 import Timing
 import Workouts
 
-/// The live sessions, the cells they are in and what was heard of the weather there.
+/// The live sessions, their cells and the weather there.
 ///
-/// It reads no clock and asks nobody: states, positions, answers and time go in, actions and requests come out.
+/// A value: it reads no clock and makes no request. States, positions, answers and time go in; actions and requests come out.
 struct WeatherFetcherMachine {
-    /// How often the weather of a session is asked for, in seconds.
+    /// The interval between requests for a cell, in seconds.
     static let interval = 300.0
-    /// A provider that wants to be asked less often than that is heard up to this, in seconds.
+    /// The longest interval that a provider may ask for, in seconds.
     static let cachingLimit = 3_600.0
     /// The wait after failures, of a cell and of the provider.
     static let backoff = Backoff(minimum: 5, maximum: 300)
@@ -17,11 +18,11 @@ struct WeatherFetcherMachine {
 
     struct Entry {
         enum Phase: Equatable {
-            /// Read from the store: its state is not known yet.
+            /// Loaded from the store. To `live` or `over` with its state.
             case unheard
-            /// It goes on, at least until the engine gives it up.
-            case live(until: Timestamp?)
-            /// Over: what was published last stands.
+            /// Unfinished, at least until it expires. To `unheard` then, to `over` at its end.
+            case live(until: Moment?)
+            /// Its last weather stays retained. To `live` if the session continues.
             case over
         }
 
@@ -44,57 +45,57 @@ struct WeatherFetcherMachine {
 
     struct Cell {
         var reading: Reading?
-        /// When to ask, or ask again.
-        var dueAt: Timestamp
-        /// When it was asked for what has not come yet.
-        var askedAt: Timestamp?
+        /// When the next request is due.
+        var dueAt: Moment
+        /// When the pending request was made.
+        var askedAt: Moment?
         /// Failures in a row.
         var failures = 0
         /// The live sessions in it.
         var sessions: Set<SessionKey> = []
 
-        /// Whether it is time to ask. What lies further ahead than it can be was reckoned before the clock was set back.
-        func isDue(_ now: Timestamp) -> Bool {
-            askedAt == nil && (dueAt <= now || dueAt > now + WeatherFetcherMachine.cachingLimit)
-        }
+        func isDue(_ now: Moment) -> Bool { askedAt == nil && dueAt <= now }
     }
 
     var entries: [SessionKey: Entry] = [:]
     var cells: [WeatherCell: Cell] = [:]
     var breaker = CircuitBreaker()
-    /// What the provider's terms allow; `nil` when there is no limit.
-    var budget: TokenBucket<Timestamp>?
-    /// Whose answers these are; `nil` when nobody is asked.
+    /// The provider's request limit, if it has one.
+    var budget: TokenBucket<Moment>?
+    /// The provider's name; `nil` if no requests are made.
     let provider: String?
     /// The failure that was reported last, until the provider answers again.
     var reportedFailure: FetchFailure.Kind?
     var hasAnswered = false
-    /// Something has changed since requests were looked for.
+    /// Something changed since ``requests(now:)`` was called.
     var needsLook = false
-    /// When time was looked at last.
-    var sweptAt: Timestamp?
+    /// When ``advance(to:)`` went through all sessions last.
+    var sweptAt: Moment?
 
     /// - Parameters:
-    ///   - provider: its name in the answers; `nil` when nobody is to be asked.
-    ///   - budget: what its terms allow.
-    init(provider: String?, budget: TokenBucket<Timestamp>? = nil) {
+    ///   - provider: the name in its answers; `nil` to make no requests.
+    ///   - budget: its request limit.
+    init(provider: String?, budget: TokenBucket<Moment>? = nil) {
         self.provider = provider
         self.budget = budget
     }
 
     // MARK: Sessions
 
-    mutating func load(_ record: WeatherRecord, of key: SessionKey) {
+    /// Takes over a session from the store.
+    mutating func load(_ record: WeatherRecord, of key: SessionKey, now: Moment) {
+        var record = record
+        record.limit(to: now)
         entries[key] = Entry(record)
     }
 
-    /// Takes a session's state; an older one changes nothing.
-    mutating func receive(_ state: SessionState, now: Timestamp) -> [WeatherAction] {
+    /// Receives a session's state. An older one changes nothing.
+    mutating func receive(_ state: SessionState, now: Moment) -> [WeatherAction] {
         let key = state.key
         guard state.revision >= entries[key]?.stateRevision ?? 0 else { return [] }
         entries[key]?.stateRevision = state.revision
         switch state.status {
-        case .preparing, .active, .paused, .suspended: return goOn(state, now)
+        case .preparing, .active, .paused, .suspended: return resume(state, now)
         case .saving, .completed, .canceled: return end(key, isFinal: state.status != .canceled)
         case .deleted:
             leave(key)
@@ -103,18 +104,18 @@ struct WeatherFetcherMachine {
         }
     }
 
-    /// The broker was told to forget the session: whatever it was, it is over.
+    /// The retained state was cleared: the session is over.
     mutating func forgetState(of key: SessionKey) -> [WeatherAction] {
         entries[key] == nil ? [] : end(key, isFinal: true)
     }
 
-    private mutating func goOn(_ state: SessionState, _ now: Timestamp) -> [WeatherAction] {
+    private mutating func resume(_ state: SessionState, _ now: Moment) -> [WeatherAction] {
         let key = state.key
         let isNew = entries[key] == nil
         guard !isNew || state.isLive == true else { return [] }
         var entry = entries[key] ?? Entry(WeatherRecord(changedAt: now))
         entry.stateRevision = state.revision
-        entry.phase = .live(until: state.expiresAt)
+        entry.phase = .live(until: state.expiresAt.map(now.when))
         let isPlaced = entry.record.cell != nil
         if !isPlaced, let place = state.place, place.isOnEarth { entry.record.cell = WeatherCell(place) }
         entries[key] = entry
@@ -122,7 +123,7 @@ struct WeatherFetcherMachine {
         return saves + join(key, now)
     }
 
-    /// - Parameter isFinal: whether it cannot go on any more.
+    /// - Parameter isFinal: whether the session cannot continue.
     private mutating func end(_ key: SessionKey, isFinal: Bool) -> [WeatherAction] {
         leave(key)
         guard let entry = entries[key] else { return [] }
@@ -134,14 +135,14 @@ struct WeatherFetcherMachine {
         return [.erase(key)]
     }
 
-    /// Whether a session goes on and nobody knows where.
+    /// Whether the session is live and its place is unknown.
     func wantsPosition(_ key: SessionKey) -> Bool {
         guard let entry = entries[key] else { return false }
         return entry.isLive && entry.record.cell == nil
     }
 
-    /// Takes a session's position: the first says where the session takes place.
-    mutating func receive(_ position: Place, of key: SessionKey, now: Timestamp) -> [WeatherAction] {
+    /// Receives a session's position. The first one is its place.
+    mutating func receive(_ position: Place, of key: SessionKey, now: Moment) -> [WeatherAction] {
         guard wantsPosition(key), position.isOnEarth else { return [] }
         entries[key]?.record.cell = WeatherCell(position)
         return [.save(key)] + join(key, now)

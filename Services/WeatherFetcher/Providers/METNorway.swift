@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Timing
 import Workouts
 
@@ -9,7 +10,7 @@ struct METNorway: WeatherProvider {
     static let name = "met-norway"
     static let url = "https://api.met.no"
     /// 20 a second for one application.
-    static let budget = TokenBucket<Timestamp>(burst: 20, perSecond: 10)
+    static let budget = TokenBucket<Moment>(burst: 20, perSecond: 10)
 
     private static let attribution = WeatherAttribution(
         text: "Data from MET Norway (CC BY 4.0)", url: "https://www.met.no/en")

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Timing
 import Workouts
 
@@ -9,7 +10,7 @@ struct OpenMeteo: WeatherProvider {
     static let name = "open-meteo"
     static let url = "https://api.open-meteo.com"
     /// 600 a minute and 10,000 a day for one address.
-    static let budget = TokenBucket<Timestamp>(burst: 500, perSecond: 9_500 / 86_400)
+    static let budget = TokenBucket<Moment>(burst: 500, perSecond: 9_500 / 86_400)
 
     private static let attribution = WeatherAttribution(
         text: "Weather data by Open-Meteo.com (CC BY 4.0)", url: "https://open-meteo.com/")

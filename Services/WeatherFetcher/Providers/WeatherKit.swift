@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Timing
 import Workouts
 
@@ -9,7 +10,7 @@ struct WeatherKit: WeatherProvider {
     static let name = "weatherkit"
     static let url = "https://weatherkit.apple.com"
     /// 500,000 a month.
-    static let budget = TokenBucket<Timestamp>(burst: 5_000, perSecond: 490_000 / (31 * 86_400))
+    static let budget = TokenBucket<Moment>(burst: 5_000, perSecond: 490_000 / (31 * 86_400))
 
     /// Apple's attribution page, used when a response names none.
     private static let attributionURL = "https://developer.apple.com/weatherkit/data-source-attribution/"

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import Timing
 import Workouts
 
@@ -9,7 +10,7 @@ protocol WeatherProvider: Sendable {
     /// The base URL, without a trailing slash.
     static var url: String { get }
     /// The request rate its terms of service allow.
-    static var budget: TokenBucket<Timestamp> { get }
+    static var budget: TokenBucket<Moment> { get }
 
     /// The path and query for a cell's current weather.
     func path(_ cell: WeatherCell) -> String

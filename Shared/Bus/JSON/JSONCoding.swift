@@ -15,10 +15,12 @@ package enum JSONCoding {
 
     /// Decodes a payload. Every failure becomes one `PayloadError`.
     package static func decode<Value: Decodable>(
-        _ type: Value.Type, from payload: some Sequence<UInt8>
+        _ type: Value.Type, from payload: some Sequence<UInt8>, userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) throws(PayloadError) -> Value {
+        let decoder = JSONDecoder()
+        decoder.userInfo = userInfo
         do {
-            return try JSONDecoder().decode(type, from: Data(payload))
+            return try decoder.decode(type, from: Data(payload))
         } catch let error as DecodingError {
             throw .malformed(brief(explain(error)))
         } catch {

@@ -1,7 +1,7 @@
 import Bus
 package import MQTT
 import Timing
-package import Workouts
+import Workouts
 
 /// Reports the payloads that a service rejected to operators: 10 a second in bursts of 100. The rest is only counted.
 package struct Rejections: Sendable {
@@ -16,7 +16,7 @@ package struct Rejections: Sendable {
     /// All rejected payloads.
     package private(set) var count = 0
     private let service: String
-    private var limit = TokenBucket<Timestamp>(burst: 100, perSecond: 10)
+    private var limit = TokenBucket<Moment>(burst: 100, perSecond: 10)
 
     /// - Parameter service: the executable's name.
     package init(service: String) {
@@ -27,12 +27,12 @@ package struct Rejections: Sendable {
     ///
     /// Returns `nil` above the rate limit.
     package mutating func reject(
-        topic: String, payload: ArraySlice<UInt8>, reason: String, at now: Timestamp
+        topic: String, payload: ArraySlice<UInt8>, reason: String, at now: Moment
     ) -> MQTTMessage? {
         count += 1
         guard limit.take(now) else { return nil }
         let report = Payload(
-            at: now, bytes: payload.count, head: String(decoding: payload.prefix(256), as: UTF8.self),
+            at: now.wallClock, bytes: payload.count, head: String(decoding: payload.prefix(256), as: UTF8.self),
             reason: reason, topic: topic)
         return Topic.rejected(service: service).message(JSONCoding.encode(report))
     }

@@ -31,7 +31,7 @@ package struct Outbox<Machine: OwningMachine> {
     package private(set) var actions: [Machine.Action] = []
     private var messages: [(shard: Shard?, message: MQTTMessage)] = []
     private var unacknowledged: MQTTBatch?
-    private var failedAt: Timestamp?
+    private var failedAt: Moment?
     /// In bytes, with about 512 for each action.
     package var pendingLimit = 64 << 20
 
@@ -75,7 +75,7 @@ package struct Outbox<Machine: OwningMachine> {
     }
 
     /// Publishes the refusal of a payload for operators, within the limit of ``Rejections``.
-    package mutating func reject(_ message: MQTTMessage, _ reason: String, at now: Timestamp) {
+    package mutating func reject(_ message: MQTTMessage, _ reason: String, at now: Moment) {
         let rejection = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
         if let rejection { messages.append((nil, rejection)) }
     }
@@ -87,7 +87,7 @@ package struct Outbox<Machine: OwningMachine> {
 
     /// The last flush before the service stops. It ignores the backoff.
     @discardableResult
-    package mutating func finish(_ machine: inout Machine, at now: Timestamp) async -> Flushed<Machine.Action> {
+    package mutating func finish(_ machine: inout Machine, at now: Moment) async -> Flushed<Machine.Action> {
         failedAt = nil
         return await flush(&machine, at: now)
     }
@@ -95,7 +95,7 @@ package struct Outbox<Machine: OwningMachine> {
     /// Commits, acknowledges and publishes what is pending.
     @discardableResult
     package mutating func flush(
-        _ machine: inout Machine, at now: Timestamp, acknowledging batch: MQTTBatch? = nil
+        _ machine: inout Machine, at now: Moment, acknowledging batch: MQTTBatch? = nil
     ) async -> Flushed<Machine.Action> {
         actions = actions.uniqued()
         var flushed = Flushed<Machine.Action>(commit: await commit(&machine, now))
@@ -119,11 +119,10 @@ package struct Outbox<Machine: OwningMachine> {
     }
 
     private mutating func commit(
-        _ machine: inout Machine, _ now: Timestamp
+        _ machine: inout Machine, _ now: Moment
     ) async -> Flushed<Machine.Action>.Commit {
         guard !actions.isEmpty else { return skip() }
-        // A clock that stepped backwards ends the backoff.
-        if let failedAt, (0..<1).contains(now.seconds(since: failedAt)) { return .failed(isNew: false) }
+        if let failedAt, now.seconds(since: failedAt) < 1 { return .failed(isNew: false) }
         let writes = actions.flatMap { action -> [StoreWrite] in
             guard let shard = action.shard, let epoch = epochs[shard] else { return [] }
             return machine.writes(for: action).map {

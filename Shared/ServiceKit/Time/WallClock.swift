@@ -1,35 +1,37 @@
 import Foundation
 package import Workouts
 
-/// A clock that reads Unix time. Whoever waits or decides by the time of day takes one, so that a test can hand over a
-/// clock of its own.
+/// The clocks of a process. A test passes a ``ManualClock``.
 package protocol WallClock: Clock where Instant == Timestamp, Duration == Swift.Duration {
-    /// Returns when this much time has passed, whatever the time of day is set to meanwhile.
+    var moment: Moment { get }
+
+    /// Returns after this much uptime.
     func wait(for duration: Duration) async throws
 }
 
-/// The time of day as the machine has it.
+extension WallClock {
+    /// The time of day.
+    package var now: Timestamp { moment.wallClock }
+
+    package var minimumResolution: Swift.Duration { .microseconds(1) }
+
+    package func sleep(until deadline: Timestamp, tolerance: Swift.Duration?) async throws {
+        try await wait(for: now.duration(to: deadline))
+    }
+}
+
+/// The machine's clocks.
 package struct SystemClock: WallClock {
+    private static let start = ContinuousClock.now
+
     package init() {}
 
-    package var now: Timestamp {
-        Timestamp(seconds: Date().timeIntervalSince1970)
+    package var moment: Moment {
+        let uptime = ContinuousClock.now - Self.start
+        return Moment(wallClock: Timestamp(seconds: Date().timeIntervalSince1970), uptime: uptime)
     }
-
-    package var minimumResolution: Duration { .microseconds(1) }
 
     package func wait(for duration: Duration) async throws {
         try await Task.sleep(for: duration, clock: .continuous)
-    }
-
-    /// Returns when the time of day has reached `deadline`. When somebody sets the machine's clock meanwhile, this is
-    /// noticed within a minute.
-    package func sleep(until deadline: Timestamp, tolerance: Duration?) async throws {
-        var remaining = now.duration(to: deadline)
-        while remaining > .zero {
-            try await Task.sleep(for: min(remaining, .seconds(60)), tolerance: tolerance)
-            remaining = now.duration(to: deadline)
-        }
-        try Task.checkCancellation()
     }
 }

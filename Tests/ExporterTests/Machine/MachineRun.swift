@@ -1,6 +1,8 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -12,7 +14,8 @@ struct MachineRun {
     private static let policies = ExportTargets.policies(ExportTargets.all + [ArchiveTarget.self])
 
     private(set) var machine = ExporterMachine(policies: policies)
-    var now = Timestamp(seconds: 1_800_000_000)
+    private(set) var moment = Moment(Timestamp(seconds: 1_800_000_000))
+    var now: Timestamp { moment.wallClock }
     /// Records by session, as they are stored.
     private(set) var disk: [SessionKey: [UInt8]] = [:]
     /// Retained statuses.
@@ -59,7 +62,7 @@ struct MachineRun {
     mutating func receive(_ workout: WorkoutRecord, targets: [Target] = [.folder, .upload]) {
         let key = SessionKey(workout.user, workout.session)
         load(key)
-        perform(machine.receive(workout, targets: targets + [.healthKit], now: now))
+        perform(machine.receive(workout, targets: targets + [.healthKit], now: moment))
     }
 
     /// A target writes files in place of those of an earlier revision.
@@ -68,7 +71,7 @@ struct MachineRun {
     }
 
     mutating func begin(room: Int = 4, uploads: Int? = nil) -> [ExportWork] {
-        let begun = machine.begin(now: now, room: [.folder: room, .archive: room, .upload: uploads ?? room])
+        let begun = machine.begin(now: moment, room: [.folder: room, .archive: room, .upload: uploads ?? room])
         perform(begun.actions)
         return begun.works
     }
@@ -78,7 +81,7 @@ struct MachineRun {
             Issue.record("no destination \(target)")
             return
         }
-        perform(machine.receive(delivery, for: target, of: work.key, begun: destination.begun, now: now))
+        perform(machine.receive(delivery, for: target, of: work.key, begun: destination.begun, now: moment))
     }
 
     /// Ends a work for all its destinations.
@@ -93,7 +96,7 @@ struct MachineRun {
     ) -> Reply? {
         load(key)
         let request = SessionRequest(id: id, client: Client("tests")!, action: .export(target))
-        perform(machine.receive(request, of: key, targets: targets + [.healthKit], now: now))
+        perform(machine.receive(request, of: key, targets: targets + [.healthKit], now: moment))
         return replies.last { $0.id == id }
     }
 
@@ -104,7 +107,7 @@ struct MachineRun {
     ) -> Reply? {
         load(key)
         let result = ExportResult(id: id, client: Client("tests")!, workout: workout, error: error)
-        perform(machine.receive(result, of: key, target: target, now: now))
+        perform(machine.receive(result, of: key, target: target, now: moment))
         return replies.last { $0.id == id }
     }
 
@@ -115,13 +118,16 @@ struct MachineRun {
 
     /// The retained status arrives from the broker.
     mutating func see(_ revision: Int64, of key: SessionKey = key, _ target: Target) {
-        perform(machine.see(revision, of: key, target: target, now: now))
+        perform(machine.see(revision, of: key, target: target, now: moment))
     }
 
     mutating func pass(_ seconds: Double = 0) {
-        now = now + seconds
-        perform(machine.advance(to: now))
+        moment = moment + seconds
+        perform(machine.advance(to: moment))
     }
+
+    /// Sets the wall clock.
+    mutating func step(by seconds: Double) { moment = moment.stepped(by: seconds) }
 
     mutating func connect() { perform(machine.connected()) }
 
@@ -129,8 +135,8 @@ struct MachineRun {
     mutating func crash() {
         machine = ExporterMachine(policies: Self.policies)
         for (key, bytes) in disk.sorted(by: { $0.key < $1.key }) {
-            guard let record = decode(bytes), !record.isAtRest(now) else { continue }
-            perform(machine.load(record, of: key, now: now))
+            guard let record = decode(bytes), !record.isAtRest(moment) else { continue }
+            perform(machine.load(record, of: key, now: moment))
         }
         connect()
     }
@@ -147,7 +153,7 @@ struct MachineRun {
 
     private mutating func load(_ key: SessionKey) {
         guard machine.entries[key] == nil, let record = record(key) else { return }
-        perform(machine.load(record, of: key, now: now))
+        perform(machine.load(record, of: key, now: moment))
     }
 
     /// The stored record of a session.
@@ -155,7 +161,7 @@ struct MachineRun {
 
     private func decode(_ bytes: [UInt8]) -> ExportRecord? {
         do {
-            return try JSONCoding.decode(ExportRecord.self, from: bytes)
+            return try JSONCoding.decode(ExportRecord.self, from: bytes, now: moment)
         } catch {
             Issue.record("\(error)")
             return nil

@@ -1,4 +1,5 @@
 import Bus
+import TestSupport
 import Testing
 import Workouts
 
@@ -195,10 +196,26 @@ struct MachineTests {
         #expect(run.begin(uploads: 1).map { $0.destinations.map(\.target) } == [[.upload]])
     }
 
-    @Test mutating func `a clock that steps backwards delays nothing for long`() {
-        run.now = run.now + 365 * 86_400
+    @Test mutating func `a wall clock that steps backwards delays nothing`() {
         run.receive(MachineRun.workout(7), targets: [.folder])
-        run.now = run.now - 365 * 86_400
+        run.step(by: -365 * 86_400)
+        let work = run.begin()
+        #expect(work.count == 1)
+        for work in work { run.end(work, .folder, .failed("full", retryAfter: nil)) }
+        run.step(by: -365 * 86_400)
+        run.pass(59)
+        #expect(run.begin().isEmpty)
+        run.pass(1)
+        #expect(run.begin().count == 1)
+    }
+
+    @Test mutating func `a stored attempt is at most its own pause ahead, although the wall clock stepped backwards`() {
+        run.receive(MachineRun.workout(7, isIncomplete: true), targets: [.folder])
+        run.step(by: -365 * 86_400)
+        run.crash()
+        run.pass(ExporterMachine.incompleteDelay - 1)
+        #expect(run.begin().isEmpty)
+        run.pass(RetryPlan.longestRetryAfter)
         #expect(run.begin().count == 1)
     }
 }

@@ -1,4 +1,6 @@
 import Bus
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -11,17 +13,17 @@ struct StoredRecordTests {
     private let now = Timestamp(seconds: 1_800_000_002)
 
     private mutating func load(_ record: String) throws -> ExportRecord {
-        let decoded = try JSONCoding.decode(ExportRecord.self, from: Array(record.utf8))
-        _ = machine.load(decoded, of: key, now: now)
+        let decoded = try JSONCoding.decode(ExportRecord.self, from: Array(record.utf8), now: Moment(now))
+        _ = machine.load(decoded, of: key, now: Moment(now))
         let loaded = try #require(machine.entries[key]?.record)
-        #expect(try JSONCoding.decode(ExportRecord.self, from: JSONCoding.encode(loaded)) == loaded)
+        #expect(try JSONCoding.decode(ExportRecord.self, from: JSONCoding.encode(loaded), now: Moment(now)) == loaded)
         return loaded
     }
 
     @Test mutating func `a record with deliveries in progress is read, and they are due at once`() throws {
         let record = try load(Self.begun)
         #expect(record[.healthKit]?.mode == .watch && record[.healthKit]?.status == .pending)
-        let work = try #require(machine.begin(now: now, room: [.folder: 1, .upload: 1]).works.first)
+        let work = try #require(machine.begin(now: Moment(now), room: [.folder: 1, .upload: 1]).works.first)
         #expect(work.workout == 7 && work.summaries == ["metrics": 7])
         #expect(work.destinations.map(\.target) == [.folder, .upload])
         #expect(work.destinations.last?.idempotencyKey == "\(key)/upload")
@@ -35,9 +37,9 @@ struct StoredRecordTests {
         #expect(record.hasAnswered(CommandID("6f9619ff-8b86-4011-b42d-00c04fc964aa")!))
         let upload = try #require(record[.upload])
         #expect(upload.attempts == 1 && upload.reason == "500 Internal Server Error")
-        #expect(upload.nextAttemptAt == Timestamp(seconds: 1_800_000_091))
+        #expect(upload.nextAttemptAt?.wallClock == Timestamp(seconds: 1_800_000_091))
         #expect(upload.idempotencyKey(of: key) == "\(key)/upload/1800000000002")
-        #expect(machine.begin(now: now + 89, room: [.upload: 1]).works.count == 1)
+        #expect(machine.begin(now: Moment(now + 89), room: [.upload: 1]).works.count == 1)
     }
 
     private static let begun = """

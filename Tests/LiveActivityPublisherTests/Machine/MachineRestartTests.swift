@@ -94,18 +94,18 @@ struct MachineRestartTests {
         var (run, key) = Self.shown()
         run.state(.saving, of: key)
         _ = run.run(5)
-        run.crash(after: -86_400)
+        run.crash(stepping: -86_400)
         #expect(run.status(key) == .ended)
         run.pass(60)
         #expect(run.status(key) == .dismissed)
-        run.crash(after: -86_400)
+        run.crash(stepping: -86_400)
         run.pass(RetainedTopic.lifetime)
         #expect(run.retained.isEmpty && run.disk.isEmpty && run.machine.entries.isEmpty)
 
         let other = run.begin(2)
         run.register(.start, of: other)
         run.exchange(.failed(reason: "503", retryAfter: nil))
-        run.crash(after: -86_400)
+        run.crash(stepping: -86_400)
         #expect(run.run(31).map(\.push).events == ["start"])
     }
 

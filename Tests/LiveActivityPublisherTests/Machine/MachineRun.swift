@@ -1,7 +1,9 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
 import Storage
+import TestSupport
 import Testing
 import Workouts
 
@@ -10,8 +12,9 @@ import Workouts
 /// A machine with its disk, the bus and a clock of its own.
 struct MachineRun {
     private(set) var machine: LiveActivityPublisherMachine
-    var now: Timestamp
-    private(set) var disk: [SessionKey: ActivityRecord] = [:]
+    private(set) var moment: Moment
+    /// Records as they are stored.
+    private var stored: [SessionKey: [UInt8]] = [:]
     /// What stands on `activity`.
     private(set) var retained: [SessionKey: ActivityStatus] = [:]
     private(set) var statuses: [ActivityStatus] = []
@@ -29,7 +32,14 @@ struct MachineRun {
 
     init(canPush: Bool = true, at start: Double = 1_800_000_000) {
         machine = LiveActivityPublisherMachine(canPush: canPush)
-        now = Timestamp(seconds: start)
+        moment = Moment(Timestamp(seconds: start))
+    }
+
+    var now: Timestamp { moment.wallClock }
+
+    /// What a process would load now.
+    var disk: [SessionKey: ActivityRecord] {
+        stored.compactMapValues { try? JSONCoding.decode(ActivityRecord.self, from: $0, now: moment) }
     }
 
     static func key(_ number: Int = 1) -> SessionKey {
@@ -69,7 +79,7 @@ struct MachineRun {
             states[state.key] = state
             plans[state.key] = plan
         }
-        perform(machine.receive(state, plan: plan, now: now))
+        perform(machine.receive(state, plan: plan, now: moment))
     }
 
     /// The session as the engine publishes it now.
@@ -94,7 +104,7 @@ struct MachineRun {
 
     mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey) {
         if snapshot.revision > snapshots[key]?.revision ?? 0 { snapshots[key] = snapshot }
-        machine.receive(snapshot, of: key, now: now)
+        machine.receive(snapshot, of: key, now: moment)
     }
 
     @discardableResult
@@ -106,24 +116,30 @@ struct MachineRun {
             kind.map { .register(token: Self.token(token), kind: $0, environment: .sandbox) } ?? .withdraw
         let registration = ActivityRegistration(id: id, client: Client("app")!, device: device, action: action)
         let before = replies.count
-        perform(machine.receive(registration, of: key, now: now))
+        perform(machine.receive(registration, of: key, now: moment))
         return replies.count > before ? replies.last : nil
     }
 
-    mutating func forgetState(of key: SessionKey) { perform(machine.forgetState(of: key, now: now)) }
-    mutating func see(_ revision: Int64, of key: SessionKey) { perform(machine.see(revision, of: key, now: now)) }
+    mutating func forgetState(of key: SessionKey) { perform(machine.forgetState(of: key, now: moment)) }
+    mutating func see(_ revision: Int64, of key: SessionKey) { perform(machine.see(revision, of: key, now: moment)) }
     mutating func connect() { perform(machine.connected()) }
 
     // MARK: Time and pushes
 
+    /// Sets the wall clock.
+    mutating func step(by seconds: Double) {
+        moment = moment.stepped(by: seconds)
+        perform(machine.advance(to: moment))
+    }
+
     mutating func pass(_ seconds: Double) {
-        now = now + seconds
-        perform(machine.advance(to: now))
+        moment = moment + seconds
+        perform(machine.advance(to: moment))
     }
 
     /// What is sent now, with its outcomes outstanding.
     mutating func send(room: Int = 100) -> [Push] {
-        let (pushes, actions) = machine.pushes(now: now, room: room)
+        let (pushes, actions) = machine.pushes(now: moment, room: room)
         perform(actions)
         underway += pushes
         return pushes
@@ -139,7 +155,7 @@ struct MachineRun {
 
     mutating func end(_ push: Push, _ outcome: PushOutcome = .delivered) {
         underway.removeAll { $0 == push }
-        perform(machine.receive(outcome, for: push, now: now))
+        perform(machine.receive(outcome, for: push, now: moment))
     }
 
     /// Lets time pass in steps of a quarter of a second, everything being delivered.
@@ -158,11 +174,13 @@ struct MachineRun {
     // MARK: The process
 
     /// The process is killed and comes back with what is on disk; the broker has kept what is retained.
-    mutating func crash(after seconds: Double = 1, canPush: Bool? = nil, isHeard: Bool = true) {
+    mutating func crash(
+        after seconds: Double = 1, stepping step: Double = 0, canPush: Bool? = nil, isHeard: Bool = true
+    ) {
         underway = []
         machine = LiveActivityPublisherMachine(canPush: canPush ?? machine.canPush)
-        now = now + seconds
-        for (key, record) in disk { machine.load(record, of: key, now: now) }
+        moment = (moment + seconds).stepped(by: step)
+        for (key, record) in disk { machine.load(record, of: key, now: moment) }
         perform(machine.connected())
         guard isHeard else { return }
         for state in states.values { receive(state, plan: plans[state.key]) }
@@ -177,10 +195,9 @@ struct MachineRun {
             case .save(let key):
                 saves += 1
                 guard let record = machine.entries[key]?.record else { continue }
-                let bytes = JSONCoding.encode(record)
-                disk[key] = try? JSONCoding.decode(ActivityRecord.self, from: bytes)
-                #expect(disk[key] == record)
-            case .erase(let key): disk[key] = nil
+                stored[key] = JSONCoding.encode(record)
+                #expect(disk[key].map { JSONCoding.encode($0) } == stored[key])
+            case .erase(let key): stored[key] = nil
             case .publish(let key):
                 let payload = machine.message(of: key).payload
                 retained[key] = try? JSONCoding.decode(ActivityStatus.self, from: payload)

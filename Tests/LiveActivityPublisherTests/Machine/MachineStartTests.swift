@@ -15,7 +15,7 @@ struct MachineStartTests {
         #expect(pushes[0].priority == 10)
         #expect(pushes[0].read.attributesType == "WorkoutWidgetAttributes")
         #expect(pushes[0].read.stale == Int64(run.now.seconds) + 15)
-        #expect(run.disk[key]?[MachineRun.phone]?.startedAt == run.now)
+        #expect(run.disk[key]?[MachineRun.phone]?.startedAt == run.moment)
         run.snapshot(of: key, distance: 200)
         #expect(run.run(600).isEmpty)
     }

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts
@@ -30,21 +31,21 @@ struct RaceGuardTests {
                 let items = Int.random(in: 0...12, using: &random)
                 switch Event.allCases.randomElement(using: &random)! {
                 case .metrics:
-                    _ = solo.machine.receive(solo.metrics(items, revision: revision), for: solo.key(), now: now)
+                    _ = solo.machine.receive(solo.metrics(items, revision: revision), for: solo.key(), now: Moment(now))
                 case .route:
-                    _ = solo.machine.receive(solo.route(items, revision: revision), for: solo.key(), now: now)
+                    _ = solo.machine.receive(solo.route(items, revision: revision), for: solo.key(), now: Moment(now))
                 case .weather:
-                    _ = solo.machine.receive(solo.weather(9, revision: revision), for: solo.key(), now: now)
+                    _ = solo.machine.receive(solo.weather(9, revision: revision), for: solo.key(), now: Moment(now))
                 case .hear: _ = solo.hear(items, newest: seconds, now: seconds)
                 case .endAgain: solo.perform(.end(streams: [solo.samples: items]), at: seconds)
                 case .refused: solo.perform(.pause, at: seconds)
                 case .tick: _ = solo.advance(to: seconds)
-                case .complete: _ = solo.machine.finish(solo.key(), now)
+                case .complete: _ = solo.machine.finish(solo.key(), Moment(now))
                 case .state:
-                    _ = solo.machine.seeState(Int64.random(in: 0...9, using: &random), of: solo.key(), now: now)
-                case .workout: _ = solo.machine.seeWorkout(revision, of: solo.key(), now: now)
-                case .reconnect: _ = solo.machine.connected(now: now)
-                case .delete: _ = solo.machine.delete(solo.key(), now)
+                    _ = solo.machine.seeState(Int64.random(in: 0...9, using: &random), of: solo.key(), now: Moment(now))
+                case .workout: _ = solo.machine.seeWorkout(revision, of: solo.key(), now: Moment(now))
+                case .reconnect: _ = solo.machine.connected(now: Moment(now))
+                case .delete: _ = solo.machine.delete(solo.key(), Moment(now))
                 }
                 #expect(solo.record(2) == started, "seed \(random.seed)")
                 #expect(solo.machine.unfinished(solo.user)?.session.key == solo.key(2), "seed \(random.seed)")
@@ -63,7 +64,9 @@ struct RaceGuardTests {
             #expect(solo.perform(action, at: 62, 2)?.ok == true)
             #expect(solo.record()?.session == ended)
         }
-        #expect(solo.machine.receive(report, for: solo.key(), now: solo.time(65)).contains(.publishWorkout(solo.key())))
+        #expect(
+            solo.machine.receive(report, for: solo.key(), now: Moment(solo.time(65))).contains(
+                .publishWorkout(solo.key())))
         #expect(solo.record()?.workout?.incomplete == nil)
         #expect(solo.record()?.workout?.endedAt == solo.time(60))
     }

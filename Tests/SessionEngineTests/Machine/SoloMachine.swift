@@ -1,5 +1,7 @@
 import Bus
 import Foundation
+import ServiceKit
+import TestSupport
 import Workouts
 
 @testable import SessionEngine
@@ -11,14 +13,18 @@ struct SoloMachine {
     let samples = StreamName("samples/watch-1")!
     let locations = StreamName("locations/watch-1")!
     var machine = SessionEngineMachine()
+    /// How far the wall clock has stepped, in seconds.
+    var step = 0.0
     private let began = Timestamp(seconds: 1_700_000_000)
 
     /// Connected for long enough to have heard of everything retained.
     init() {
-        _ = machine.connected(now: began - 100)
+        _ = machine.connected(now: Moment(began - 100))
     }
 
     func time(_ seconds: Double) -> Timestamp { began + seconds }
+
+    private func moment(_ seconds: Double) -> Moment { Moment(time(seconds)).stepped(by: step) }
 
     func key(_ number: UInt8 = 1) -> SessionKey {
         SessionKey(user, SessionID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number))))
@@ -34,7 +40,7 @@ struct SoloMachine {
     ) -> [SessionEngineAction] {
         let command = Command(
             id: CommandID(UUID()), client: Client("phone-1")!, at: seconds.map(time), action: action)
-        return machine.receive(command, for: key(number), now: time(now ?? seconds ?? 0))
+        return machine.receive(command, for: key(number), now: moment(now ?? seconds ?? 0))
     }
 
     /// The same, and returns the reply.
@@ -50,12 +56,12 @@ struct SoloMachine {
         perform(.start(SessionStart(activity: .running, countdown: 0)), at: seconds, now: now, number)
     }
 
-    mutating func advance(to seconds: Double) -> [SessionEngineAction] { machine.advance(to: time(seconds)) }
+    mutating func advance(to seconds: Double) -> [SessionEngineAction] { machine.advance(to: moment(seconds)) }
 
     mutating func hear(
         _ count: Int, _ kind: StreamName.Kind = .samples, newest: Double, now: Double, _ number: UInt8 = 1
     ) -> [SessionEngineAction] {
-        machine.hear(MetricsProgress(count: count, newest: time(newest)), kind, of: key(number), now: time(now))
+        machine.hear(MetricsProgress(count: count, newest: time(newest)), kind, of: key(number), now: moment(now))
     }
 
     /// The totals of so many samples, made from the latest state unless told otherwise.

@@ -85,7 +85,7 @@ import Workouts
         try await fetcher.pass(1)
         let request = try #require(fetcher.requests().first)
         // The time of day was set back: revisions do not follow.
-        clock.advance(by: .seconds(-3_600))
+        clock.step(by: .seconds(-3_600))
         let next = try #require(try await fetcher.answer(request, 20).weather(key).first ?? nil)
         #expect(next.revision == weather.revision + 1)
         #expect(next.temperature == 20)
@@ -109,7 +109,7 @@ import Workouts
 
     @Test mutating func `the first weather exceeds a revision of an earlier life`() async throws {
         var earlier = Weather(
-            Reading(observation: .sample(at: clock.now), fetchedAt: clock.now, dueAt: clock.now),
+            Reading(observation: .sample(at: clock.now), fetchedAt: clock.moment, dueAt: clock.moment),
             revision: clock.now.milliseconds + 5_000, isStale: false)
         let topic = Topic.session(key, .weather)
         #expect(try await fetcher.deliver(topic.message(JSONCoding.encode(earlier))) == [])
