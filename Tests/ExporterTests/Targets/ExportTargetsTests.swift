@@ -16,7 +16,7 @@ import Workouts
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
         let file = FolderTarget(folder: folder.path, formats: [.fit]) { _, _ in
             began.add(1, ordering: .relaxed)
-            if disk.wait(timeout: .now() + 60) == .timedOut { late.add(1, ordering: .relaxed) }
+            if disk.wait(timeout: .now() + 600) == .timedOut { late.add(1, ordering: .relaxed) }
             return [1]
         }
         let targets = ExportTargets([file])
