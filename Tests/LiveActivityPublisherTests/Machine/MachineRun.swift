@@ -38,8 +38,10 @@ struct MachineRun {
     var now: Timestamp { moment.wallClock }
 
     /// What a process would load now.
-    var disk: [SessionKey: ActivityRecord] {
-        stored.compactMapValues { try? JSONCoding.decode(ActivityRecord.self, from: $0, now: moment) }
+    var disk: [SessionKey: ActivityRecord] { stored.compactMapValues(loaded) }
+
+    private func loaded(_ bytes: [UInt8]) -> ActivityRecord? {
+        try? JSONCoding.decode(ActivityRecord.self, from: bytes, now: moment)
     }
 
     static func key(_ number: Int = 1) -> SessionKey {
@@ -196,7 +198,7 @@ struct MachineRun {
                 saves += 1
                 guard let record = machine.entries[key]?.record else { continue }
                 stored[key] = JSONCoding.encode(record)
-                #expect(disk[key].map { JSONCoding.encode($0) } == stored[key])
+                #expect(stored[key].flatMap(loaded).map { JSONCoding.encode($0) } == stored[key])
             case .erase(let key): stored[key] = nil
             case .publish(let key):
                 let payload = machine.message(of: key).payload
