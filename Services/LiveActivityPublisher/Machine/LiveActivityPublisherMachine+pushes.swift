@@ -62,7 +62,7 @@ extension LiveActivityPublisherMachine {
 
 extension LiveActivityPublisherMachine.Entry {
     /// The interval after which an unconfirmed start is repeated, in seconds.
-    private static let startPatience = 30.0
+    private static let startTimeout = 30.0
     /// A session without messages for this long gets no pushes, in seconds: the engine would have canceled it.
     private static let silence = Session.expiry + 900
     /// How long APNs stores a start or an end for an unreachable phone, in seconds.
@@ -85,7 +85,7 @@ extension LiveActivityPublisherMachine.Entry {
             return (.start, max(opensAt, startsAt))
         case .starting(let start):
             guard device.startToken != nil, !session.isOver, !start.isConfirmed else { return nil }
-            return (.start, max(opensAt, start.sentAt + Self.startPatience))
+            return (.start, max(opensAt, start.sentAt + Self.startTimeout))
         case .active(_, let since):
             let renewsAt = device.startToken == nil ? nil : since + DeviceActivity.renewalAge
             return update(content, throttle, opensAt, renewsAt: renewsAt)

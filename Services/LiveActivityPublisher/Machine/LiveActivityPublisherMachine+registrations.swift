@@ -78,7 +78,7 @@ extension LiveActivityPublisherMachine.Entry {
             let isEnding = throttles[device.device]?.underway?.event == .end
             let before = device.phase
             device.follow(isOver: session.isOver, isEnding: isEnding, now)
-            if case .ending = before, case .active = device.phase { throttles[device.device]?.forgetRefusal() }
+            if case .ending = before, case .active = device.phase { throttles[device.device]?.clearRefusal() }
             self.record?[device.device] = device
             // A deleted session keeps only devices with a pending end. A withdrawn device is kept until its end, and
             // while a start may have begun an activity with an unknown token.

@@ -43,7 +43,7 @@ extension LiveActivityPublisherMachine.Entry {
     func looksAt(_ now: Moment) -> Moment {
         guard let record else {
             return heardAt
-                + (session == nil ? LiveActivityPublisherMachine.patience : RetainedTopic.lifetime)
+                + (session == nil ? LiveActivityPublisherMachine.stateTimeout : RetainedTopic.lifetime)
         }
         let retention = record.changedAt + RetainedTopic.lifetime
         // The status of a live session stays retained.

@@ -9,11 +9,11 @@ import Workouts
 /// A pure value: states, snapshots, registrations, outcomes and time go in; actions and pushes come out.
 struct LiveActivityPublisherMachine {
     /// How long registrations and snapshots wait for their session's `state`, in seconds.
-    static let patience = 60.0
+    static let stateTimeout = 60.0
     /// The maximum number of sessions without a `state`.
     static let strangerLimit = 10_000
     /// The timeout for the retained snapshot after a restart, in seconds.
-    static let snapshotPatience = 1.0
+    static let snapshotTimeout = 1.0
     /// The minimum duration of a restart, in seconds.
     static let restartTime = 0.5
 
@@ -75,7 +75,7 @@ struct LiveActivityPublisherMachine {
             if told?.status == .active { throttle.freshUntil = now + PushThrottle.freshness }
             entry.throttles[device.device] = throttle
         }
-        entry.snapshotAwaitedUntil = now + Self.snapshotPatience
+        entry.snapshotAwaitedUntil = now + Self.snapshotTimeout
         store(entry, key, now)
     }
 
@@ -96,7 +96,7 @@ struct LiveActivityPublisherMachine {
         }
         var actions = change(key, now) { entry in
             if entry.session == nil, entry.record != nil {
-                entry.snapshotAwaitedUntil = now + Self.snapshotPatience
+                entry.snapshotAwaitedUntil = now + Self.snapshotTimeout
             }
             entry.session = session
             entry.heardAt = now

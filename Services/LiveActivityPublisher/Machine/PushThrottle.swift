@@ -98,7 +98,7 @@ struct PushThrottle {
     }
 
     /// The end is obsolete, so its refusal delays nothing else.
-    mutating func forgetRefusal() {
+    mutating func clearRefusal() {
         if failures == 0 { retryAt = nil }
     }
 

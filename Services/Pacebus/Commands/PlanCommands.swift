@@ -36,7 +36,7 @@ extension Pacebus {
 
     struct UncompleteSet: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "uncomplete-set", abstract: "Takes a completed set back; without options the last one.")
+            commandName: "uncomplete-set", abstract: "Undoes a completed set; without options the last one.")
 
         @OptionGroup var set: SetOptions
         @OptionGroup var options: SessionOptions

@@ -76,7 +76,7 @@ extension SessionEngineMachine {
             bump(&entry, now)
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
-        if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
+        if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         let at = command.at ?? now.wallClock
         switch command.action {
         case .end where hasChanged: entry.record.endRevision = entry.record.revision

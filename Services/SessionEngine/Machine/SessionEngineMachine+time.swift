@@ -39,7 +39,7 @@ extension SessionEngineMachine {
         entry.record.session.restore(hasOther: unfinished(key.user) != nil, newest: entry.record.newest)
         bump(&entry, now)
         if entry.record.session.statusName == .saving {
-            entry.finishBy = now + Self.savingPatience
+            entry.finishBy = now + Self.savingTimeout
             entry.record.endRevision = entry.record.revision
         }
         store(entry, key, now)
@@ -59,7 +59,7 @@ extension SessionEngineMachine {
     private func goneAt(_ entry: Entry) -> Moment? {
         switch entry.record.session.status {
         // Retained topics arrive after the connect and may contain later events.
-        case .unfinished: connectedAt.map { max(entry.heardAt + Session.expiry, $0 + Self.hearingTime) }
+        case .unfinished: connectedAt.map { max(entry.heardAt + Session.expiry, $0 + Self.retainedTimeout) }
         case .canceled: entry.record.publishedAt.map { $0 + RetainedTopic.lifetime }
         case .completed: entry.reviseBy == nil ? entry.record.publishedAt.map { $0 + RetainedTopic.lifetime } : nil
         case .deleted: entry.record.publishedAt.map { $0 + Self.deletedRetention }

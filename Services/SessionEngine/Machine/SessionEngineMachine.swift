@@ -8,7 +8,7 @@ import Workouts
 /// A value that reads no clock and returns actions. Its memory is one commit ahead of the disk.
 struct SessionEngineMachine {
     /// The timeout of a session in `saving` for its summaries, in seconds.
-    static let savingPatience = 10.0
+    static let savingTimeout = 10.0
     /// Seconds from the last late item until the finished record is revised.
     static let lateQuiet = 30.0
     /// Seconds for which a deleted session is published as deleted.
@@ -16,7 +16,7 @@ struct SessionEngineMachine {
     /// The minimum seconds between changes of `lastActiveAt` alone.
     static let activityInterval = 600.0
     /// Seconds after a connect before sessions expire, so that retained `metrics` arrive first.
-    static let hearingTime = 60.0
+    static let retainedTimeout = 60.0
     /// Seconds until a failed action is tried again.
     static let retryInterval = 1.0
     /// The number of replies kept for a session.
@@ -82,7 +82,7 @@ struct SessionEngineMachine {
         var record = record
         record.limit(to: now)
         var entry = Entry(record: record, replies: replies, heardAt: record.lastActiveAt)
-        if record.session.statusName == .saving { entry.finishBy = now + Self.savingPatience }
+        if record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         if record.isRevised { entry.reviseBy = now + Self.lateQuiet }
         let user = record.session.key.user
         users[user, default: UserRecord()].raiseCurrent(to: record.revision)
@@ -211,7 +211,7 @@ extension SessionEngineMachine {
 
     /// Whether a route-builder will send the totals of the locations. Presence arrives only after a connect.
     private func isRouteAwaited(_ now: Moment) -> Bool {
-        !routeBuilders.isEmpty || connectedAt.map { now.seconds(since: $0) < Self.savingPatience } ?? false
+        !routeBuilders.isEmpty || connectedAt.map { now.seconds(since: $0) < Self.savingTimeout } ?? false
     }
 
     /// Finishes or revises the record when all expected totals are complete.

@@ -26,7 +26,7 @@ final class Presence: Service {
     private struct State {
         var owned: Set<Shard> = []
         /// When this process first saw each `offline`, by topic.
-        var offline: [String: Timestamp] = [:]
+        var offline: [String: Moment] = [:]
     }
 
     /// How long an `offline` stays, in seconds.
@@ -84,12 +84,12 @@ final class Presence: Service {
     }
 }
 
-/// Clearing what processes that are gone left behind.
+/// Clears the presences of processes that are gone.
 extension Presence {
-    /// Its owner clears.
+    /// The owner of this shard clears.
     private static let clearing = Shard(0)
 
-    /// What a replica with these shards subscribes to besides its own topics.
+    /// The presence subscription of a replica with these shards.
     func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         shards.contains(Self.clearing) ? [TopicFilter.presence(of: configuration.name)] : []
     }
@@ -97,7 +97,7 @@ extension Presence {
     /// Observes the presences in a batch and returns the batch without them, or `nil` when nothing else was in it.
     func observe(_ batch: MQTTBatch) -> MQTTBatch? {
         guard batch.messages.contains(where: { $0.topic.hasPrefix(prefix) }) else { return batch }
-        let now = clock.now
+        let now = clock.moment
         state.withLock { state in
             for message in batch.messages where message.topic.hasPrefix(prefix) {
                 let payload = try? JSONCoding.decode(Payload.self, from: message.payload)
@@ -115,7 +115,7 @@ extension Presence {
 
     /// Clears the presences that have been `offline` for an hour.
     func clear() async {
-        let now = clock.now
+        let now = clock.moment
         let due = state.withLock { state in
             let due = state.offline.filter { now.seconds(since: $0.value) >= Self.lifetime }.keys.sorted()
             for topic in due { state.offline[topic] = nil }
