@@ -49,9 +49,10 @@ struct PlanFile {
             return try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
         } catch {
             let text = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? "\(error)"
-            if let match = text.firstMatch(of: /(.*) (?:around|starting from) character (\d+)/) {
+            let place = text.firstRange(of: " around character ") ?? text.firstRange(of: " starting from character ")
+            if let place, let offset = Int(text[place.upperBound...].prefix(while: \.isWholeNumber)) {
                 // Foundation counts bytes.
-                throw problem(String(match.output.1), at: data.prefix(Int(match.output.2) ?? 0), path)
+                throw problem(String(text[..<place.lowerBound]), at: data.prefix(offset), path)
             }
             // Foundation gives no position at the end of the file.
             guard text.hasPrefix("Unexpected end of file"), let end = data.lastIndex(where: { $0 > UInt8(ascii: " ") })

@@ -28,8 +28,8 @@ package enum JSONCoding {
         }
     }
 
-    /// Truncates the text, which is returned to the sender and may quote keys of any length, so that the answer fits a
-    /// payload.
+    /// The first bytes of a text that quotes input. Texts are cut before anything reads them, so an error costs the same
+    /// for every payload, and fits a reply.
     private static func brief(_ text: String) -> String {
         String(decoding: text.utf8.prefix(200), as: UTF8.self)
     }
@@ -48,10 +48,15 @@ package enum JSONCoding {
 
     private static func explain(_ error: DecodingError) -> String {
         func place(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
-            let path = (context.codingPath + [key].compactMap(\.self)).reduce("") { path, key in
+            var path = ""
+            for key in context.codingPath + [key].compactMap(\.self) {
                 // The path of an element has its index: `sections[0].items`.
-                if let index = key.intValue { return "\(path)[\(index)]" }
-                return path.isEmpty ? key.stringValue : "\(path).\(key.stringValue)"
+                if let index = key.intValue {
+                    path += "[\(index)]"
+                } else {
+                    path += path.isEmpty ? brief(key.stringValue) : ".\(brief(key.stringValue))"
+                }
+                path = brief(path)
             }
             return path.isEmpty ? "" : "\(path): "
         }
@@ -60,11 +65,17 @@ package enum JSONCoding {
         case .typeMismatch(let type, let context): return "\(place(context))not \(name(type))"
         case .valueNotFound(let type, let context): return "\(place(context))null, not \(name(type))"
         case .dataCorrupted(let context):
-            // Foundation's text names a Swift type.
-            let unknown = context.debugDescription.wholeMatch(of: /Cannot initialize .* from invalid String value (.*)/)
-            return place(context) + (unknown.map { "unknown word \"\($0.output.1)\"" } ?? context.debugDescription)
+            return place(context) + problem(brief(context.debugDescription))
         @unknown default: return "invalid JSON"
         }
+    }
+
+    /// Foundation's text about an unknown word names a Swift type.
+    private static func problem(_ text: String) -> String {
+        guard text.hasPrefix("Cannot initialize "), let type = text.firstRange(of: " from invalid String value ") else {
+            return text
+        }
+        return "unknown word \"\(text[type.upperBound...])\""
     }
 }
 

@@ -24,7 +24,9 @@ package enum Text {
 
     /// `8 °C and partly cloudy`.
     package static func weather(_ weather: Weather) -> String {
-        let words = weather.condition.rawValue.replacing(/[A-Z]/) { " \($0.output.lowercased())" }
+        let words = weather.condition.rawValue.reduce(into: "") { words, letter in
+            words += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"
+        }
         let degrees = "\(Int(weather.temperature.rounded())) °C"
         return weather.condition == .unknown ? degrees : "\(degrees) and \(words)"
     }

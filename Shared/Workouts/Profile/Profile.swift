@@ -69,6 +69,8 @@ extension TimeZone {
     ///
     /// Foundation also accepts offsets (`GMT+3`) and abbreviations (`PST`), which other systems do not know.
     package static func isIANA(_ identifier: String) -> Bool {
-        (identifier.contains("/") || ["UTC", "GMT"].contains(identifier)) && TimeZone(identifier: identifier) != nil
+        guard identifier.utf8.count <= 64 else { return false }
+        return (identifier.contains("/") || ["UTC", "GMT"].contains(identifier))
+            && TimeZone(identifier: identifier) != nil
     }
 }
