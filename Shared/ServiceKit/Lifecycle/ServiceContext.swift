@@ -15,6 +15,8 @@ package struct ServiceContext: Sendable {
     package var readiness: Readiness
     /// The metrics registry, with help texts.
     package var metrics: PrometheusMetrics
+    /// Counts and logs what the limits of users stop.
+    package var limits: Limits
 
     /// `nil` for a program that is no service.
     var presence: Presence?
@@ -29,6 +31,7 @@ package struct ServiceContext: Sendable {
         self.clock = clock
         self.readiness = readiness
         self.metrics = metrics
+        limits = Limits(logger: logger, metrics: metrics)
     }
 }
 

@@ -9,6 +9,7 @@ package enum LogKey {
     package static let device = "device"
     package static let error = "error"
     package static let instance = "instance"
+    package static let limit = "limit"
     package static let reason = "reason"
     package static let record = "record"
     package static let revision = "revision"
