@@ -14,7 +14,7 @@ struct QuantityTests {
     private static let begin = Recording.begin
     private static let segments = [Segment(start: begin, end: begin + 3)]
 
-    /// What three items carry, a second apart: values that every format can hold.
+    /// The values of three items a second apart, in the range of every format.
     private func values(_ quantity: Quantity) -> [[Double]] {
         let span = quantity.range.upperBound - quantity.range.lowerBound
         let values = [0.1, 0.15, 0.2].map { part in
@@ -31,7 +31,7 @@ struct QuantityTests {
         }
     }
 
-    /// Carried out by a runner with a position in each second.
+    /// The export of a run with a position in each second.
     private func exported(_ quantity: Quantity) throws -> ExportedWorkout {
         let samples = samples(quantity)
         let locations = samples.indices.map {
@@ -54,7 +54,7 @@ struct QuantityTests {
         }
     }
 
-    /// What an exported point holds: the distance since the start, otherwise what was measured.
+    /// The values of the exported points: the distance since the start, otherwise the measured values.
     private func written(_ quantity: Quantity) -> [[Double]] {
         let values = values(quantity)
         guard quantity == .distance else { return values }
@@ -120,7 +120,7 @@ struct QuantityTests {
         let name = quantity.name.prefix(1).uppercased() + quantity.name.dropFirst()
         if quantity.totals.contains(.sum) { expect([total(quantity.name, "sums")], [sum], within: 0.001) }
         if quantity.totals.contains(.maximum) { expect([total("maximum\(name)", "maxima")], [numbers[2]]) }
-        // The average speed is distance by time.
+        // The average speed is distance divided by time.
         if quantity.totals.contains(.average), quantity != .speed {
             expect([total("average\(name)", "averages")], [sum / 3], within: 0.001)
         }
@@ -204,7 +204,7 @@ struct QuantityTests {
                     expect(field.values, expected, within: 1e-6 * max(1, abs(expected[0])))
                     continue
                 }
-                // A reader's unit is ours or a thousandth of it; without a scale it shows what is stored.
+                // A reader uses our unit or a thousandth of it. Without a scale it shows the stored value.
                 let shown = try #require(field.values.first)
                 let stored = (expected[0] + offset) * scale
                 #expect(

@@ -1,7 +1,7 @@
 import Bus
 import Workouts
 
-/// Commands, one to a line, applied to a session the way the session engine does.
+/// Commands, one per line, applied to a session as the session engine does.
 enum CommandSequence {
     static func run(_ bytes: [UInt8]) {
         var session = Target.session(at: Target.now)
@@ -28,7 +28,7 @@ enum CommandSequence {
         publish(session)
     }
 
-    /// What is stored and published of a session is read again as the same, and is possible.
+    /// Stored and published values of a session are read as written and are valid.
     private static func publish(_ session: Session) {
         Target.roundTrip(Session.self, JSONCoding.encode(session))
         let state = session.state(revision: 1, lastActiveAt: Target.now)

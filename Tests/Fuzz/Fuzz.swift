@@ -1,6 +1,6 @@
-/// Takes libFuzzer's inputs to every reader of bytes from outside: the first byte of an input says which one.
+/// Passes libFuzzer's inputs to every reader of bytes from outside. The first byte of an input selects the reader.
 ///
-/// A trap is a finding, and so is a value that is not the same after it was written and read again. `main` is libFuzzer's.
+/// A trap is a finding, and so is a value that changes when written and read. libFuzzer contains `main`.
 @_cdecl("LLVMFuzzerTestOneInput")
 func fuzz(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: bytes, count: count)

@@ -3,12 +3,12 @@ import FIT
 import MQTT
 import Workouts
 
-/// What an input is fed to. The order is that of the seeds: new ones go to the end.
+/// The reader of an input. Seeds use this order, so new targets go to the end.
 enum Target: CaseIterable {
     case batch, commands, state, report, record, snapshot, ack, current, reply, announcement, topic, fit, url, names
     case request, profile, progress, locations, route, routeReport, weather
 
-    /// The clock of the services that read.
+    /// The time of the services' clock.
     static let now = Timestamp(seconds: 1_800_000_000)
 
     func read(_ bytes: [UInt8]) {
@@ -43,7 +43,7 @@ enum Target: CaseIterable {
         }
     }
 
-    /// What was read is written and read again as the same value.
+    /// Writes a decoded value, reads it again and expects the same value.
     @discardableResult
     static func roundTrip<Value: Codable & Equatable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value? {
         guard let value = try? JSONCoding.decode(type, from: bytes) else { return nil }
@@ -77,7 +77,7 @@ enum Target: CaseIterable {
         compute(items, laps: state.laps, state)
     }
 
-    /// All that the aggregator makes of items and a state.
+    /// Computes all results of the aggregator from items and a state.
     private static func compute(_ items: [Sample], laps: [Timestamp], _ state: SessionState) {
         guard let watch = Device("watch"), let strap = Device("strap") else { return }
         let middle = items.count / 2
@@ -100,7 +100,7 @@ enum Target: CaseIterable {
         }
     }
 
-    /// A batch of locations, and all that route-builder makes of it.
+    /// Reads a batch of locations and computes all results of route-builder.
     private static func readLocations(_ bytes: [UInt8]) {
         let times = AcceptedTimes(now: now)
         guard let batch = try? LocationBatch(bytes[...], accepting: times), let watch = Device("watch") else { return }
@@ -140,7 +140,7 @@ enum Target: CaseIterable {
         roundTrip(SessionState.self, JSONCoding.encode(session.state(revision: 1)))
     }
 
-    /// A session that has just begun.
+    /// A session at its start.
     static func session(at time: Timestamp) -> Session {
         guard let user = User("demo"), let id = SessionID("6f9619ff-8b86-4011-b42d-00c04fc964ff") else {
             preconditionFailure("these are names")
@@ -151,7 +151,7 @@ enum Target: CaseIterable {
         return session
     }
 
-    /// Checksums are made to match, so that what lies below them is reached.
+    /// Repairs the checksums, so that the input reaches the decoder.
     private static func readFIT(_ bytes: [UInt8]) {
         let body = bytes.prefix(100_000)
         var file: [UInt8] = [14, 0x10, 0, 0]
@@ -172,7 +172,7 @@ enum Target: CaseIterable {
     }
 }
 
-/// Two values that must be the same.
+/// Traps unless two values are equal.
 func check<Value: Equatable>(_ actual: Value?, _ expected: Value, line: UInt = #line) {
     precondition(actual == expected, "line \(line): \(String(describing: actual)) is not \(expected)")
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes inputs to begin with into a folder: the number of the target, then a payload that it takes."""
+"""Writes seed inputs into a folder: the number of the target, then a valid payload."""
 
 import json
 import pathlib
@@ -53,7 +53,7 @@ ITEM = {"c": 1700000001.5, "h": 120, "d": 3.25, "k": 0.1, "v": 3.3, "n": 3, "cd"
 
 
 def fit():
-    """An activity of a session, two timer events and some records; the frame around it is the target's."""
+    """An activity of a session, two timer events and some records; the target adds the frame."""
 
     def definition(local, number, fields):
         return bytes([0x40 | local, 0, 0]) + struct.pack("<HB", number, len(fields)) + bytes(sum(fields, ()))

@@ -11,7 +11,7 @@ struct ActiveTime {
 
     /// The position of a moment.
     struct Place {
-        /// Counted from 0; `nil` outside of all.
+        /// Counted from 0; `nil` outside all segments.
         let segment: Int?
         /// Counted from 0.
         let lap: Int
@@ -19,7 +19,7 @@ struct ActiveTime {
         let activeTime: Double
     }
 
-    /// Closed, in order and apart from one another.
+    /// Closed, in order and disjoint.
     let segments: [Stretch]
     private let lapStarts: [Timestamp]
 
@@ -36,7 +36,7 @@ struct ActiveTime {
         lapStarts = workout.laps.map(\.startedAt)
     }
 
-    /// A moment at which one segment or lap ends and the next begins is the later's, unless the active time stops there.
+    /// A moment between two segments or laps belongs to the later one, unless the active time stops there.
     func place(_ time: Timestamp) -> Place {
         guard let index = segments.lastIndex(startingBy: time, \.start) else {
             return Place(segment: nil, lap: 0, activeTime: 0)
@@ -45,14 +45,14 @@ struct ActiveTime {
         let isInside = time <= segment.end
         let moment = min(time, segment.end)
         var lap = lapStarts.lastIndex(startingBy: moment, \.self) ?? 0
-        // A lap that begins with a pause has nothing of the segment before it.
+        // A lap that begins with a pause excludes the segment before it.
         if moment == segment.end, segment.start < moment, lap > 0, lapStarts[lap] == moment { lap -= 1 }
         return Place(
             segment: isInside ? index : nil, lap: lap,
             activeTime: segment.before + seconds(from: segment.start, to: moment))
     }
 
-    /// When the clock first runs from a moment on; the moment itself when it never does.
+    /// The first active time at or after a moment; the moment itself if there is none.
     func start(from time: Timestamp) -> Timestamp {
         segments.first { $0.end > time }.map { max($0.start, time) } ?? time
     }
@@ -64,7 +64,7 @@ func seconds(from start: Timestamp, to end: Timestamp) -> Double {
 }
 
 extension Array {
-    /// By binary search among what begins in the order of time.
+    /// Binary search; the elements are in order of their starts.
     fileprivate func lastIndex(startingBy time: Timestamp, _ start: (Element) -> Timestamp) -> Int? {
         var low = 0
         var high = count

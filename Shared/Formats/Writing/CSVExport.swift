@@ -3,8 +3,8 @@ import Workouts
 /// Writes the points of a workout as CSV: a header, then a row for each point.
 ///
 /// Cells hold numbers and times, so nothing needs quotes. A list has blanks between its numbers; an empty cell was not
-/// measured. Lines end with CR LF as in RFC 4180. Times are in UTC, all with as many decimals as the finest needs. Deltas such
-/// as steps count from the row before that has any, segments and laps from 1.
+/// measured. Lines end with CR LF as in RFC 4180. Times are in UTC, all with as many decimals as the finest needs.
+/// Deltas such as steps count from the previous row with a value. Segments and laps count from 1.
 enum CSVExport {
     static func bytes(of exported: ExportedWorkout) -> [UInt8] {
         let active = ActiveTime(exported.workout)
@@ -32,7 +32,7 @@ enum CSVExport {
         return bytes
     }
 
-    /// Readers take the form of the first row for that of all.
+    /// Readers infer the format of all rows from the first.
     private static func decimals(of points: [ExportedPoint]) -> Int {
         points.reduce(into: 0) { decimals, point in
             if point.time.microseconds % 1_000 != 0 {

@@ -1,9 +1,9 @@
 package import Workouts
 
-/// What files are written from: a finished workout with its time series and its track.
+/// The input of all formats: a finished workout with its time series and its track.
 package struct ExportedWorkout: Equatable, Sendable {
     package let workout: WorkoutRecord
-    /// What was measured, by time: each moment of the series and of the track, nothing resampled.
+    /// The measurements by time: each moment of the series and of the track, without resampling.
     package let points: [ExportedPoint]
 
     package init(workout: WorkoutRecord, series: Series, track: Track) {
@@ -12,7 +12,7 @@ package struct ExportedWorkout: Equatable, Sendable {
     }
 }
 
-/// The measurements of one moment. Absent is what nothing measured at that time.
+/// The measurements of one moment. Values that were not measured are absent.
 package struct ExportedPoint: Equatable, Sendable {
     let time: Timestamp
     var place: Place?
@@ -20,10 +20,10 @@ package struct ExportedPoint: Equatable, Sendable {
     var altitude: Double?
     /// Degrees.
     var course: Double?
-    /// Metres within which the place is right.
+    /// The accuracy of the place in metres.
     var horizontalAccuracy: Double?
-    /// Of these the distance is in metres since the session began, pauses left out; other deltas count from the point
-    /// before that has any.
+    /// The distance is in metres since the session's start, without pauses. Other deltas count from the previous point
+    /// with a value.
     var values = Sample()
 
     init(time: Timestamp) {
@@ -39,7 +39,7 @@ package struct ExportedPoint: Equatable, Sendable {
 extension ExportedPoint {
     /// The rows of both, ordered by time; rows of equal time are merged.
     ///
-    /// Distance and speed are the measurements of devices, otherwise those of the track.
+    /// Distance and speed are measured by devices, otherwise by the track.
     static func merge(_ series: Series, _ track: Track) -> [ExportedPoint] {
         let measured = points(series)
         let located = points(track, hasDistance: series[.distance] == nil)
@@ -97,7 +97,7 @@ extension ExportedPoint {
         }
     }
 
-    /// Takes the measurements of another source at the same moment that this one lacks.
+    /// Adds measurements of another source at the same moment that this point lacks.
     mutating func fill(from other: ExportedPoint) {
         place = place ?? other.place
         altitude = altitude ?? other.altitude

@@ -1,16 +1,16 @@
 import Workouts
 
 extension FITExport {
-    /// Tells the whole second in which FIT places a moment.
+    /// Rounds moments to FIT's whole seconds.
     ///
-    /// All moments are rounded alike, and so what lies in a segment, or in the session, stays in it. Seconds begin at
-    /// the fraction at which the workout began: time since the start is rounded down, and a whole second stays itself.
-    /// Where pauses are so many that what rounding does to the segments adds up to a second, they begin at the
-    /// fraction at which it adds up to the least.
+    /// All moments are rounded alike, so a moment in a segment or in the session stays in it. Seconds begin at the
+    /// fraction of the workout's start: time since the start is rounded down, and whole seconds are unchanged. If many
+    /// pauses let the rounding errors of the segments add up to a second, seconds begin at the fraction with the
+    /// smallest sum of errors.
     struct Clock {
         private static let second: Int64 = 1_000_000
 
-        /// Microseconds by which a moment is moved before it is rounded down; less than a second.
+        /// Microseconds that are added to a moment before it is rounded down; less than a second.
         private let shift: Int64
         private let startedAt: Timestamp
         private let endedAt: Timestamp
@@ -39,7 +39,7 @@ extension FITExport {
             self.segments = segments.map { (Self.seconds($0.start, shift), Self.seconds($0.end, shift)) }
         }
 
-        /// Microseconds of a second that a moment is past it.
+        /// Microseconds since the last whole second.
         private static func fraction(_ time: Timestamp) -> Int64 {
             let rest = time.microseconds % second
             return rest < 0 ? rest + second : rest
@@ -47,12 +47,12 @@ extension FITExport {
 
         private static func seconds(_ time: Timestamp, _ shift: Int64) -> Double {
             let fraction = fraction(time)
-            // Through the fraction, for times at the end of the range cannot be moved.
+            // Adding the shift would overflow at the end of the range.
             let whole = time.microseconds / second - (time.microseconds < 0 && fraction > 0 ? 1 : 0)
             return Double(whole + (fraction + shift >= second ? 1 : 0))
         }
 
-        /// Seconds by which rounding makes the active time longer.
+        /// The seconds that rounding adds to the active time.
         private static func excess(_ segments: [(start: Timestamp, end: Timestamp)], _ shift: Int64) -> Double {
             segments.reduce(0) { excess, segment in
                 excess + seconds(segment.end, shift) - seconds(segment.start, shift)
@@ -61,7 +61,7 @@ extension FITExport {
         }
 
         private static func leastExcess(_ segments: [(start: Timestamp, end: Timestamp)]) -> Int64 {
-            // As the shift grows, one bound after the other comes to lie a second later.
+            // As the shift grows, one bound after the other moves to the next second.
             let steps =
                 (segments.map { (shift: second - fraction($0.start), change: -1.0) }
                 + segments.map { (shift: second - fraction($0.end), change: 1.0) })

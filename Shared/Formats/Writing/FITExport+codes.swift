@@ -1,15 +1,15 @@
 import FIT
 import Workouts
 
-/// FIT's numbers for what happened.
+/// FIT's numbers of events.
 enum FITCode {
     static let timer = 0
     static let session = 8
     static let lap = 9
     static let activity = 26
-    /// The type of the event with which a lap, a session or an activity is over.
+    /// The type of the event that ends a lap, a session or an activity.
     static let stop = 1
-    /// Why a lap is over.
+    /// The trigger of a lap.
     static let manual = 0
     static let sessionEnd = 7
 }

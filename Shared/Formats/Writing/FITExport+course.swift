@@ -15,7 +15,7 @@ extension FITExport {
     }
 
     /// Appends records, timer events, sets, laps and the weather. Within one second a timer start precedes the records,
-    /// and everything else follows them.
+    /// and all other messages follow them.
     mutating func addCourse() {
         var marks = marks[...]
         let columns = recordColumns

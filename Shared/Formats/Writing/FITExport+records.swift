@@ -5,8 +5,8 @@ extension FITExport {
     /// A field of the records and its value in a point.
     typealias Column = (field: FITField, value: (ExportedPoint) -> Double?)
 
-    /// Merges the points of each second. The last value of a quantity counts, but of the heart rate the highest, so that
-    /// the workout's maximum stays, and all values of lists. Deltas are sums since the start.
+    /// Merges the points of each second. The last value of a quantity counts. The highest heart rate counts, which
+    /// keeps the workout's maximum. Lists keep all values. Deltas are sums since the start.
     mutating func forEachSecond(_ body: (inout FITExport, _ second: Double, ExportedPoint) -> Void) {
         var collected: (second: Double, point: ExportedPoint)?
         var sums = [Double](repeating: 0, count: Quantity.allCases.count)
@@ -87,14 +87,14 @@ extension ExportedPoint {
 
     var latitude: Double? { place.flatMap { abs($0.la) <= 90 && abs($0.lo) <= 180 ? $0.la : nil } }
 
-    /// The half turn east is the half turn west, which alone FIT can tell.
+    /// FIT cannot represent 180°, which equals -180°.
     var longitude: Double? { latitude == nil ? nil : place.map { $0.lo > 180 - 2e-7 ? -180 : $0.lo } }
 
-    /// Whole metres, downwards: a place that was taken for its accuracy is taken again.
+    /// Whole metres, rounded down, so that a replay accepts the same places.
     fileprivate var wholeAccuracy: Double? { horizontalAccuracy?.rounded(.down) }
 }
 
-/// A cadence as FIT has it: whole turns a minute, and the rest in 128ths by itself.
+/// A cadence in FIT: whole turns a minute, and a separate fraction in 128ths.
 struct Turns {
     private static let limit = 254.0
 

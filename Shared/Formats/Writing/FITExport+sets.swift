@@ -2,10 +2,10 @@ import FIT
 import Workouts
 
 extension FITExport {
-    /// What was done of a plan: sets and rests in the order of time, and the exercises that they were of.
+    /// The performed sets and rests of a plan in order of time, and their exercises.
     ///
-    /// FIT ties a set to what people call its exercise by a category and a number in it. Each exercise that was done, one
-    /// swapped in among them, has a number of its own, and the same whenever it comes again.
+    /// In FIT a category and a number link a set to the title of its exercise. Each performed exercise, including
+    /// swapped ones, has its own number and keeps it when repeated.
     struct Sets {
         /// In the order of their first sets.
         private(set) var titles: [(exercise: FITExercise, name: String)] = []

@@ -7,7 +7,7 @@ extension FITExport {
     struct Lap {
         let start: Double
         let end: Double
-        /// At least the seconds between both, so that nothing recorded lies outside.
+        /// At least the seconds between both, so that all records are inside.
         let elapsedTime: Double
         let timerTime: Double
         let distance: Double?
@@ -41,7 +41,7 @@ extension FITExport {
         }
     }
 
-    /// The workout's laps; without any, one over the whole.
+    /// The workout's laps; without any, one lap over the whole workout.
     var laps: [Lap] { workout.laps.isEmpty ? [Lap(workout, clock)] : workout.laps.map { Lap($0, clock) } }
 
     mutating func add(_ lap: Lap, index: Int) {
@@ -102,7 +102,7 @@ extension FITExport {
 
     private var subSport: Int { workout.activity.fitSubSport(workout.environment).rawValue }
 
-    /// When it ended by the clock on the wall; `nil` when the place's time is not known.
+    /// The end in local time; `nil` if the time zone is unknown.
     private var localEnd: Double? {
         guard let zone = workout.timeZone.flatMap({ TimeZone(identifier: $0) }) else { return nil }
         return clock.end + Double(zone.secondsFromGMT(for: Date(timeIntervalSince1970: clock.end)))

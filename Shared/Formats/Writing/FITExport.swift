@@ -1,10 +1,10 @@
 import FIT
 import Workouts
 
-/// Writes a workout as a FIT activity, its messages in the order of time as devices write them.
+/// Writes a workout as a FIT activity, with its messages in order of time as devices write them.
 ///
-/// Pure: the same workout gives the same bytes, and each of its revisions the same serial number and time, by which
-/// programs know a file that they already have. Any record and any points may be given.
+/// The same workout gives the same bytes. All its revisions have the same serial number and time, by which programs
+/// recognise a file that they already have. Any record and any points are valid input.
 struct FITExport {
     let workout: WorkoutRecord
     let points: [ExportedPoint]
@@ -31,10 +31,10 @@ struct FITExport {
 }
 
 extension FITExport {
-    /// The number of those who have none from FIT's keepers.
+    /// FIT's number for unregistered manufacturers.
     private static let manufacturer = 255
     private static let product = 1
-    /// An activity, by FIT's kinds of files.
+    /// FIT's file type of an activity.
     private static let activityFile = 4
 
     /// Major and minor version, in hundredths.
@@ -43,7 +43,7 @@ extension FITExport {
         return parts.count < 2 ? 0 : parts[0] * 100 + parts[1]
     }
 
-    /// FNV-1a of what identifies the workout; 0 would be none.
+    /// FNV-1a of the workout's user and session. 0 means no serial number.
     private var serialNumber: Int {
         let hash = "\(workout.user)/\(workout.session)".utf8.reduce(UInt32(0x811C_9DC5)) {
             ($0 ^ UInt32($1)) &* 0x0100_0193

@@ -1,4 +1,4 @@
-/// A number as files show it: no more decimals than it needs, and never an exponent.
+/// A number in a file: as few decimals as possible, and no exponent.
 struct FixedPoint: Equatable, Sendable {
     /// The number times 10 to the power of `decimals`.
     let scaled: Int64

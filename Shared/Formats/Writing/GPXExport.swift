@@ -1,15 +1,15 @@
 import Workouts
 
-/// Writes a workout as GPX 1.1: a track with a segment for each stretch without a pause, its points those with a place.
+/// Writes a workout as GPX 1.1: a track with a segment for each active segment, with the points that have a place.
 ///
-/// What was measured between them stands at the points after it, see ``Swift/Array/timeWeighted(_:)``. Without any place the track is
-/// empty.
+/// Values measured between them count at later points, see ``Swift/Array/timeWeighted(_:)``. Without any place the
+/// track is empty.
 struct GPXExport {
     private let workout: WorkoutRecord
     private let points: [PlacedPoint]
     /// The elements of each extension group, with the values at the points.
     private let extensions: [(group: StaticString, columns: [Column])]
-    /// The points of each segment that has any, by their numbers.
+    /// The indices of the points of each segment that has points.
     private let segments: [[Int]]
 
     static func bytes(of exported: ExportedWorkout) -> [UInt8] {
@@ -88,7 +88,7 @@ struct GPXExport {
         var columns: [Column] = Quantity.recorded.compactMap { quantity in
             guard let element = quantity.gpx else { return nil }
             switch quantity {
-            // A track has its own speed at each place.
+            // The track has a speed at each place.
             case .speed: return (element, points.map { $0.point[.speed] })
             case .cadence: return (element, points.timeWeighted(.cadence).map { activity.cadenceInFiles($0) })
             default: return (element, points.timeWeighted(quantity))

@@ -3,8 +3,8 @@ import Workouts
 
 /// Writes a workout as JSON: `{"points":[{…},…],"workout":{…}}`, keys sorted.
 ///
-/// The workout is the record as it stands on the bus. A point holds what was measured at its time, in the bus's units: Unix
-/// seconds, distance since the start, steps and energy since the point before that has any; segments and laps count from 1.
+/// The workout is the record of the bus. A point has the measurements of its time in the bus's units: Unix seconds,
+/// distance since the start, steps and energy since the previous point with a value. Segments and laps count from 1.
 enum JSONExport {
     private static func columns(of points: [ExportedPoint]) -> [PointColumn] {
         let time = PointColumn("time", "time") { FixedPoint(scaled: $0.point.time.microseconds, decimals: 6) }

@@ -5,7 +5,7 @@ struct PlacedPoint {
     let point: ExportedPoint
     let position: ActiveTime.Place
 
-    /// Where on earth, as files can hold it: of longitudes 180 is −180, and there are no others than degrees.
+    /// The place in degrees; longitude 180 becomes −180, and an invalid place is `nil`.
     let place: Place?
 
     init(_ point: ExportedPoint, in active: ActiveTime) {
@@ -14,7 +14,7 @@ struct PlacedPoint {
         place = point.place.flatMap(Self.normalized)
     }
 
-    /// Decimals that a place is written with: a millimetre, finer than any format's own unit.
+    /// The decimals of a written place: a millimetre, finer than any format's own unit.
     static let placeDecimals = 8
 
     private static func normalized(_ place: Place) -> Place? {
@@ -24,14 +24,14 @@ struct PlacedPoint {
 }
 
 extension [PlacedPoint] {
-    /// A value that was measured longer ago tells nothing of now, in seconds.
+    /// The seconds after which a value expires.
     private static var timeout: Double { SourceOrder.freshness }
 
-    /// The values of one kind at the places of a workout.
+    /// The time-weighted values of a quantity at the places of a workout.
     ///
-    /// What was measured between two fixes holds at those after it until the next value, 15 s at most and never over a
-    /// pause. What was measured at a fix is that fix's alone, unless most values were measured between them: a recording
-    /// whose points hold all there is keeps its values and gets no others.
+    /// A value between two fixes counts at later fixes until the next value, for 15 s at most and never over a pause. A
+    /// value at a fix counts at that fix only, unless most values are between fixes. A recording whose values are all
+    /// at fixes therefore keeps exactly its values.
     func timeWeighted(_ quantity: Quantity) -> [Double?] {
         func value(_ point: ExportedPoint) -> Double? { point[quantity] }
         let measured = filter { value($0.point) != nil }

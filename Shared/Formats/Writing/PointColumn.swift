@@ -11,7 +11,7 @@ struct PointColumn: Sendable {
     let jsonName: String
     let cell: @Sendable (PlacedPoint) -> Cell?
 
-    /// All but the time, in the order for people. Quantities that were added later are there only when measured.
+    /// All columns except the time, in order of display. Quantities of later versions appear only if measured.
     static func all(of points: [ExportedPoint]) -> [PointColumn] {
         let measured = points.reduce(0) { $0 | $1.values.present }
         return first + PresentFields<Quantity>(measured).filter { !$0.isNamed }.map(PointColumn.init)

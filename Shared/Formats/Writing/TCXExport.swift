@@ -1,9 +1,9 @@
 import Workouts
 
-/// Writes a workout as TCX: one activity, its laps, a track for each stretch without a pause.
+/// Writes a workout as TCX: one activity, its laps, a track for each active segment.
 ///
-/// Every point stands at its own time. Where nothing was measured when a stretch began or ended a point with the time alone
-/// tells when that was, so that a reader finds the pauses as they were.
+/// Every point has its own time. A segment's start and end without measurements become points with a time only, so that
+/// a reader finds the pauses.
 struct TCXExport {
     private let workout: WorkoutRecord
     private let active: ActiveTime
@@ -59,7 +59,7 @@ struct TCXExport {
             xml.element("TotalTimeSeconds", .measured(lap.duration))
             xml.element("DistanceMeters", .measured(lap.distance))
             xml.element("MaximumSpeed", .decimal(lap.maximumSpeed))
-            // Readers of the format expect it, known or not.
+            // Readers of the format require this element.
             xml.element("Calories", .whole(lap.activeEnergy, in: 0...65_535) ?? .text("0"))
             writeHeartRate(lap.averageHeartRate, as: "AverageHeartRateBpm", to: &xml)
             writeHeartRate(lap.maximumHeartRate, as: "MaximumHeartRateBpm", to: &xml)

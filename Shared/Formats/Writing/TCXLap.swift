@@ -1,6 +1,6 @@
 import Workouts
 
-/// A lap of a TCX file: its totals, and its points in tracks without a pause.
+/// A lap of a TCX file: its totals, and its points in tracks without pauses.
 struct TCXLap {
     let start: Timestamp
     /// Seconds without pauses.
@@ -10,14 +10,14 @@ struct TCXLap {
     let averageHeartRate: Double?
     let maximumHeartRate: Double?
     var maximumSpeed: Double?
-    /// As files count it.
+    /// In the format's unit.
     var averageCadence: Double?
     var steps: Double?
     var averagePower: Double?
     var maximumPower: Double?
     var tracks: [[PlacedPoint]] = []
 
-    /// Distance by active time.
+    /// Distance divided by active time.
     var averageSpeed: Double? { duration > 0 ? distance.map { $0 / duration } : nil }
 
     /// The laps of a workout; one lap if no lap was marked.
@@ -67,7 +67,7 @@ struct TCXLap {
         if let speed = point.point[.speed] { maximumSpeed = max(maximumSpeed ?? speed, speed) }
     }
 
-    /// The points of each segment, at its ends those with the time alone where there are no others.
+    /// The points of each segment. Its start and end without measurements become points with a time only.
     private static func stretches(of exported: ExportedWorkout, _ active: ActiveTime) -> [[PlacedPoint]] {
         var stretches = [[PlacedPoint]](repeating: [], count: active.segments.count)
         for point in exported.points {
@@ -77,7 +77,7 @@ struct TCXLap {
         for (index, segment) in active.segments.enumerated() {
             func edge(_ time: Timestamp) -> PlacedPoint? {
                 let placed = PlacedPoint(ExportedPoint(time: time), in: active)
-                // One that the next begins with is the next's.
+                // A bound shared with the next segment belongs to the next one.
                 return placed.position.segment == index ? placed : nil
             }
             func isWritten(_ point: PlacedPoint?, at time: Timestamp) -> Bool {

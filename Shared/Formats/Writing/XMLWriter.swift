@@ -5,7 +5,7 @@ struct XMLWriter {
     /// The text of an element without children, or of an attribute.
     enum Value {
         case number(FixedPoint)
-        /// Any text: it is escaped, and characters that XML cannot hold are left out.
+        /// Any text. It is escaped, without characters that XML forbids.
         case text(String)
         /// In UTC, with milliseconds when there are any.
         case time(Timestamp)
@@ -109,7 +109,7 @@ struct XMLWriter {
             case "<": bytes.append("&lt;")
             case ">": bytes.append("&gt;")
             case "\"": bytes.append("&quot;")
-            // A reader makes a line feed of a carriage return, and blanks of these in attributes.
+            // A reader converts carriage returns to line feeds, and these characters in attributes to blanks.
             case "\t": bytes.append("&#9;")
             case "\n": bytes.append("&#10;")
             case "\r": bytes.append("&#13;")

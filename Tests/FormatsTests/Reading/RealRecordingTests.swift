@@ -4,7 +4,7 @@ import Workouts
 
 @testable import Formats
 
-/// Recordings of real devices, from the folder that the environment names.
+/// Recordings of real devices, from the folder `RECORDINGS_DIR`.
 @Suite struct RealRecordingTests {
     @Test(arguments: [
         ("run-5km.fit", 4_922.7, 1_440.0, 1), ("ride-39km-with-pauses.fit", 38_922, 6_254, 2),

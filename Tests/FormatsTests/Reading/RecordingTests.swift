@@ -75,7 +75,7 @@ import Workouts
         #expect(last.map(\.kind) == [.command(.pause), .command(.end(streams: [:]))])
     }
 
-    @Test func `steps stand in the order of time`() throws {
+    @Test func `steps are in order of time`() throws {
         let recording = try recording(
             FITFixture.workout(start: start, duration: 300, pauses: [20...35, 60...70], interval: 1))
         let times = recording.steps.map(\.at)
@@ -98,35 +98,34 @@ import Workouts
     }
 
     @Test(arguments: [(200.0, 0.0), (10.0, 50.0)])
-    func `the base lies between nothing and the first distance`(session: Double, base: Double) throws {
+    func `the base is between 0 and the first distance`(session: Double, base: Double) throws {
         let recording = try recording(sessionDistance: session, [(0, 50), (60, 100)])
         #expect(recording.samples.map { $0[.distance] } == [50 - base, 50])
     }
 
-    @Test func `without a session's distance everything counts`() throws {
+    @Test func `without a session's distance the whole distance counts`() throws {
         let recording = try recording([(0, 50), (60, 100)])
         #expect(recording.samples.map { $0[.distance] } == [50, 50])
     }
 
-    @Test func `a distance that goes back counts nothing until it is beyond what was counted`() throws {
+    @Test func `a decreasing distance counts nothing until it exceeds the counted one`() throws {
         let recording = try recording([(0, 0), (10, 100), (20, 40), (30, nil), (40, 90), (50, 130)])
         #expect(recording.samples.map { $0[.distance] } == [0, 100, 0, nil, 0, 30])
     }
 
-    @Test func `a record in a pause carries no distance, and what was covered meanwhile follows with the next`() throws
-    {
+    @Test func `a record in a pause has no distance, and the next record includes it`() throws {
         let recording = try recording(
             timer: [(0, true), (20, false), (40, true), (60, false)], [(0, 0), (20, 50), (30, 70), (40, 80), (60, 100)])
         #expect(recording.samples.map { $0[.distance] } == [0, 50, nil, 30, 20])
     }
 
-    @Test func `more than an item may carry is spread over those that follow`() throws {
+    @Test func `a distance beyond an item's limit is spread over the following items`() throws {
         let recording = try recording([(0, 0), (10, 25_000), (20, 25_010), (30, 25_020)])
         #expect(recording.samples.map { $0[.distance] } == [0, 10_000, 10_000, 5_020])
     }
 
     @Test(arguments: [(1, 170.0), (11, 170), (17, 170), (2, 85), (15, 85)])
-    func `cadence is in steps where steps are made`(sport: Int, cadence: Double) throws {
+    func `cadence is in steps for activities on foot`(sport: Int, cadence: Double) throws {
         var fixture = FITFixture()
         fixture.add(20, local: 1, [.time(253, start), .init(4, .uint8, 85)])
         fixture.add(
@@ -135,7 +134,7 @@ import Workouts
         #expect(try recording(fixture.bytes).samples.map { $0[.cadence] } == [cadence])
     }
 
-    @Test func `values that no item may carry are left out`() throws {
+    @Test func `values out of an item's range are left out`() throws {
         var fixture = FITFixture()
         fixture.add(
             20, local: 1,
@@ -173,7 +172,7 @@ import Workouts
         #expect(locations == [whole, Location(time: time(2), latitude: 45, longitude: -90)])
     }
 
-    @Test func `without distance everything else stays, and the queue is another one's`() throws {
+    @Test func `without distance everything else stays, and the fingerprint differs`() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("run.fit")
         try Data(FITFixture.workout(start: start, duration: 60)).write(to: URL(filePath: path))
@@ -217,7 +216,7 @@ import Workouts
         #expect(recording.environment == environment)
     }
 
-    @Test func `a file that is no recording is told with its name`() throws {
+    @Test func `an error about a file that is no recording names the file`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("no workout", to: "notes.fit")
         #expect(throws: RecordingFile.Problem.self) { try RecordingFile(path: path) }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Text of GPX and TCX files for tests.
 enum TrackFixture {
-    /// A track with a part for each of `parts`, which hold the points' XML.
+    /// A track with a segment for each of `parts`, the XML of its points.
     static func gpx(type: String? = "running", _ parts: [[String]]) -> String {
         let segments = parts.map { "<trkseg>\($0.joined(separator: "\n"))</trkseg>" }.joined(separator: "\n")
         return """

@@ -45,7 +45,7 @@ import Workouts
         #expect(samples.map { $0[.power] } == [250, nil])
     }
 
-    @Test func `a recorded distance becomes metres since the item before, over pauses too`() throws {
+    @Test func `a recorded distance becomes metres since the previous item, over pauses too`() throws {
         func point(_ second: Double, _ distance: Double) -> String {
             Fixture.point(second, "<gpxdata:distance>\(distance)</gpxdata:distance>")
         }
@@ -54,7 +54,7 @@ import Workouts
         #expect(samples.map { $0[.distance] } == [10, 3.04, 1.96, 6])
     }
 
-    @Test func `without a recorded distance no item carries one`() throws {
+    @Test func `without a recorded distance no item has one`() throws {
         let samples = try recording(Fixture.gpx([[Fixture.point(0), Fixture.point(1)]])).samples
         #expect(samples.allSatisfy { $0[.distance] == nil })
     }
@@ -68,7 +68,7 @@ import Workouts
         #expect(try recording(Fixture.gpx(type: type, [[Fixture.point(0)]])).activity == activity)
     }
 
-    @Test func `points without a usable time or value are left out, not those beside them`() throws {
+    @Test func `points without a usable time or value are left out, and the others are kept`() throws {
         let odd = "<trkpt lat=\"1\" lon=\"1\"><time>yesterday</time></trkpt><trkpt lat=\"1\" lon=\"1\"/>"
         let text = Fixture.gpx([
             [odd, Fixture.point(3, "<hr>fast</hr>"), Fixture.point(1, "<hr>500</hr>"), Fixture.point(2, "<hr>99</hr>")]
@@ -79,7 +79,7 @@ import Workouts
     }
 
     @Test(arguments: ["nan", "inf", "-5", "1e300", "far"])
-    func `numbers that nobody measures are none`(number: String) throws {
+    func `impossible numbers count as absent`(number: String) throws {
         let gpx = Fixture.gpx([
             [Fixture.point(0, "<distance>\(number)</distance>"), Fixture.point(1, "<distance>3</distance>")]
         ])
@@ -92,7 +92,7 @@ import Workouts
         #expect(segments(try recording(tcx)) == [[0, 0], [9, 9]])
     }
 
-    @Test func `the first track with times counts`() throws {
+    @Test func `the first track with times is the recording`() throws {
         let route = "<trk><trkseg><trkpt lat=\"1\" lon=\"1\"/></trkseg></trk>"
         let second = "<trk><trkseg>\(Fixture.point(900))</trkseg></trk></gpx>"
         let text = Fixture.gpx([[Fixture.point(0), Fixture.point(5)]])
@@ -111,12 +111,12 @@ import Workouts
         #expect(segments(try recording(Fixture.tcx(laps))) == [[0, 10], [40, 50]])
     }
 
-    @Test func `a lap that follows at once goes on, one after a gap begins after a pause`() throws {
+    @Test func `a lap that follows at once continues the segment, one after a gap begins after a pause`() throws {
         let laps = [
             Fixture.lap(
                 0, duration: 26,
                 [[Fixture.trackpoint(0), Fixture.trackpoint(10)], [Fixture.trackpoint(30), Fixture.trackpoint(42)]]),
-            // The lap before says that it lasted until 46.
+            // By its duration, the previous lap lasts until 46.
             Fixture.lap(46, duration: 14, [[Fixture.trackpoint(48), Fixture.trackpoint(60)]]),
             Fixture.lap(90, duration: 10, [[Fixture.trackpoint(91), Fixture.trackpoint(100)]]),
         ]
@@ -167,7 +167,7 @@ import Workouts
         #expect(recording.samples.count == 2)
     }
 
-    @Test func `a track with positions was recorded outdoors, whatever was done`() throws {
+    @Test func `a track with positions is outdoors for any activity`() throws {
         func environment(_ text: String) throws -> Workouts.Environment? {
             guard case .command(.start(let start))? = try recording(text).steps.first?.kind else { return nil }
             return start.environment
@@ -183,7 +183,7 @@ import Workouts
         #expect(recording.samples.map { $0[.cadence] } == [85])
     }
 
-    @Test func `distance that was counted before the laps is left out`() throws {
+    @Test func `distance from before the first lap is left out`() throws {
         let laps = [
             Fixture.lap(0, duration: 9, distance: 30, [[Fixture.trackpoint(0, distance: 500)]]),
             Fixture.lap(
@@ -193,7 +193,7 @@ import Workouts
         #expect(try recording(Fixture.tcx(laps)).samples.map { $0[.distance] } == [0, 30, 40])
     }
 
-    @Test func `what cannot be a recording is told with its reason`() throws {
+    @Test func `an error about a file that is no recording has the reason`() throws {
         #expect(problem("<html></html>").contains("neither GPX nor TCX"))
         #expect(problem("<gpx><trk>").contains("beyond line 1"))
         #expect(problem("<gpx>\n<trk></gpx>").contains("beyond line 2"))
@@ -211,7 +211,7 @@ import Workouts
         #expect(try recording(text).samples.count == 2)
     }
 
-    @Test func `entities that would grow without end are refused unread`() throws {
+    @Test func `entities that expand exponentially are refused unread`() throws {
         let entities = (1...9).map { "<!ENTITY a\($0) \"\(String(repeating: "&a\($0 - 1);", count: 10))\">" }
         let bomb = """
             <?xml version="1.0"?><!DOCTYPE gpx [<!ENTITY a0 "aaaaaaaaaa">\(entities.joined())]>
@@ -220,11 +220,11 @@ import Workouts
         #expect(problem(bomb).contains("document type"))
     }
 
-    @Test func `elements nested without end are refused`() throws {
+    @Test func `a million nested elements are refused`() throws {
         #expect(problem("<gpx>" + String(repeating: "<a>", count: 1_000_000)).contains("cannot be read"))
     }
 
-    @Test func `damaged files are read or refused, and nothing else happens`() throws {
+    @Test func `damaged files are read or refused with a description`() throws {
         var random = SeededRandom()
         let gpx = Fixture.gpx([[Fixture.point(0, "<hr>99</hr>"), Fixture.point(1)], [Fixture.point(9)]])
         let laps = [
@@ -250,7 +250,7 @@ import Workouts
         }
     }
 
-    @Test func `what another reader reads is what is read`() async throws {
+    @Test func `an independent reader reads the same values`() async throws {
         let parts = (0..<5).map { part in
             (0..<200).map { number in
                 let second = Double(part * 400 + number) + 0.34
@@ -271,7 +271,7 @@ import Workouts
         try await expectAgreement("\(folder)/run-8km.gpx")
     }
 
-    /// Holds a recording against ``IndependentTrack``: times and heart rates of all points, pauses, the total distance.
+    /// Compares a recording with ``IndependentTrack``: times and heart rates of all points, pauses, the total distance.
     private func expectAgreement(_ path: String) async throws {
         let recording = try RecordingFile(path: path).recording
         let parts = try await IndependentTrack.parts(of: path)

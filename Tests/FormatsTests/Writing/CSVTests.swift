@@ -11,7 +11,7 @@ import Workouts
         return text.split(separator: "\r\n").map(String.init)
     }
 
-    @Test func `each point is a row with what was measured just then`() throws {
+    @Test func `each point is a row with its own measurements`() throws {
         let recording = Recording(
             .cycling, segments: [0...10, 60...70],
             samples: [
@@ -30,13 +30,13 @@ import Workouts
 
     @Test(
         arguments: [([0, 1, 2], ""), ([0, 1.5, 2], ".000"), ([0, 1.5, 2.000001], ".000000")] as [([Double], String)])
-    func `times have as many decimals as the finest of them`(times: [Double], fraction: String) throws {
+    func `all times have the decimals of the finest one`(times: [Double], fraction: String) throws {
         let lines = try lines(Recording(samples: times.map { ($0, [.heartRate: 100]) }))
         #expect(lines[1].hasPrefix("2023-11-14T22:13:20\(fraction)Z,0,"))
         #expect(Set(lines.dropFirst().map { $0.prefix { $0 != "," }.count }).count == 1)
     }
 
-    @Test func `laps and segments count from 1, also outside of all`() throws {
+    @Test func `laps and segments count from 1`() throws {
         let lines = try lines(
             Recording(segments: [0...20], samples: [0.0, 10, 20].map { ($0, [.heartRate: 99]) }), laps: [10])
         #expect(
@@ -45,7 +45,7 @@ import Workouts
             ])
     }
 
-    @Test func `a workout in which nothing was measured is a header alone`() throws {
+    @Test func `a workout without measurements is a header alone`() throws {
         #expect(try lines(Recording()).count == 1)
     }
 }

@@ -5,9 +5,9 @@ import Testing
 @testable import Formats
 @testable import Workouts
 
-/// Whatever the record and the points say, there is a file.
+/// Any record and any points become a file.
 @Suite struct ExportPropertyTests {
-    @Test func `any workout becomes files that are read by their formats' rules`() async throws {
+    @Test func `any workout becomes files that are valid in their formats`() async throws {
         var random = SeededRandom()
         for round in 0..<300 {
             let exported = try random.oddWorkout()
@@ -32,7 +32,7 @@ import Testing
 }
 
 extension String {
-    /// What XML 1.0 can hold of it.
+    /// Its characters that XML 1.0 allows.
     fileprivate var writable: String {
         String(
             String.UnicodeScalarView(

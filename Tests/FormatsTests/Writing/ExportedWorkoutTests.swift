@@ -6,7 +6,7 @@ import Workouts
 struct ExportedWorkoutTests {
     private func time(_ seconds: Double) -> Timestamp { Timestamp(seconds: 1_700_000_000 + seconds) }
 
-    @Test func `rows of one moment become one point, and each other stands by itself`() {
+    @Test func `rows of one moment become one point, and other rows stay separate`() {
         let series = Series(
             times: [time(0), time(1), time(1), time(3)],
             columns: [
@@ -26,7 +26,7 @@ struct ExportedWorkoutTests {
         #expect(points.map(\.place?.la) == [50, nil, 50.1, 50.2, nil])
     }
 
-    @Test func `without a measured distance it is the track's`() {
+    @Test func `without a measured distance the track's distance counts`() {
         let track = Track(times: [time(0), time(1)], columns: [.init(kind: .distance, values: [0, 3])])
         #expect(ExportedPoint.merge(Series(times: [], columns: []), track).map { $0[.distance] } == [0, 3])
     }

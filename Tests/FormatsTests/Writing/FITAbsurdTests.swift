@@ -6,9 +6,9 @@ import Workouts
 
 @testable import Formats
 
-/// Whatever a record and its points hold, the file is sound.
+/// Any record and any points give a valid file.
 struct FITAbsurdTests {
-    @Test func `any values give a file that is read`() throws {
+    @Test func `any values give a readable file`() throws {
         var random = SeededRandom()
         for _ in 0..<1_500 {
             let exported = random.absurdWorkout()
@@ -20,7 +20,7 @@ struct FITAbsurdTests {
         }
     }
 
-    @Test func `ten thousand segments give a file that is read`() throws {
+    @Test func `ten thousand segments give a readable file`() throws {
         var random = SeededRandom()
         let segments = random.segments(10_000, from: Timestamp(seconds: 1_700_000_000))
         let activity = try FITActivity(

@@ -9,7 +9,7 @@ struct FITClockTests {
 
     private func active(_ clock: FITExport.Clock) -> Double { clock.segments.reduce(0) { $0 + $1.end - $1.start } }
 
-    @Test func `whole seconds stay themselves, whatever the fraction of the start`() {
+    @Test func `whole seconds are unchanged for any fraction of the start`() {
         for start in [0, 0.25, 0.999_999] {
             let clock = clock(.invented(start: 1_700_000_000 + start, segments: [0...100]))
             for second in [1_700_000_000.0, 1_700_000_050] { #expect(clock[Timestamp(seconds: second)] == second) }
@@ -30,7 +30,7 @@ struct FITClockTests {
         #expect(clock.segments.map { $0.start - clock.start } == [0, 20, 40])
     }
 
-    @Test func `many pauses with fractions of seconds leave the active time as it was`() {
+    @Test func `many pauses with fractions of seconds keep the active time`() {
         var random = SeededRandom()
         for _ in 0..<300 {
             let start = Timestamp(seconds: Double.random(in: 1_700_000_000...1_700_000_001, using: &random))
@@ -55,7 +55,7 @@ struct FITClockTests {
         }
     }
 
-    @Test func `what is still open ends with the workout`() {
+    @Test func `an open segment ends with the workout`() {
         var workout = FITWorkout.invented(segments: [0...10, 20...30]).exported().workout
         workout.segments[1].end = nil
         let clock = FITExport.Clock(

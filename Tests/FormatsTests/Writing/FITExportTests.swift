@@ -38,7 +38,7 @@ struct FITExportTests {
         return try read(workout.exported()).records
     }
 
-    @Test func `messages stand in the order of time, around each pause and at the end as devices write them`() throws {
+    @Test func `messages are in order of time, around each pause and at the end as devices write them`() throws {
         var workout = FITWorkout.invented(segments: [0...2, 5...7])
         workout.laps = [workout.segments[0].start + 1]
         let messages = try written(
@@ -99,7 +99,7 @@ struct FITExportTests {
         #expect(abs((session.startLongitude ?? 0) - 13) < 1e-7)
     }
 
-    @Test func `what was not measured is absent, not zero`() throws {
+    @Test func `a value that was not measured is absent, not zero`() throws {
         let workout = FITWorkout.invented(segments: [0...10], quantities: [.distance], withLocations: false)
         let activity = try read(workout.exported())
         #expect(activity.session.averageHeartRate == nil && activity.session.averagePower == nil)
@@ -110,14 +110,14 @@ struct FITExportTests {
     }
 
     @Test(arguments: [(Activity.running, 85.75), (.walking, 85.75), (.hiking, 85.75), (.cycling, 171.5)])
-    func `cadence is in strides where steps are made, its fraction by itself`(
+    func `cadence on foot is in strides, with a separate fraction`(
         activity: Activity, cadence: Double
     ) throws {
         #expect(try recorded([(0, [.cadence: 171.5])], by: activity).map(\.cadence) == [cadence])
         #expect(try recorded([(0, [.cadence: 1_000])], by: activity)[0].cadence ?? 0 >= 254)
     }
 
-    @Test func `points of one second become one record that keeps what each has`() throws {
+    @Test func `points of one second become one record with the values of all`() throws {
         let records = try recorded([
             (0.1, [.heartRate: 150, .power: 210, .temperature: 20]), (0.4, [.speed: 3]),
             (0.9, [.heartRate: 149, .distance: 2, .power: 230]), (1, [.distance: 3]), (1.5, [.heartRate: 152]),
@@ -159,7 +159,7 @@ struct FITExportTests {
         #expect(try only(18, of: exported).integer(FITProfile.Session.laps) == 2)
     }
 
-    @Test func `without laps one covers the whole`() throws {
+    @Test func `without laps one lap covers the workout`() throws {
         let exported = FITWorkout.invented(segments: [0...100, 150...200]).exported()
         let activity = try read(exported)
         try #require(activity.laps.count == 1)
@@ -170,7 +170,7 @@ struct FITExportTests {
     }
 
     @Test(arguments: [("Europe/Berlin", 3_600.0), ("America/St_Johns", -12_600), ("UTC", 0)])
-    func `the clock on the wall is that of the workout's time zone`(zone: String, offset: Double) throws {
+    func `the local time is that of the workout's time zone`(zone: String, offset: Double) throws {
         let message = try only(
             34, of: FITWorkout.invented(segments: [0...10]).exported { $0.timeZone = zone })
         #expect(message.timestamp == start + 10)
@@ -179,13 +179,13 @@ struct FITExportTests {
     }
 
     @Test(arguments: [nil, "Mars/Olympus"])
-    func `without a time zone that is known there is no clock on the wall`(zone: String?) throws {
+    func `without a known time zone there is no local time`(zone: String?) throws {
         let message = try only(
             34, of: FITWorkout.invented(segments: [0...10]).exported { $0.timeZone = zone })
         #expect(message.number(FITProfile.Activity.localTimestamp) == nil)
     }
 
-    @Test func `the weather stands where it was told`() throws {
+    @Test func `the weather message has the time of its fetch, within the session`() throws {
         typealias Field = FITProfile.WeatherConditions
         for (fetchedAt, time) in [(-100.0, 0.0), (5, 5), (900, 10)] {
             let exported = FITWorkout.invented(segments: [0...10]).exported { record in
@@ -204,14 +204,14 @@ struct FITExportTests {
         #expect(try written(FITWorkout.invented(segments: [0...10]).exported()).allSatisfy { $0.global != 128 })
     }
 
-    @Test func `a place on the 180th meridian stays there`() throws {
+    @Test func `a place on the 180th meridian keeps its longitude`() throws {
         var workout = FITWorkout.invented(segments: [0...2], withLocations: false)
         workout.locations = workout.samples.compactMap(\.time).map { Location(time: $0, latitude: -17, longitude: 180) }
         let records = try read(workout.exported()).records
         #expect(records.map(\.longitude) == [-180, -180, -180])
     }
 
-    @Test func `every revision of a workout has one identity, and another workout another`() throws {
+    @Test func `all revisions of a workout have one identity, and other workouts have others`() throws {
         let workout = FITWorkout.invented(segments: [0...10])
         let first = try only(0, of: workout.exported())
         let revised = try only(
@@ -229,7 +229,7 @@ struct FITExportTests {
         #expect(FITExport.bytes(of: workout.exported()) == FITExport.bytes(of: workout.exported()))
     }
 
-    @Test func `a workout without points is a recording all the same`() throws {
+    @Test func `a workout without points is a valid recording`() throws {
         let activity = try read(FITWorkout.invented(segments: [0...100], quantities: []).exported())
         #expect(activity.session.elapsedTime == 100)
         let empty = FITWorkout(segments: [

@@ -6,8 +6,8 @@ import Workouts
 
 @testable import Formats
 
-/// Recordings of real devices, and invented ones, exported and read by others' programs.
-@Suite(.disabled(if: IndependentReader.isAnyMissing, "PYTHON names no interpreter with all three FIT readers"))
+/// Recordings of real devices and generated ones, exported and read by independent readers.
+@Suite(.disabled(if: IndependentReader.isAnyMissing, "PYTHON lacks one of the three FIT readers"))
 struct FITRecordingTests {
     private static let recordings = ProcessInfo.processInfo.environment["RECORDINGS_DIR"].map { URL(filePath: $0) }
     private let folder: TemporaryFolder
@@ -24,7 +24,7 @@ struct FITRecordingTests {
     @Test(
         .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"),
         arguments: ["run-5km.fit", "ride-39km-with-pauses.fit", "walk-700m.fit"])
-    func `a recording's export tells every reader what the recording tells`(name: String) async throws {
+    func `every reader reads the same in a recording and its export`(name: String) async throws {
         let file = try #require(Self.recordings).appending(path: name)
         let original = try await IndependentReader.summary(of: file)
         let recorded = try FITActivity(try FITFile(Data(contentsOf: file)))
@@ -46,7 +46,7 @@ struct FITRecordingTests {
             expectClose("max_heart_rate", 0)
             expectClose("start_time", 0)
             #expect(summary.heartRates == original.heartRates, "\(reader)")
-            // Those that the route-builder takes.
+            // The positions that route-builder accepts.
             #expect(summary.places <= original.places && summary.places >= original.places * 99 / 100, "\(reader)")
         }
         let read = try FITActivity(try FITFile(Data(contentsOf: exported)))
@@ -55,7 +55,7 @@ struct FITRecordingTests {
         #expect(try await gpsbabelPoints(in: exported) == readers["fitdecode"]?.places)
     }
 
-    @Test func `every reader reads a workout with all there is`() async throws {
+    @Test func `every reader reads a workout with all values`() async throws {
         var workout = FITWorkout.invented(segments: [0...100, 130...200])
         workout.laps = [workout.segments[0].start + 50]
         let readers = try await IndependentReader.summaries(of: export(workout))
@@ -73,7 +73,7 @@ struct FITRecordingTests {
         }
     }
 
-    @Test func `every reader reads a workout with next to nothing`() async throws {
+    @Test func `every reader reads a workout with few values or none`() async throws {
         for workout in [
             FITWorkout(), .invented(.hiit, .indoor, segments: [0...60], quantities: [], withLocations: false),
             .invented(.cycling, .indoor, segments: [0...60], quantities: [.heartRate], withLocations: false),
@@ -84,7 +84,7 @@ struct FITRecordingTests {
         }
     }
 
-    /// The number of track points that gpsbabel makes of a file.
+    /// The number of track points that gpsbabel finds in a file.
     private func gpsbabelPoints(in file: URL) async throws -> Int {
         let track = folder.file("track.gpx")
         try await ChildProcess.run(
@@ -95,10 +95,10 @@ struct FITRecordingTests {
 }
 
 extension IndependentReader.Summary {
-    /// How many records have a heart rate.
+    /// The number of records with a heart rate.
     fileprivate var heartRates: Int { records.count { $0["heart_rate"] != nil } }
 
-    /// How many records have a position.
+    /// The number of records with a position.
     fileprivate var places: Int { records.count { $0["position_lat"] != nil } }
 }
 

@@ -5,15 +5,15 @@ import Workouts
 
 @testable import Formats
 
-/// What `device replay` makes of an exported file is the same workout again.
+/// `device replay` of an exported file gives the same workout.
 struct FITReplayTests {
-    /// Both as the services make them of what was measured, and of what is played of the export.
+    /// The records of the measured workout and of its replayed export.
     private func replay(_ workout: FITWorkout) throws -> (original: WorkoutRecord, replayed: WorkoutRecord) {
         let original = workout.exported()
         return (original.workout, try FITWorkout(replaying: FITExport.bytes(of: original)).exported().workout)
     }
 
-    /// - Parameter tolerance: of the segments' bounds, seconds.
+    /// - Parameter tolerance: seconds for the segments' bounds.
     private func expectSame(_ workout: FITWorkout, tolerance: Double = 0) throws {
         let (original, replayed) = try replay(workout)
         #expect(replayed.activity == original.activity)
@@ -33,7 +33,7 @@ struct FITReplayTests {
         expectClose(replayed, original, \.averagePower, 1)
         expectClose(replayed, original, \.maximumPower, 0)
         expectClose(replayed, original, \.averageCadence, 0.5)
-        // One that the route tells is in the file's totals alone.
+        // A maximum speed from the route is in the file's totals only.
         guard workout.samples.contains(where: { $0[.speed] != nil }) else { return }
         expectClose(replayed, original, \.maximumSpeed, 0.001)
     }
@@ -99,11 +99,11 @@ struct FITReplayTests {
         try expectSame(.invented(segments: [0...100], quantities: [.distance, .cadence]))
     }
 
-    @Test func `with a distance that only the route tells`() throws {
+    @Test func `with a distance from the route alone`() throws {
         try expectSame(.invented(segments: [0...300, 320...500], quantities: [.heartRate]))
     }
 
-    @Test func `with nothing measured at all`() throws {
+    @Test func `without measurements`() throws {
         try expectSame(.invented(.hiit, .indoor, segments: [0...300, 320...500], quantities: [], withLocations: false))
     }
 
@@ -113,7 +113,7 @@ struct FITReplayTests {
         #expect(replayed.samples.map { $0[.temperature] } == workout.samples.map { $0[.temperature] })
     }
 
-    @Test func `places are the same, and as exact as they were`() throws {
+    @Test func `places keep their position and accuracy`() throws {
         let workout = FITWorkout.invented(segments: [0...100])
         let replayed = try FITWorkout(replaying: FITExport.bytes(of: workout.exported()))
         try #require(replayed.locations.count == workout.locations.count)

@@ -6,9 +6,9 @@ import Workouts
 
 @testable import Formats
 
-/// Whatever is planned and however it is carried out, the file tells every set of it.
+/// The file has every performed set of any plan.
 struct FITSetsPropertyTests {
-    @Test func `every performed set comes back from the file, in the order of time and within the session`() throws {
+    @Test func `the file has every performed set, in order of time and within the session`() throws {
         var random = SeededRandom()
         var (active, rests, pauses) = (0, 0, 0)
         for round in 0..<600 {
@@ -39,11 +39,11 @@ struct FITSetsPropertyTests {
             }
             expectOrder(messages, "round \(round)")
         }
-        // The rounds are of use only if there is something in them.
+        // The test needs sets, rests and pauses in its rounds.
         #expect(active > 1_000 && rests > 300 && pauses > 300)
     }
 
-    @Test func `a record with any numbers in it gives files that are read`() throws {
+    @Test func `a record with any numbers gives readable files`() throws {
         var random = SeededRandom()
         var withSets = 0
         for _ in 0..<500 {
@@ -56,7 +56,7 @@ struct FITSetsPropertyTests {
             #expect(messages.filter { $0.global == FITProfile.Session.global }.count == 1)
             if messages.contains(where: { $0.global == FITProfile.Set.global }) { withSets += 1 }
         }
-        // Some are of a kind that happens.
+        // Some records must have valid sets.
         #expect(withSets > 40)
     }
 
@@ -64,7 +64,7 @@ struct FITSetsPropertyTests {
         _ set: WrittenSet, _ original: PlannedWorkout.PerformedSet, from begin: Timestamp, _ comment: Comment
     ) {
         #expect((set.kind == .active) == (original.kind == .active), comment)
-        // Rounded down since the start, or to any whole second where pauses are many.
+        // Rounded down since the start. With many pauses, rounded to any whole second.
         #expect(abs(set.start - original.start.seconds(since: begin)) <= 1, comment)
         #expect(abs(set.end - original.end.seconds(since: begin)) <= 1, comment)
         #expect(abs(set.duration - original.duration) <= 0.000_5 + 1e-9, comment)
@@ -75,7 +75,7 @@ struct FITSetsPropertyTests {
         #expect(set.category == original.exercise.map { $0.exercise?.fitCategory ?? 65_534 }, comment)
     }
 
-    /// Messages stand in the order of time, sets and titles in that of their numbers, and no title twice.
+    /// Expects messages in order of time, sets and titles in order of their numbers, and each title once.
     private func expectOrder(_ messages: [FITMessage], _ comment: Comment) {
         typealias Field = FITProfile.Set
         typealias Title = FITProfile.ExerciseTitle

@@ -5,10 +5,10 @@ import Workouts
 
 @testable import Formats
 
-/// What others' programs read of a planned workout.
-@Suite(.disabled(if: IndependentReader.isAnyMissing, "PYTHON names no interpreter with all three FIT readers"))
+/// Independent readers read a planned workout.
+@Suite(.disabled(if: IndependentReader.isAnyMissing, "PYTHON lacks one of the three FIT readers"))
 struct FITSetsReaderTests {
-    /// The readers that know sets; to fitparse they are messages as any other.
+    /// The readers that decode sets. fitparse does not.
     private static let readers = ["fitdecode", "garmin-fit-sdk"]
     private let folder: TemporaryFolder
 
@@ -22,7 +22,7 @@ struct FITSetsReaderTests {
 
     @Test func `sets find the titles of their exercises, and categories are read as their names`() async throws {
         let read = try await read(PlannedRun.strengthDone())
-        // Rounded to whole seconds, the start among them.
+        // All times are rounded to whole seconds, including the start.
         let start = PlannedRun.begin.seconds + 0.75
         for reader in Self.readers {
             let summary = try #require(read[reader])
@@ -58,7 +58,7 @@ struct FITSetsReaderTests {
     }
 
     @Test(arguments: [PlannedRun.strength, PlannedRun.emom, PlannedRun.amrap, PlannedRun.intervals])
-    func `every reader finds a workout without any measurement sound`(definition: String) async throws {
+    func `every reader reads a workout without measurements`(definition: String) async throws {
         var run = try PlannedRun(definition)
         try run.complete(definition == PlannedRun.intervals ? "fast" : nil, at: 30)
         try run.pause(40...50)

@@ -4,7 +4,7 @@ import Workouts
 
 @testable import Formats
 
-/// What a FIT file tells of a planned workout.
+/// A planned workout in a FIT file.
 struct FITSetsTests {
     private func written(_ exported: ExportedWorkout) throws -> [FITMessage] {
         try FITFile(FITExport.bytes(of: exported)).messages
@@ -12,7 +12,7 @@ struct FITSetsTests {
 
     private func sets(_ exported: ExportedWorkout) throws -> [WrittenSet] { WrittenSet.all(in: try written(exported)) }
 
-    @Test func `sets and rests are those that were done, a pause lengthens none, a swapped exercise has its own name`()
+    @Test func `the file has the performed sets and rests, without pauses, and swapped exercises by name`()
         throws
     {
         let sets = try sets(PlannedRun.strengthDone())
@@ -26,7 +26,7 @@ struct FITSetsTests {
             ])
     }
 
-    @Test func `an emom has a set for each of its minutes, whether somebody told of it or not`() throws {
+    @Test func `an emom has a set for each of its minutes, reported or not`() throws {
         var run = try PlannedRun(PlannedRun.emom)
         try run.complete(at: 30, repetitions: 13)
         try run.pause(70...80)
@@ -70,7 +70,7 @@ struct FITSetsTests {
         #expect(try FITActivity(try FITFile(FITExport.bytes(of: exported))).session.sport == .running)
     }
 
-    @Test func `an exercise that is swapped in the middle and back has the same name again`() throws {
+    @Test func `an exercise that is swapped and swapped back keeps its title`() throws {
         var run = try PlannedRun(PlannedRun.strength)
         try run.complete(at: 40)
         try run.at(50, .plan(.swapExercise(item: "squat", alternative: "Goblet squat")))
@@ -83,7 +83,7 @@ struct FITSetsTests {
         #expect(messages.filter { $0.global == 264 }.count == 1)
     }
 
-    @Test func `titles stand before the sets, and each set after what was over before it`() throws {
+    @Test func `titles precede the sets, and each set follows earlier messages`() throws {
         var run = try PlannedRun(PlannedRun.strength)
         try run.complete(at: 40)
         try run.pause(40...60)
@@ -107,7 +107,7 @@ struct FITSetsTests {
         #expect(times == times.sorted())
     }
 
-    @Test func `exercises of one category, and those without one, are told apart`() throws {
+    @Test func `exercises of one category, and those without one, have different numbers`() throws {
         typealias Title = FITProfile.ExerciseTitle
         let titles = try written(PlannedRun.strengthDone()).filter { $0.global == Title.global }
         #expect(titles.map { $0.integer(Title.category) } == [28, 65_534, 28, 65_534, 19])
@@ -117,19 +117,19 @@ struct FITSetsTests {
             ])
         let pairs = titles.map { [$0.integer(Title.category), $0.integer(Title.name)] }
         #expect(Set(pairs).count == 5)
-        // FIT itself names none so, and a reader that looks for no titles shows no other exercise.
+        // FIT defines no names with these numbers, so a reader without titles shows no wrong exercise.
         #expect(titles.allSatisfy { 500..<1_000 ~= $0.integer(Title.name) ?? 0 })
         #expect(titles.map { $0.integer(FITProfile.messageIndex) } == [0, 1, 2, 3, 4])
     }
 
-    @Test func `the sport is that of the activity, and sets change nothing of the totals`() throws {
+    @Test func `the sport is that of the activity, and sets do not change the totals`() throws {
         let activity = try FITActivity(try FITFile(FITExport.bytes(of: PlannedRun.strengthDone())))
         #expect(activity.session.sport == .training && activity.session.subSport == .strength)
         #expect(activity.session.elapsedTime == 380 && activity.session.timerTime == 360)
         #expect(activity.laps.map(\.timerTime) == [360])
     }
 
-    @Test func `a plan of which nothing was done, and no plan, have no sets`() throws {
+    @Test func `a workout without a performed plan has no sets`() throws {
         for exported in [
             try PlannedRun(PlannedRun.strength).ended(at: 60), FITWorkout.invented(segments: [0...60]).exported(),
         ] {
@@ -137,7 +137,7 @@ struct FITSetsTests {
         }
     }
 
-    @Test func `a plan and progress that do not belong together give a file without sets`() throws {
+    @Test func `a plan with the progress of another gives a file without sets`() throws {
         let sound = try PlannedRun.strengthDone().workout
         func sets(_ change: (inout WorkoutRecord) -> Void) throws -> Int {
             var record = sound

@@ -4,18 +4,18 @@ import Workouts
 
 @testable import Formats
 
-/// A workout by what was measured, from which a record is made as the services make it.
+/// The measurements of a workout, and the record that the services compute from them.
 struct FITWorkout {
     var activity = Activity.running
     var environment = Workouts.Environment.outdoor
     var segments: [Segment] = []
-    /// When it ended, if not with the last segment.
+    /// The end, if not that of the last segment.
     var endedAt: Timestamp?
     var laps: [Timestamp] = []
     var samples: [Sample] = []
     var locations: [Location] = []
 
-    /// - Parameter revise: changes what no item tells.
+    /// - Parameter revise: changes the record.
     func exported(revise: (inout WorkoutRecord) -> Void = { _ in }) -> ExportedWorkout {
         let device = Device("watch-3f9a")!
         let start = segments.first?.start ?? Timestamp(seconds: 1_700_000_000)
@@ -45,7 +45,7 @@ struct FITWorkout {
 }
 
 extension FITWorkout {
-    /// What a device plays of a recording.
+    /// The items that a device sends of a recording.
     init(_ recording: Recording) {
         activity = recording.activity
         environment =
@@ -56,7 +56,7 @@ extension FITWorkout {
         locations = recording.locations
     }
 
-    /// What a device plays of an exported file.
+    /// The items that a device sends of an exported file.
     init(replaying bytes: [UInt8]) throws {
         self.init(Recording(try FITActivity(try FITFile(bytes))))
     }
@@ -65,7 +65,8 @@ extension FITWorkout {
 extension FITWorkout {
     static let quantities: [Quantity] = [.heartRate, .distance, .speed, .cadence, .power, .temperature, .steps]
 
-    /// A sample a second in each of the segments, given in seconds since `start`, and one of a pause in between.
+    /// Samples at each `interval` from the start to the last segment's end, pauses included. Segments are in seconds
+    /// since `start`.
     static func invented(
         _ activity: Activity = .running, _ environment: Workouts.Environment = .outdoor, start: Double = 1_700_000_000,
         segments: [ClosedRange<Double>], interval: Double = 1, quantities: [Quantity] = quantities,

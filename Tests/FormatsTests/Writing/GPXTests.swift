@@ -16,7 +16,7 @@ import Workouts
         return try XMLText(bytes)
     }
 
-    /// Fixes every so many seconds, on a line to the north.
+    /// Fixes at these seconds, on a line to the north.
     private func places(_ times: StrideThrough<Double>) -> [(Double, Double, Double)] {
         times.map { ($0, 50 + $0 * 2e-5, 8) }
     }
@@ -26,7 +26,7 @@ import Workouts
         try text.texts("hr", inEach: "trkpt").map { $0.first.flatMap(Double.init) }
     }
 
-    @Test func `a point holds all there is, in the order of the schemas`() async throws {
+    @Test func `a point has all values, in the order of the schemas`() async throws {
         let values: [Quantity: Double] = [
             .heartRate: 140, .cadence: 171, .power: 250, .temperature: -3.5, .speed: 3.25, .distance: 3,
         ]
@@ -77,7 +77,7 @@ import Workouts
         )
     }
 
-    @Test func `what is measured between fixes stands at those after it, 15 s at most and never over a pause`()
+    @Test func `a value between fixes counts at later fixes, for 15 s at most and never over a pause`()
         async throws
     {
         let samples = [(0.5, 100.0), (2.5, 102), (29.5, 130), (61.5, 90)].map { ($0, [Quantity.heartRate: $1]) }
@@ -90,7 +90,7 @@ import Workouts
         #expect(rates == first + [nil, nil, 90, 90, 90])
     }
 
-    @Test func `what is measured at fixes is theirs alone`() async throws {
+    @Test func `values measured at fixes count at those fixes only`() async throws {
         let samples = stride(from: 0.0, through: 60, by: 5).map { ($0, [Quantity.heartRate: 100 + $0]) }
         let recording = Recording(samples: samples, places: places(stride(from: 0, through: 60, by: 1)))
         let rates = try heartRates(try await text(recording))
@@ -98,14 +98,16 @@ import Workouts
         #expect(rates.compactMap(\.self) == samples.map { $1[.heartRate]! })
     }
 
-    @Test func `a value that comes with a fix by chance holds like the others`() async throws {
+    @Test func `a value that coincides with a fix is time-weighted like the others`() async throws {
         let samples = [(0.3, 100.0), (5, 105), (10.3, 110), (15.3, 115)].map { ($0, [Quantity.heartRate: $1]) }
         let recording = Recording(samples: samples, places: places(stride(from: 0, through: 20, by: 1)))
         let rates = try heartRates(try await text(recording))
         #expect(rates.prefix(11) == [nil, 100, 100, 100, 100, 105, 105, 105, 105, 105, 105])
     }
 
-    @Test func `each stretch with places is a segment, and a point between two belongs to the later`() async throws {
+    @Test func `each active segment with places is a segment, and a point between two belongs to the later`()
+        async throws
+    {
         let recording = Recording(
             segments: [0...10, 10...20, 30...40, 50...60],
             places: places(stride(from: 0, through: 20, by: 5)) + places(stride(from: 50, through: 60, by: 5)))
@@ -119,7 +121,7 @@ import Workouts
         #expect(try text.elements("trkseg").isEmpty && text.elements("bounds").isEmpty)
     }
 
-    @Test func `the end of longitudes is written as their beginning`() async throws {
+    @Test func `a longitude of 180 is written as -180`() async throws {
         let text = try await text(Recording(places: [(0, -90, 180), (1, 90, -180), (2, 0, 179.999999996)]))
         #expect(try text.attributes("lon", of: "trkpt").allSatisfy { $0 == "-180" })
         #expect(try text.attributes("maxlon", of: "bounds") == ["-180"])

@@ -10,7 +10,7 @@ import Workouts
         var workout: WorkoutRecord
     }
 
-    @Test func `it holds the record of the bus and each point with what was measured just then`() throws {
+    @Test func `the file has the record of the bus and each point with its own measurements`() throws {
         let recording = Recording(
             samples: [(0, [.heartRate: 120, .distance: 3.5, .temperature: -2.5]), (1.5, [.steps: 4])],
             places: [(1.5, 50.1, -8.25)])
@@ -31,7 +31,7 @@ import Workouts
             ])
     }
 
-    @Test func `keys stand in their order, a line for each point`() throws {
+    @Test func `keys are sorted, with a line for each point`() throws {
         let recording = Recording(samples: [(0.25, [.heartRate: 120, .power: 9, .cadence: 3, .activeEnergy: 1])])
         let text = String(decoding: JSONExport.bytes(of: try PlayedWorkout(recording).exported), as: UTF8.self)
         let start = """
@@ -42,7 +42,7 @@ import Workouts
         #expect(text.hasPrefix(start.trimmingCharacters(in: .newlines)))
     }
 
-    @Test func `a workout in which nothing was measured has no points`() throws {
+    @Test func `a workout without measurements has no points`() throws {
         let bytes = JSONExport.bytes(of: try PlayedWorkout(Recording()).exported)
         #expect(try JSONDecoder().decode(File.self, from: Data(bytes)).points.isEmpty)
     }

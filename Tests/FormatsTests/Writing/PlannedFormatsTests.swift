@@ -28,7 +28,7 @@ struct PlannedFormatsTests {
         #expect(text.hasPrefix("time,") && text.hasSuffix("\r\n") && text.split(separator: "\r\n").count == 1)
     }
 
-    @Test func `TCX has the whole as a lap, a track on each side of the pause`() async throws {
+    @Test func `TCX has one lap, with a track before and after the pause`() async throws {
         let bytes = TCXExport.bytes(of: try PlannedRun.strengthDone())
         #expect(try await XMLSchema.tcx.validate(bytes) == "")
         let text = try XMLText(bytes)
@@ -47,7 +47,7 @@ struct PlannedFormatsTests {
     }
 
     @Test(arguments: [PlannedRun.strength, PlannedRun.emom, PlannedRun.amrap, PlannedRun.intervals])
-    func `what is replayed of FIT and TCX has the same activity and segments`(definition: String) throws {
+    func `a replay of FIT and TCX has the same activity and segments`(definition: String) throws {
         var run = try PlannedRun(definition)
         try run.pause(40...60)
         let exported = try run.ended(at: 200)

@@ -3,14 +3,13 @@ import Workouts
 
 @testable import Formats
 
-/// A planned workout that is carried out command by command, and what the exporter gets of it: a record, and nothing that
-/// was measured.
+/// A planned workout performed command by command. The exporter receives its record, without measurements.
 struct PlannedRun {
     static let begin = Timestamp(seconds: 1_700_000_000.25)
 
     private(set) var session: Session
 
-    /// - Parameter definition: as a file of a plan has it.
+    /// - Parameter definition: the JSON of a plan file.
     init(_ definition: String) throws {
         self.init(try WorkoutDefinition(file: definition.utf8))
     }
@@ -41,12 +40,12 @@ struct PlannedRun {
         try at(offsets.upperBound, .resume)
     }
 
-    /// What comes of it when it ends then.
+    /// The exporter's input if the workout ends at this time.
     func ended(at offset: Double) throws -> ExportedWorkout {
         var session = session
         try session.apply(.end(streams: [:]), at: Self.begin + offset)
         let record = WorkoutRecord(session, metrics: nil, isComplete: true, revision: 1)
-        // As it comes over the bus.
+        // Encoded and decoded as on the bus.
         let received = try JSONCoding.decode(WorkoutRecord.self, from: JSONCoding.encode(record))
         return ExportedWorkout(
             workout: received, series: Series(times: [], columns: []), track: Track(times: [], columns: []))
@@ -54,7 +53,7 @@ struct PlannedRun {
 }
 
 extension PlannedRun {
-    /// Two exercises of one category, one without any, rests, a time and loads.
+    /// Two exercises of one category and one without a category, with rests, a time and loads.
     static let strength = """
         {"name":"Legs","focus":["strength"],"sections":[
           {"items":[
@@ -85,7 +84,7 @@ extension PlannedRun {
           {"name":"Cool-down","timer":{"type":"countdown","work":120},"items":[{"name":"Easy"}]}]}
         """
 
-    /// Sets with a pause in one of them, an exercise swapped in, more and less than was planned.
+    /// Sets with a pause in one of them, a swapped exercise, and more and fewer repetitions than planned.
     static func strengthDone() throws -> ExportedWorkout {
         var run = try PlannedRun(strength)
         try run.complete(at: 40)

@@ -3,14 +3,14 @@ import Workouts
 
 @testable import Formats
 
-/// What comes to the exporter when one watch plays a recording: made by the rules of the other services, and read from
+/// The exporter's input when one watch plays a recording: computed by the rules of the other services and read from
 /// their chunks.
 struct PlayedWorkout {
     let session: Session
     let exported: ExportedWorkout
     var workout: WorkoutRecord { exported.workout }
 
-    /// - Parameter laps: when the button was pressed.
+    /// - Parameter laps: the times of the lap commands.
     init(_ recording: Recording, name: String? = nil, laps: [Timestamp] = []) throws {
         let watch = Device("watch-1")!
         let session = try Self.session(recording, name: name, laps: laps)
@@ -38,7 +38,7 @@ struct PlayedWorkout {
     {
         let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
         var session: Session?
-        // A lap that is pressed as the clock stops is pressed before.
+        // A lap at the same time as a pause precedes it.
         let commands =
             laps.map { (at: $0, action: SessionAction.lap) }
             + recording.steps.compactMap { step -> (at: Timestamp, action: SessionAction)? in

@@ -4,7 +4,7 @@ import Workouts
 @testable import Formats
 
 extension SeededRandom {
-    /// A planned workout of any kind, carried out in any way: an allowed definition, and commands of which some are refused.
+    /// A random valid definition, performed with random commands, some of which are refused.
     mutating func plannedWorkout() throws -> ExportedWorkout {
         var definition = definition()
         while definition.validationError != nil { definition = self.definition() }
@@ -12,12 +12,12 @@ extension SeededRandom {
         var offset = 0.0
         for _ in 0..<Int.random(in: 0...60, using: &self) {
             offset += chance(5) ? 0 : Double.random(in: 0...(chance(20) ? 600 : 40), using: &self)
-            // What was done is told later at times.
+            // Some commands arrive late.
             let at = chance(6) ? max(0, offset - Double.random(in: 0...60, using: &self)) : offset
             do {
                 try run.at(at, action(definition))
             } catch is Refusal {
-                // Nothing has changed.
+                // The session is unchanged.
             }
         }
         return try run.ended(at: offset + Double.random(in: 0...60, using: &self))
@@ -55,7 +55,7 @@ extension SeededRandom {
         }
     }
 
-    /// Names come again, with their own category, with another and with none.
+    /// Names repeat, with the same category, with another one and without one.
     private mutating func exercise() -> PlannedExercise {
         PlannedExercise(
             name: ["Squat", "Row", "Klimmzug", "🏋️‍♀️ clean", String(repeating: "ü", count: 50)].randomElement(

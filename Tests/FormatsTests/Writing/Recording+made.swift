@@ -3,7 +3,7 @@ import Workouts
 @testable import Formats
 
 extension Recording {
-    /// Recordings begin at this moment.
+    /// The start of recordings.
     static let begin = Timestamp(seconds: 1_700_000_000)
 
     /// A recording made for a test, its times in seconds since ``begin``.

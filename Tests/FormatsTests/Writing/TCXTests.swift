@@ -25,7 +25,7 @@ import Workouts
         }
     }
 
-    @Test func `a trackpoint holds what was measured at its time, in the order of the schemas`()
+    @Test func `a trackpoint has the measurements of its time, in the order of the schemas`()
         throws
     {
         let recording = Recording(
@@ -67,7 +67,7 @@ import Workouts
 
     @Test
     func
-        `a pause starts a new track, and where nothing was measured its ends are points with the time alone`()
+        `a pause starts a new track, and ends without measurements are points with a time only`()
         async throws
     {
         let text = try await text(
@@ -81,7 +81,7 @@ import Workouts
         #expect(try text.numbers("TotalTimeSeconds") == [20.5])
     }
 
-    @Test func `laps hold their own totals, and a point between two is the later's`() async throws {
+    @Test func `laps have their own totals, and a point between two belongs to the later`() async throws {
         let samples = (0...40).map {
             (Double($0), [Quantity.distance: 2.5, .heartRate: 100 + Double($0), .activeEnergy: 0.5])
         }
@@ -105,7 +105,7 @@ import Workouts
     }
 
     @Test(arguments: [(Activity.running, "Running"), (.hiking, "Other"), (.walking, "Other")])
-    func `where steps are made cadence is that of strides`(activity: Activity, sport: String)
+    func `cadence on foot is in strides`(activity: Activity, sport: String)
         async throws
     {
         let text = try await text(
@@ -116,7 +116,7 @@ import Workouts
         #expect(try text.elements("Cadence").isEmpty)
     }
 
-    @Test func `extensions stand in the order of their schema`() async throws {
+    @Test func `extensions are in the order of their schema`() async throws {
         let values: [Quantity: Double] = [
             .speed: 3, .cadence: 170, .power: 250, .steps: 3, .distance: 3, .heartRate: 99,
         ]
@@ -135,7 +135,7 @@ import Workouts
         #expect(try text.texts("Steps") == ["183"])
     }
 
-    @Test func `a name of any characters stands in the notes, but for those that XML cannot hold`()
+    @Test func `the notes contain a name of any characters, except those that XML forbids`()
         async throws
     {
         let name = "]]> <b> & \"quoted\" 'so' \u{0}\u{8}\u{FFFE}🏃🏽‍♀️ ü\r\n\tend"
@@ -143,14 +143,14 @@ import Workouts
         #expect(try text.texts("Notes") == ["]]> <b> & \"quoted\" 'so' 🏃🏽‍♀️ ü\r\n\tend"])
     }
 
-    @Test func `heart rates and cadences that the format cannot hold are left out`() async throws {
+    @Test func `heart rates and cadences out of the format's range are left out`() async throws {
         let text = try await text(Recording(.rowing, samples: [(0, [.heartRate: 280, .cadence: 300])]))
         #expect(
             try text.elements("HeartRateBpm").isEmpty && text.elements("MaximumHeartRateBpm").isEmpty)
         #expect(try text.elements("Cadence").isEmpty)
     }
 
-    @Test func `a workout in which nothing was measured is a lap with its times`() async throws {
+    @Test func `a workout without measurements is a lap with its times`() async throws {
         let text = try await text(Recording(.traditionalStrength, segments: [0...600]))
         #expect(try text.numbers("TotalTimeSeconds") == [600])
         #expect(try text.texts("Calories") == ["0"] && text.numbers("Lap/DistanceMeters") == [0])

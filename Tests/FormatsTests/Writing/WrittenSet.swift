@@ -3,7 +3,7 @@ import Workouts
 
 @testable import Formats
 
-/// A set as a FIT file has it, with what people call its exercise. Times are seconds since the session's start.
+/// A set in a FIT file, with the title of its exercise. Times are seconds since the session's start.
 struct WrittenSet: Equatable {
     var kind: FITSet.Kind
     var start: Double
@@ -31,7 +31,7 @@ extension WrittenSet {
 }
 
 extension WrittenSet {
-    /// The sets of a file in its order; what has no time or kind is left out.
+    /// The sets of a file in its order, without those that lack a time or kind.
     static func all(in messages: [FITMessage]) -> [WrittenSet] {
         typealias Field = FITProfile.Set
         typealias Title = FITProfile.ExerciseTitle

@@ -5,9 +5,9 @@ import Workouts
 
 @testable import Formats
 
-/// Recordings of real devices, from the folder that the environment names, played and exported.
+/// Recordings of real devices, from the folder `RECORDINGS_DIR`, played and exported.
 @Suite struct XMLRecordingTests {
-    /// A recording, and the totals that it is known by: metres and active seconds.
+    /// A recording and its known totals: metres and active seconds.
     struct Known: Sendable, CustomTestStringConvertible {
         let name: String
         let distance: Double
@@ -24,7 +24,7 @@ import Workouts
         Known(name: "run-8km.gpx", distance: 8_547.98, activeTime: 1_656.45, segments: 1),
     ]
 
-    /// Fixes as imprecise as this, in metres, are no part of a route.
+    /// Fixes with this accuracy in metres or worse are not part of a route.
     private static let accuracyLimit = 50.0
 
     private func recording(_ name: String) throws -> Recording? {
@@ -35,7 +35,7 @@ import Workouts
         return try RecordingFile(path: "\(folder)/\(name)").recording
     }
 
-    @Test(arguments: recordings) func `TCX holds distance, active time, heart rate and pauses`(_ known: Known)
+    @Test(arguments: recordings) func `TCX has distance, active time, heart rate and pauses`(_ known: Known)
         async throws
     {
         guard let recording = try recording(known.name) else { return }
@@ -53,7 +53,7 @@ import Workouts
             #expect(abs(average - rates.reduce(0, +) / Double(rates.count)) < 1)
         }
 
-        // What ElementTree reads: the tracks, and the gaps between them.
+        // The tracks and the gaps between them, as read by ElementTree.
         let tracks = try await [[IndependentTrack.Point]].read(bytes)
         #expect(tracks.count == known.segments)
         #expect(tracks.map { $0[0].time } == recording.segments.map(\.lowerBound.seconds))
@@ -65,7 +65,7 @@ import Workouts
         #expect(again.exported.points.compactMap { $0[.heartRate] } == rates)
     }
 
-    @Test(arguments: recordings) func `GPX holds the points of the route, their heart rate and segments`(_ known: Known)
+    @Test(arguments: recordings) func `GPX has the points of the route, their heart rate and segments`(_ known: Known)
         async throws
     {
         guard let recording = try recording(known.name) else { return }
@@ -110,7 +110,7 @@ import Workouts
 }
 
 extension [[IndependentTrack.Point]] {
-    /// What ElementTree reads in an exported file.
+    /// The points of an exported file, as read by ElementTree.
     fileprivate static func read(_ bytes: [UInt8]) async throws -> Self {
         let folder = try TemporaryFolder()
         try Data(bytes).write(to: URL(filePath: folder.file("workout.xml")))

@@ -5,7 +5,7 @@ import Workouts
 
 @testable import Formats
 
-/// What is exported and played again is the same workout, as far as the format tells it.
+/// A replay of an exported workout gives the same workout, within the limits of the format.
 @Suite struct XMLReplayTests {
     private func replayed(_ bytes: [UInt8]) throws -> PlayedWorkout {
         try PlayedWorkout(try #require(Recording(try XMLRecording(Data(bytes)).track)))
@@ -55,7 +55,7 @@ import Workouts
                     #expect(again.exported.points.map { $0[quantity] } == fixes.map { $0[quantity] })
                 }
             }
-            // Nothing more is invented when it is exported again.
+            // A second export adds no values.
             #expect(points(GPXExport.bytes(of: again.exported)) == points(bytes))
         }
     }
@@ -72,8 +72,8 @@ import Workouts
 }
 
 extension SeededRandom {
-    /// A recording of one watch, to the millisecond: with pauses and items in them, of sensors that fall silent; its fixes
-    /// at the times of its samples, or at their own, or none.
+    /// A recording of one watch in milliseconds. It has pauses with items in them and sensors that fall silent. Its
+    /// fixes have the times of the samples, or other times, or are missing.
     fileprivate mutating func workout() -> (recording: Recording, laps: [Timestamp]) {
         var segments: [ClosedRange<Timestamp>] = []
         var time = Recording.begin + Double(Int.random(in: 0...999, using: &self)) / 1_000
@@ -105,7 +105,7 @@ extension SeededRandom {
         let laps = (0..<Int.random(in: 0...4, using: &self)).compactMap { _ -> Timestamp? in
             let segment = segments.randomElement(using: &self)!
             let length = (segment.upperBound.microseconds - segment.lowerBound.microseconds) / 1_000
-            // When the clock starts there is no lap yet.
+            // A lap cannot begin with its segment.
             guard length > 0 else { return nil }
             return segment.lowerBound + Double(Int64.random(in: 1...length, using: &self)) / 1_000
         }
@@ -115,7 +115,7 @@ extension SeededRandom {
     private mutating func sample(_ time: Timestamp) -> Sample {
         var sample = Sample(time: time)
         let minute = Int(time.seconds(since: Recording.begin) / 60)
-        // For a while nothing measures the heart rate.
+        // The heart rate is missing for a while.
         if minute % 4 != 2 { sample[.heartRate] = Double(Int.random(in: 60...200, using: &self)) }
         if Bool.random(using: &self) { sample[.distance] = Double(Int.random(in: 0...900, using: &self)) / 100 }
         if Bool.random(using: &self) { sample[.cadence] = Double(Int.random(in: 0...120, using: &self)) * 2 }

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Formats
 
-/// An export as XML: what stands in it, and what independent programs say of it.
+/// An export as XML, checked by independent programs.
 struct XMLText {
     let document: XMLDocument
 
@@ -12,7 +12,7 @@ struct XMLText {
         document = try XMLDocument(data: Data(bytes))
     }
 
-    /// The elements that a path leads to, by their local names: `Lap/Track`; below any other.
+    /// The elements at a path of local names, such as `Lap/Track`, below any element.
     func elements(_ path: String) throws -> [XMLElement] {
         let steps = path.split(separator: "/").map { "*[local-name()='\($0)']" }
         return try document.nodes(forXPath: "//" + steps.joined(separator: "/")).compactMap {
@@ -30,12 +30,12 @@ struct XMLText {
         }
     }
 
-    /// How many others stand in each.
+    /// The number of children of each element.
     func counts(_ path: String) throws -> [Int] {
         try elements(path).map { ($0.children ?? []).count { $0 is XMLElement } }
     }
 
-    /// The texts of the elements of a name anywhere below each of those that a path leads to.
+    /// The texts of the elements with this name below each element at the path.
     func texts(_ name: String, inEach path: String) throws -> [[String]] {
         try elements(path).map { element in
             try element.nodes(forXPath: ".//*[local-name()='\(name)']").map { $0.stringValue ?? "" }
@@ -46,7 +46,7 @@ struct XMLText {
         try texts(path).compactMap(Double.init)
     }
 
-    /// Whether the children of each of these elements have names among those given, in that order, in a namespace.
+    /// Whether the children of each of these elements are in the namespace and have these names in this order.
     func hasOrder(_ names: [String], in path: String, namespace: String) throws -> Bool {
         try elements(path).allSatisfy { element in
             let children = (element.children ?? []).compactMap { $0 as? XMLElement }
@@ -63,14 +63,15 @@ extension XMLElement {
     }
 }
 
-/// The schemas of Debian's pytrainer, and the programs that know the formats.
+/// The schemas of Debian's pytrainer, and the programs that read the formats.
 enum XMLSchema: String {
     case tcx = "GarminTrainingCenterDatabase_v2.xsd"
     case gpx = "Topografix_gpx11.xsd"
 
     private var path: String { "/usr/share/pytrainer/schemas/\(rawValue)" }
 
-    /// What xmllint finds wrong, nothing when all is right; without it or the schema says so and finds nothing.
+    /// The errors of xmllint; empty if the file is valid. Prints a note and returns an empty text without xmllint or
+    /// the schema.
     func validate(_ bytes: [UInt8]) async throws -> String {
         let manager = FileManager.default
         guard manager.fileExists(atPath: "/usr/bin/xmllint"), manager.fileExists(atPath: path) else {
