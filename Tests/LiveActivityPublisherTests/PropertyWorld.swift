@@ -6,30 +6,30 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// People with two phones each who begin, pause, end and delete workouts, apps that register tokens as they please, APNs that
-/// answers what it likes, and a process that is killed at any moment.
+/// Users with two phones each begin, pause, end and delete workouts. Apps register tokens and APNs responds at random.
+/// The process is killed at any moment.
 struct PropertyWorld {
     private struct Phone: Hashable {
         let key: SessionKey
         let device: Device
     }
 
-    /// What is known of a phone from what was sent to it and answered.
+    /// The state of a phone as its pushes and their outcomes define it.
     private struct Seen {
         var pushedAt: Timestamp?
         var timestamp: Int64 = 0
         var distance = 0.0
-        /// The token of an activity that the service is to end one day.
+        /// The token of an activity that the service must end later.
         var token: String?
         var endedToken: String?
-        /// When a start was confirmed that nothing has undone.
+        /// The time of the last confirmed start without a later activity token.
         var startConfirmedAt: Timestamp?
     }
 
     private(set) var run = MachineRun()
     private var seen: [Phone: Seen] = [:]
-    /// Registrations whose answers have not come.
-    private var asked: [CommandID: (phone: Phone, kind: ActivityRegistration.TokenKind?, token: Int)] = [:]
+    /// Registrations without a reply.
+    private var pending: [CommandID: (phone: Phone, kind: ActivityRegistration.TokenKind?, token: Int)] = [:]
     private var ended: Set<String> = []
     private var confirmedStarts: Set<UUID> = []
     private var newest: [SessionKey: ActivityStatus] = [:]
@@ -43,7 +43,7 @@ struct PropertyWorld {
     let keys = (1...5).map { MachineRun.key($0) }
     private let devices = [Device("phone-1")!, Device("phone-2")!]
 
-    // MARK: What may happen
+    // MARK: Events
 
     mutating func step(_ random: inout SeededRandom) {
         let key = keys.randomElement(using: &random)!
@@ -90,17 +90,17 @@ struct PropertyWorld {
         let id = CommandID(UUID())
         switch Int.random(in: 0..<10, using: &random) {
         case 0:
-            asked[id] = (phone, nil, 0)
+            pending[id] = (phone, nil, 0)
             run.register(nil, of: phone.key, device: phone.device, id: id)
         case 1..<4:
-            asked[id] = (phone, .start, tokens)
+            pending[id] = (phone, .start, tokens)
             run.register(.start, tokens, of: phone.key, device: phone.device, id: id)
         case 4:
-            // What has ended is told of late.
+            // A late registration of an ended activity.
             guard let token = seen[phone]?.endedToken, let number = Int(token, radix: 16) else { return }
             run.register(.activity, number, of: phone.key, device: phone.device, id: id)
         default:
-            asked[id] = (phone, .activity, tokens)
+            pending[id] = (phone, .activity, tokens)
             run.register(.activity, tokens, of: phone.key, device: phone.device, id: id)
         }
     }
@@ -111,9 +111,9 @@ struct PropertyWorld {
             let phone = Phone(key: push.key, device: push.device)
             let read = push.read
             var known = seen[phone] ?? Seen()
-            #expect(!before.contains(phone), "two pushes at once")
-            if let last = known.pushedAt { #expect(run.now.seconds(since: last) >= 2, "too fast") }
-            #expect(read.timestamp > known.timestamp, "a timestamp that does not rise")
+            #expect(!before.contains(phone), "two pushes in flight")
+            if let last = known.pushedAt { #expect(run.now.seconds(since: last) >= 2, "over the rate limit") }
+            #expect(read.timestamp > known.timestamp, "the timestamp does not increase")
             if let distance = read.content.distance {
                 #expect(distance >= known.distance, "an old snapshot after a newer one")
                 known.distance = distance
@@ -123,7 +123,7 @@ struct PropertyWorld {
             if read.event == "start" {
                 #expect(!confirmedStarts.contains(push.id), "a confirmed start again")
                 #expect(known.startConfirmedAt == nil, "another start after a confirmed one")
-                #expect(known.token == nil, "another activity beside one that is shown")
+                #expect(known.token == nil, "a start while an activity exists")
                 #expect(run.disk[push.key]?[push.device]?.id == push.id, "a start that is not on disk")
             }
             if read.event == "end" {
@@ -158,7 +158,7 @@ struct PropertyWorld {
         case ("end", .delivered), ("end", .tokenGone):
             ended.insert(push.token)
             guard seen[phone]?.token == push.token else { break }
-            // Of who has withdrawn nothing is known any more.
+            // Withdrawn phones have no record.
             seen[phone]?.endedToken = run.disk[push.key]?[push.device] == nil ? nil : push.token
             seen[phone]?.token = nil
         case ("update", .tokenGone):
@@ -176,7 +176,7 @@ struct PropertyWorld {
         }
     }
 
-    /// The broker brings back what was retained once.
+    /// The broker delivers formerly retained messages.
     private mutating func repeatPast(of key: SessionKey, _ random: inout SeededRandom) {
         guard run.machine.entries[key]?.session != nil else { return }
         if let state = pastStates[key]?.randomElement(using: &random) { run.receive(state) }
@@ -184,13 +184,14 @@ struct PropertyWorld {
     }
 
     private mutating func crash(_ random: inout SeededRandom) {
-        asked = [:]
-        // Of who has withdrawn and was told the end nothing is on disk, not even when that was.
+        pending = [:]
+        // A withdrawn phone whose activity ended has no record, so the rate limit starts over.
         for phone in seen.keys where run.disk[phone.key]?[phone.device] == nil {
             seen[phone]?.pushedAt = nil
             seen[phone]?.timestamp = 0
         }
-        run.crash(after: .random(in: LiveActivityPublisherMachine.restartTime...5, using: &random), isHeard: false)
+        run.crash(
+            after: .random(in: LiveActivityPublisherMachine.restartTime...5, using: &random), receivesRetained: false)
         check()
         for key in keys.shuffled(using: &random) {
             if Bool.random(using: &random), let snapshot = run.snapshots[key] { run.receive(snapshot, of: key) }
@@ -199,16 +200,16 @@ struct PropertyWorld {
         }
     }
 
-    // MARK: What holds
+    // MARK: Invariants
 
     private mutating func check() {
         for reply in run.replies[replies...] {
-            guard let (phone, kind, number) = asked.removeValue(forKey: reply.id), reply.ok else { continue }
+            guard let (phone, kind, number) = pending.removeValue(forKey: reply.id), reply.ok else { continue }
             switch kind {
             case .activity?:
                 seen[phone, default: Seen()].token = MachineRun.token(number)
                 seen[phone]?.startConfirmedAt = nil
-            // What is shown is to be ended.
+            // The service must end the activity.
             case nil: seen[phone]?.endedToken = nil
             case .start?: break
             }
@@ -217,7 +218,7 @@ struct PropertyWorld {
         for status in run.statuses[statuses...] {
             let key = SessionKey(status.user, status.session)
             if let last = newest[key] {
-                #expect(status.revision >= last.revision, "a revision went back")
+                #expect(status.revision >= last.revision, "a revision decreased")
                 #expect(status.revision > last.revision || status == last, "one revision with two contents")
             }
             newest[key] = status
@@ -238,7 +239,7 @@ struct PropertyWorld {
         }
     }
 
-    /// APNs takes everything: who is shown a workout is told of it, and of its end.
+    /// APNs accepts every push: each activity is updated until its end.
     mutating func settle() {
         for push in run.underway { end(push, .delivered) }
         deliver(100)
@@ -247,26 +248,26 @@ struct PropertyWorld {
             guard status == .active || status == .paused,
                 run.disk[phone.key]?[phone.device]?.isWithdrawn == false
             else { continue }
-            #expect(known.pushedAt.map { run.now.seconds(since: $0) <= 11 } == true, "\(phone) is not told anything")
+            #expect(known.pushedAt.map { run.now.seconds(since: $0) <= 11 } == true, "\(phone) receives no update")
         }
         for key in keys {
             if let status = run.states[key]?.status, status == .active || status == .paused {
                 run.state(.saving, of: key, reason: "ended")
             }
         }
-        // What was refused is tried again.
+        // The backoff of refused pushes ends.
         run.pass(DeviceActivity.limit / 2)
         deliver(100)
         for (phone, known) in seen where known.token != nil {
             guard run.states[phone.key] != nil, run.disk[phone.key] != nil else { continue }
-            Issue.record("\(phone) was never told the end")
+            Issue.record("\(phone) received no end")
         }
         for key in keys where run.states[key]?.status == .deleted {
             #expect(run.retained[key] == nil, "a status of a deleted session")
         }
         run.pass(3_600 * 60)
         run.pass(3_600)
-        #expect(run.machine.entries.isEmpty && run.disk.isEmpty && run.retained.isEmpty, "something is left")
+        #expect(run.machine.entries.isEmpty && run.disk.isEmpty && run.retained.isEmpty, "records or statuses remain")
     }
 }
 

@@ -7,21 +7,22 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// The publisher as a whole, with an APNs on the loopback.
+/// The whole publisher, with an APNs server on loopback.
 typealias RunningPublisher = RunningService
 
 extension RunningPublisher {
-    /// A clock that is half an hour behind: an APNs with the time of day takes what it signs until it is half an hour ahead.
+    /// A clock that is half an hour behind. A server with the real time accepts its tokens until it is half an hour
+    /// ahead.
     static func clock() -> ManualClock {
         ManualClock(now: Timestamp(seconds: (SystemClock().now.seconds - 1_800).rounded(.down)))
     }
 
-    /// Runs the service on what is in a folder while `body` runs, and waits for its end.
+    /// Runs the service on a folder while `body` runs, and waits for its end.
     ///
-    /// - Parameter server: who takes the pushes; `nil` when there is no key.
+    /// - Parameter server: receives the pushes; without it the service has no key.
     static func run(
         in folder: TemporaryFolder, _ server: APNsServer?, broker: InMemoryBroker = InMemoryBroker(),
-        clock: ManualClock = clock(), shards: ShardSelection = .all, limits: APNsClient.Limits = APNsWorld.patient,
+        clock: ManualClock = clock(), shards: ShardSelection = .all, limits: APNsClient.Limits = APNsWorld.longTimeouts,
         ending: Ending = .drain, _ body: (RunningPublisher) async throws -> Void
     ) async throws {
         let apns = try server.map {
@@ -35,9 +36,9 @@ extension RunningPublisher {
             }, body)
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// Lets time pass in steps of half a second, and awaits at each what is sent.
+    /// Advances the clock in steps of half a second and waits for the pushes of each.
     func pass(_ seconds: Double, _ each: () async throws -> Void = {}) async throws {
         for _ in 0..<Int(seconds * 2) {
             try await jump(0.5)
@@ -46,37 +47,37 @@ extension RunningPublisher {
         }
     }
 
-    /// Returns when what was due has been sent, its outcomes have been taken and what follows from them stands on the broker,
-    /// with the service's clock standing still.
+    /// Waits until due pushes are sent, their outcomes are handled and the resulting messages are published. The
+    /// service's clock does not advance.
     func rest() async throws {
         try await settle()
         try await expectEventually { value("pushes_in_flight") == 0 }
-        // What is published may be held back until the next batch is acknowledged.
+        // Messages may wait until the next batch is acknowledged.
         try await settle()
     }
 
-    // MARK: What is seen
+    // MARK: Results
 
-    /// The status that stands retained.
-    func standing(of key: SessionKey) throws -> ActivityStatus? {
+    /// The retained status.
+    func retainedStatus(of key: SessionKey) throws -> ActivityStatus? {
         try broker.retained(Topic.session(key, .activity).name)
             .map { try JSONCoding.decode(ActivityStatus.self, from: $0.payload) }
     }
 
-    /// Waits until the activities of a session stand like this.
+    /// Waits until a session's activities have this status.
     func expect(_ status: ActivityStatus.Status, of key: SessionKey) async throws {
-        try await expectEventually { try standing(of: key)?.status == status }
+        try await expectEventually { try retainedStatus(of: key)?.status == status }
     }
 
-    /// What a metric of the publisher's shows.
+    /// The value of a metric of the publisher.
     func value(_ name: String) -> Int? { value(of: "pacebus_live_activity_\(name)") }
 
-    /// How often this was logged.
+    /// The number of log lines with this prefix.
     func count(logged line: String) -> Int { log.lines.count { $0.hasPrefix(line) } }
 }
 
 extension APNsServer {
-    /// What was pushed, in order.
+    /// The events of all pushes in order.
     var events: [String] {
         get throws { try requests.compactMap { $0.payload?.aps.event } }
     }

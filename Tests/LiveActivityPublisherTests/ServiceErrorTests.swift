@@ -8,10 +8,10 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// What APNs answers, and what follows.
+/// Errors of APNs and their effects.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
-    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+    .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct ServiceErrorTests {
     private let folder: TemporaryFolder
     private let tablet = Device("tablet-1")!
@@ -25,9 +25,9 @@ struct ServiceErrorTests {
         return #"{\#(device)"status":\#(status),"reason":"\#(reason)"}"#
     }
 
-    /// Two devices show a session, and the second is pushed to without trouble whatever becomes of the first.
+    /// Runs a session on two devices. The second receives its pushes whatever happens to the first.
     private func run(
-        _ server: APNsServer, limits: APNsClient.Limits = APNsWorld.patient,
+        _ server: APNsServer, limits: APNsClient.Limits = APNsWorld.longTimeouts,
         _ body: (RunningPublisher, inout ServiceSession) async throws -> Void
     ) async throws {
         try await RunningPublisher.run(in: folder, server, limits: limits) { publisher in
@@ -46,7 +46,7 @@ struct ServiceErrorTests {
     }
 
     private func status(_ publisher: RunningPublisher, _ session: ServiceSession) throws -> ActivityStatus.Status? {
-        try publisher.standing(of: session.key)?.devices.first { $0.device == ServiceSession.phone }?.status
+        try publisher.retainedStatus(of: session.key)?.devices.first { $0.device == ServiceSession.phone }?.status
     }
 
     @Test(arguments: [
@@ -84,8 +84,8 @@ struct ServiceErrorTests {
         try await run(server) { publisher, session in
             try await publisher.rest()
             #expect(try requests(server).count == 1)
-            let told = "error APNs refuses pushes; check the key, the team and the app in the settings"
-            #expect(publisher.count(logged: "\(told) reason=\(code) \(reason)") == 1)
+            let line = "error APNs refuses pushes; check the key, the team and the app in the settings"
+            #expect(publisher.count(logged: "\(line) reason=\(code) \(reason)") == 1)
             try await publisher.pass(14) {
                 try await publisher.send(session.metrics(distance: 5, now: publisher.clock.now))
             }
@@ -94,7 +94,7 @@ struct ServiceErrorTests {
             try await publisher.pass(1.5)
             #expect(try requests(server).count == 2)
             #expect(try status(publisher, session) == .active)
-            #expect(publisher.count(logged: told) == 1)
+            #expect(publisher.count(logged: line) == 1)
         }
     }
 
@@ -106,23 +106,23 @@ struct ServiceErrorTests {
     {
         let server = try await APNsServer(step(code, reason, token: 1), "{}")
         try await run(server) { publisher, session in
-            // The pauses between the tries are by the clock.
-            let isTried = try await eventually {
+            // The pauses between the attempts follow the service's clock.
+            let hasFailed = try await eventually {
                 publisher.clock.advance(by: .seconds(0.1))
                 try await publisher.settle()
                 return publisher.count(logged: "warning pushes fail, retrying") == 1
             }
-            #expect(isTried)
-            let tries = try requests(server)
-            #expect(tries.count == 3)
-            #expect(Set(tries.map { $0.headers["apns-id"] }).count == 1)
+            #expect(hasFailed)
+            let attempts = try requests(server)
+            #expect(attempts.count == 3)
+            #expect(Set(attempts.map { $0.headers["apns-id"] }).count == 1)
             try server.script("{}")
             try await publisher.send(session.metrics(distance: 77, now: publisher.clock.now))
             try await publisher.pass(3)
             let next = try requests(server).dropFirst(3)
             #expect(next.count == 1)
             #expect(next.first?.payload?.aps.contentState.distance == 77)
-            #expect(next.first?.headers["apns-id"] != tries.first?.headers["apns-id"])
+            #expect(next.first?.headers["apns-id"] != attempts.first?.headers["apns-id"])
             #expect(publisher.count(logged: "notice APNs accepts pushes again") == 1)
             #expect(try status(publisher, session) == .active)
         }
@@ -135,10 +135,10 @@ struct ServiceErrorTests {
             try server.script(step(403, "ExpiredProviderToken"), "{}")
             try await publisher.send(session.message, session.register(.activity, 1))
             try await publisher.rest()
-            let tries = try requests(server)
-            #expect(tries.map(\.status) == [403, 200])
-            #expect(tries.map(\.token) == [1, 2])
-            #expect(Set(tries.map { $0.headers["apns-id"] }).count == 1)
+            let attempts = try requests(server)
+            #expect(attempts.map(\.status) == [403, 200])
+            #expect(attempts.map(\.token) == [1, 2])
+            #expect(Set(attempts.map { $0.headers["apns-id"] }).count == 1)
             try await publisher.expect(.active, of: session.key)
             try await publisher.pass(12)
             #expect(try requests(server).map(\.token) == [1, 2, 2])
@@ -167,7 +167,7 @@ struct ServiceErrorTests {
             try await publisher.rest()
             try await publisher.pass(65)
             #expect(try server.events == ["start"])
-            #expect(try publisher.standing(of: session.key)?.reason == "410 Unregistered")
+            #expect(try publisher.retainedStatus(of: session.key)?.reason == "410 Unregistered")
             try await publisher.send(session.register(.start, 2))
             try await publisher.rest()
             #expect(try server.events == ["start", "start"])

@@ -9,10 +9,10 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// The service is killed or stopped, and comes back with what is on disk.
+/// The service is killed or stopped, and another continues from its disk.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
-    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+    .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct ServiceRecoveryTests {
     private let folder: TemporaryFolder
     private let broker = InMemoryBroker()
@@ -29,12 +29,12 @@ struct ServiceRecoveryTests {
         try await RunningPublisher.run(in: folder, server, broker: broker, clock: clock, ending: ending, body)
     }
 
-    /// Waits until a request has come that nobody answers.
+    /// Waits for this number of requests, without responses.
     private func expectRequests(_ count: Int, _ publisher: RunningPublisher, _ server: APNsServer) async throws {
         try await publisher.expectEventually { try server.requests.count == count }
     }
 
-    /// Puts something into the store that is no record.
+    /// Replaces a record with an invalid value.
     private func corrupt(_ key: SessionKey) async throws {
         let shards = Set([key.session.shard])
         let store = try await RunningService.opened { () throws(StoreError) in
@@ -118,7 +118,7 @@ struct ServiceRecoveryTests {
         let session = ServiceSession(at: clock.now)
         try await run(server) { publisher in
             try await publisher.send(session.message, session.register(.start, 1))
-            // When the second is handled, the push of the first has begun.
+            // After the second batch the push of the first is in flight.
             try await publisher.settle()
             try await publisher.settle()
         }
@@ -200,21 +200,23 @@ struct ServiceRecoveryTests {
             for session in sessions { try await publisher.send(session.message, session.register(.activity, 1)) }
             try await publisher.rest()
             for session in sessions { try await publisher.expect(.active, of: session.key) }
-            let before = try sessions.map { try publisher.standing(of: $0.key) }
+            let before = try sessions.map { try publisher.retainedStatus(of: $0.key) }
             broker.kill()
             broker.start()
-            try await publisher.expectEventually { try sessions.map { try publisher.standing(of: $0.key) } == before }
+            try await publisher.expectEventually {
+                try sessions.map { try publisher.retainedStatus(of: $0.key) } == before
+            }
 
             let topic = Topic.session(sessions[0].key, .activity)
             var old = try #require(before[0])
             old.status = .dismissed
             old.revision = 5
             try await publisher.send(topic.message(JSONCoding.encode(old)))
-            try await publisher.expectEventually { try publisher.standing(of: sessions[0].key) == before[0] }
+            try await publisher.expectEventually { try publisher.retainedStatus(of: sessions[0].key) == before[0] }
             old.revision = (before[0]?.revision ?? 0) + 1_000
             try await publisher.send(topic.message(JSONCoding.encode(old)))
             try await publisher.expectEventually {
-                guard let now = try publisher.standing(of: sessions[0].key) else { return false }
+                guard let now = try publisher.retainedStatus(of: sessions[0].key) else { return false }
                 return now.revision > old.revision && now.status == .active
             }
         }
@@ -232,7 +234,7 @@ struct ServiceRecoveryTests {
             }
             try await publisher.rest()
             try await publisher.expect(.active, of: own.key)
-            #expect(try publisher.standing(of: other.key) == nil)
+            #expect(try publisher.retainedStatus(of: other.key) == nil)
             #expect(try server.requests.count == 1)
         }
     }

@@ -3,7 +3,7 @@ import Foundation
 import MQTT
 import Workouts
 
-/// A session's life as its messages.
+/// The messages of a session.
 struct ServiceSession {
     static let phone = Device("phone-1")!
     static let client = Client("tests")!
@@ -12,7 +12,7 @@ struct ServiceSession {
     private(set) var state: SessionState
     private var revision: Int64 = 0
 
-    /// A run that is under way.
+    /// An active run.
     init(_ user: String = "anna", session: SessionID = SessionID(UUID()), at now: Timestamp) {
         key = SessionKey(User(user)!, session)
         state = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: now, now: now)
@@ -20,16 +20,16 @@ struct ServiceSession {
         state.status = .active
     }
 
-    /// A token of APNs.
+    /// An APNs token.
     static func token(_ number: Int) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
-    /// The state as it stands, retained.
+    /// The retained state.
     var message: MQTTMessage { Topic.session(key, .state).message(JSONCoding.encode(state)) }
 
-    /// The state with another status.
+    /// Changes the status and returns the state.
     mutating func become(_ status: SessionStatus, now: Timestamp) -> MQTTMessage {
         if let last = state.segments.last, last.end == nil, status != .active {
             state.segments[state.segments.count - 1].end = max(now, last.start)
@@ -41,7 +41,7 @@ struct ServiceSession {
         return message
     }
 
-    /// The live metrics at a time, retained.
+    /// The retained live metrics at a time.
     mutating func metrics(distance: Double, now: Timestamp) -> MQTTMessage {
         revision = max(revision + 1, now.milliseconds)
         var snapshot = MetricsSnapshot(user: key.user, revision: revision)
@@ -50,7 +50,7 @@ struct ServiceSession {
         return Topic.session(key, .metrics).message(snapshot.payload)
     }
 
-    /// What a phone says: a token of its own, or that it wants no Live Activity.
+    /// A phone's registration of a token, or its withdrawal.
     func register(
         _ kind: ActivityRegistration.TokenKind?, _ token: Int = 1, device: Device = phone,
         id: CommandID = CommandID(UUID())

@@ -8,10 +8,10 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// The service as it runs, with an APNs on the loopback that takes nothing that is not as documented.
+/// The running service, with an APNs server on loopback that accepts documented requests only.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
-    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+    .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct ServiceTests {
     private let folder: TemporaryFolder
 
@@ -42,7 +42,7 @@ struct ServiceTests {
             #expect(requests[0].headers["apns-expiration"] == "\(began + 600)")
             try await publisher.expect(.active, of: session.key)
 
-            // The app is woken and registers what the activity may be updated with.
+            // The woken app registers the activity's token.
             try await publisher.send(session.register(.activity, 2))
             var distance = 0.0
             var distances: [Int: Double] = [:]
@@ -61,7 +61,7 @@ struct ServiceTests {
             #expect(updates.allSatisfy { $0.relevanceScore == 100 && $0.dismissalDate == nil })
             let times = [began] + updates.map(\.timestamp)
             #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 2 })
-            // What is pushed at a full second was measured then, or half a second before.
+            // A push at a full second has the measurements of that time or of half a second before.
             for update in updates.dropFirst() {
                 let measured = distances[update.timestamp] ?? distance
                 #expect((measured - 1.5...measured).contains(update.contentState.distance ?? 0))
@@ -98,7 +98,7 @@ struct ServiceTests {
             try await publisher.expect(.ended, of: session.key)
             let count = try server.requests.count
             try await publisher.pass(59.5)
-            #expect(try publisher.standing(of: session.key)?.status == .ended)
+            #expect(try publisher.retainedStatus(of: session.key)?.status == .ended)
             try await publisher.pass(0.5)
             try await publisher.expect(.dismissed, of: session.key)
             try await publisher.send(session.become(.completed, now: clock.now))
@@ -132,10 +132,11 @@ struct ServiceTests {
             try await publisher.pass(20)
             try await publisher.send(message())
             try await publisher.pass(2)
-            let told = try server.requests.compactMap { $0.payload?.aps.contentState }
-            #expect(told.first?.exercise == "Sprint" && told.first?.phase == "work" && told.first?.round == 1)
-            #expect(told.first?.phaseEndsAt == (began + 20).seconds)
-            #expect(told.last?.phase == "rest" && told.last?.phaseEndsAt == (began + 30).seconds)
+            let contents = try server.requests.compactMap { $0.payload?.aps.contentState }
+            #expect(
+                contents.first?.exercise == "Sprint" && contents.first?.phase == "work" && contents.first?.round == 1)
+            #expect(contents.first?.phaseEndsAt == (began + 20).seconds)
+            #expect(contents.last?.phase == "rest" && contents.last?.phaseEndsAt == (began + 30).seconds)
 
             let text = String(decoding: message().payload, as: UTF8.self)
             let other = Array(text.replacing(#""chosen":0"#, with: #""chosen":9"#).utf8)
@@ -179,7 +180,7 @@ struct ServiceTests {
             }
             #expect((1...500).contains(most))
             try await publisher.rest()
-            for session in sessions { #expect(try publisher.standing(of: session.key)?.status == .active) }
+            for session in sessions { #expect(try publisher.retainedStatus(of: session.key)?.status == .active) }
         }
         #expect(Set(try server.requests.map(\.device)).count == 1_200)
         #expect(Set(try server.requests.map(\.connection)) == [1])
@@ -196,7 +197,7 @@ struct ServiceTests {
             try await publisher.pass(5)
             try await publisher.send(session.become(.saving, now: publisher.clock.now))
             try await publisher.pass(5)
-            #expect(try publisher.standing(of: session.key)?.status == .pending)
+            #expect(try publisher.retainedStatus(of: session.key)?.status == .pending)
             #expect(publisher.count(logged: "notice no APNs key, Live Activities stay pending") == 1)
             #expect(publisher.value("pushes_in_flight") == 0)
         }
@@ -212,15 +213,15 @@ struct ServiceTests {
                 session.message, session.register(.activity, 1),
                 Topic.session(session.key, .activityRegister).message(Array(#"{"token":"\#(secret)"}"#.utf8)),
                 Topic.session(session.key, .metrics).message(Array("{".utf8)),
-                // Nobody shows that session, and nobody looks.
+                // The service does not decode payloads of sessions without activities.
                 Topic.session(other.key, .metrics).message(Array("{".utf8)),
                 Topic.session(other.key, .state).message(Array(session.message.payload)))
             try await publisher.rest()
-            let told = publisher.broker.published
+            let rejected = publisher.broker.published
                 .filter { $0.topic == Topic.rejected(service: "live-activity-publisher").name }
                 .map { String(decoding: $0.payload, as: UTF8.self) }
-            #expect(told.count == 3)
-            #expect(told.allSatisfy { !$0.contains(secret) })
+            #expect(rejected.count == 3)
+            #expect(rejected.allSatisfy { !$0.contains(secret) })
             #expect(publisher.log.lines.allSatisfy { !$0.contains(secret) && !$0.contains(ServiceSession.token(1)) })
             #expect(try server.events == ["update"])
         }
@@ -278,7 +279,7 @@ struct ServiceTests {
             #expect(publisher.count(logged: "error commit failed, retrying") == 1)
             let replies = Topic.user(new.key.user, .replies(ServiceSession.client)).name
             #expect(!publisher.broker.published.contains { $0.topic == replies })
-            // When the phone is told of the last of these, all have been taken.
+            // A push of the last message shows that the service has handled all.
             try await publisher.send(
                 new.metrics(distance: 70, now: clock.now), short.become(.completed, now: clock.now),
                 shown.metrics(distance: 99, now: clock.now))
@@ -291,12 +292,12 @@ struct ServiceTests {
             publisher.store.refuse(false)
             clock.advance(by: .seconds(1))
             try await publisher.rest()
-            // As it is now, and none of a session that is over.
+            // The start has the newest snapshot, and the ended session gets none.
             let starts = try server.requests.filter { $0.payload?.aps.event == "start" }
             #expect(starts.map(\.device) == [ServiceSession.token(2)])
             #expect(starts.first?.payload?.aps.contentState.distance == 70)
             #expect(starts.first?.payload?.aps.timestamp ?? 0 >= takenAt)
-            // Nobody was answered while the disk refused.
+            // While writes fail, no reply is sent.
             #expect(!publisher.broker.published.contains { $0.topic == replies })
             try await publisher.send(registration)
             try await publisher.expectEventually { publisher.broker.published.contains { $0.topic == replies } }
@@ -312,7 +313,7 @@ struct ServiceTests {
             try await publisher.rest()
             try await publisher.send(session.register(.activity, 2), Topic.session(session.key, .state).message([1]))
             try await publisher.pass(6)
-            // They are counted every five seconds.
+            // The service counts activities every five seconds.
             try await publisher.expectEventually {
                 publisher.metrics.render().contains(#"pacebus_live_activity_activities{status="active"} 1"#)
             }
@@ -331,7 +332,7 @@ struct ServiceTests {
             }
             let ended = publisher.metrics.render()
             #expect(ended.contains(#"pacebus_live_activity_pushes_total{event="end",outcome="delivered"} 1"#))
-            if let said = try Promtool.check(ended) { #expect(said == "exit 0\n") }
+            if let verdict = try Promtool.check(ended) { #expect(verdict == "exit 0\n") }
         }
     }
 }

@@ -6,7 +6,7 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// What becomes of pushes, against an APNs that answers as a test asks.
+/// The outcomes of pushes, with a scripted APNs server.
 extension APNsTests {
     @Suite struct ClientTests {
         private func send(_ push: Push = APNsWorld.push(), _ server: APNsServer) async throws -> PushOutcome {
@@ -147,7 +147,7 @@ extension APNsTests {
             try await APNsWorld.withClient(server, clock: clock) { client in
                 #expect(await client.send(APNsWorld.push()) == .delivered)
                 #expect(try server.requests.map(\.token) == [1, 2])
-                // Now it is a clock that is wrong, and APNs wants no more new tokens.
+                // Now the clock is wrong, and the token is too new to be replaced.
                 try server.script(#"{"status":403,"reason":"ExpiredProviderToken"}"#)
                 let failed = PushOutcome.failed(reason: "403 ExpiredProviderToken", retryAfter: nil)
                 #expect(await client.send(APNsWorld.push()) == failed)

@@ -7,10 +7,10 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// Connections to APNs that serve many, break, fall silent or lead to somebody else.
+/// Connections to APNs: shared, broken, silent or to a wrong server.
 extension APNsTests {
     @Suite struct ConnectionTests {
-        /// Sends many pushes, some at a time; what became of each.
+        /// Sends many pushes, `width` at a time, and returns their outcomes.
         private func send(_ count: Int, atATime width: Int, _ client: APNsClient) async -> [PushOutcome] {
             await withTaskGroup(of: PushOutcome.self) { group in
                 var outcomes: [PushOutcome] = []
@@ -48,7 +48,7 @@ extension APNsTests {
                 }
             }
             let requests = try server.requests
-            // What was not answered came again.
+            // Pushes without a response are sent again.
             #expect(requests.count == (kind == "goaway" ? 5 : 6))
             #expect(Set(requests.map { $0.headers["apns-id"] }).count == 5)
             #expect(Set(requests.map(\.connection)) == (kind == "reset" ? [1] : [1, 2]))
@@ -76,8 +76,8 @@ extension APNsTests {
             }
         }
 
-        /// The same client and connection for somebody who waits less.
-        private func hasty(_ client: APNsClient, _ server: APNsServer) throws -> APNsClient {
+        /// The same client and connection with short timeouts.
+        private func withShortTimeouts(_ client: APNsClient, _ server: APNsServer) throws -> APNsClient {
             APNsClient(
                 try APNsWorld.account(server), url: server.url, clock: SystemClock(), client: client.client,
                 limits: APNsClient.Limits(whole: .seconds(3), each: .milliseconds(500)))
@@ -88,8 +88,8 @@ extension APNsTests {
             let server = try await APNsServer(#"{"device":"\#(slow)","kind":"hang"}"#, "{}")
             try await APNsWorld.withClient(server) { client in
                 #expect(await client.send(APNsWorld.push()) == .delivered)
-                let hasty = try hasty(client, server)
-                async let late = hasty.send(APNsWorld.push(token: slow))
+                let quick = try withShortTimeouts(client, server)
+                async let late = quick.send(APNsWorld.push(token: slow))
                 #expect(await send(50, atATime: 5, client).allSatisfy { $0 == .delivered })
                 #expect(await late == .failed(reason: "timed out", retryAfter: nil))
             }
@@ -103,8 +103,8 @@ extension APNsTests {
             try await APNsWorld.withClient(server) { client in
                 #expect(await client.send(APNsWorld.push()) == .delivered)
                 try server.script(#"{"kind":"drip","status":400}"#)
-                let hasty = try hasty(client, server)
-                #expect(await hasty.send(APNsWorld.push()) == .refused(reason: "400"))
+                let quick = try withShortTimeouts(client, server)
+                #expect(await quick.send(APNsWorld.push()) == .refused(reason: "400"))
                 try server.script(#"{"kind":"drip","status":200}"#)
                 #expect(await client.send(APNsWorld.push()) == .delivered)
             }
@@ -112,7 +112,7 @@ extension APNsTests {
 
         @Test func `a silent connection is replaced`() async throws {
             let server = try await APNsServer(#"{"kind":"freeze"}"#, "{}")
-            var limits = APNsWorld.patient
+            var limits = APNsWorld.longTimeouts
             limits.silence = .seconds(2)
             try await APNsWorld.withClient(server, limits: limits) { client in
                 #expect(await client.send(APNsWorld.push()) == .delivered)
@@ -160,8 +160,8 @@ extension APNsTests {
             let server = try await APNsServer(#"{"kind":"hang"}"#)
             try await APNsWorld.withClient(server) { client in
                 let push = Task { await client.send(APNsWorld.push()) }
-                let hasCome = try await eventually { try !server.requests.isEmpty }
-                #expect(hasCome)
+                let hasArrived = try await eventually { try !server.requests.isEmpty }
+                #expect(hasArrived)
                 let began = ContinuousClock.now
                 push.cancel()
                 #expect(await push.value == .failed(reason: "canceled", retryAfter: nil))
@@ -171,8 +171,8 @@ extension APNsTests {
     }
 }
 
-/// The client against `APNsServer`, one test after the other: most are about time.
+/// The client against `APNsServer`. The tests are serialized because most measure time.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
-    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+    .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct APNsTests {}

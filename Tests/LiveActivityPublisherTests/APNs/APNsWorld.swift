@@ -8,10 +8,10 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// The client with the settings that go with a server, and pushes to send.
+/// The client with the settings for a server, and pushes to send.
 enum APNsWorld {
-    /// For a machine that has much else to do.
-    static let patient = APNsClient.Limits(whole: .seconds(60), each: .seconds(20), silence: .seconds(60))
+    /// Timeouts that a busy machine does not exceed.
+    static let longTimeouts = APNsClient.Limits(whole: .seconds(60), each: .seconds(20), silence: .seconds(60))
     static let token = String(repeating: "a1", count: 32)
     /// 2025-01-01T00:00:00Z.
     static let now = Timestamp(seconds: 1_735_689_600)
@@ -26,7 +26,7 @@ enum APNsWorld {
 
     static func withClient<Result>(
         _ server: APNsServer, account: APNsAccount? = nil, url: String? = nil, authorities: String? = nil,
-        clock: any WallClock = SystemClock(), limits: APNsClient.Limits = patient,
+        clock: any WallClock = SystemClock(), limits: APNsClient.Limits = longTimeouts,
         _ body: (APNsClient) async throws -> Result
     ) async throws -> Result {
         let configuration = APNsClient.http(authorities: authorities ?? server.caFile, limits: limits)

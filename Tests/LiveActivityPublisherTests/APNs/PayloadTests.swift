@@ -59,7 +59,7 @@ struct PayloadTests {
         let expected =
             #""content-state":{"activeEnergy":10,"asOf":1735689600,"ascent":12.5,"averageHeartRate":130,"banner":"liveMetricsUnavailable","cadence":168,"distance":203.25,"elapsedTime":61.5,"heartRate":142,"isFinished":true,"isPaused":true,"lap":3,"maximumHeartRate":171,"pace":302.5,"power":250,"speed":3.25,"units":"imperial"}"#
         #expect(text(payload).contains(expected))
-        // The names are those that the state has in code, and none is forgotten.
+        // The keys equal the property names, and none is missing.
         let sent = try #require(try JSONSerialization.jsonObject(with: Data(payload.bytes)) as? [String: Any])
         let aps = try #require(sent["aps"] as? [String: Any])
         let names = try #require(aps["content-state"] as? [String: Any]).keys
@@ -180,7 +180,7 @@ extension SeededRandom {
         return number.isFinite ? number : 0
     }
 
-    /// Of many kinds of characters, from none to thousands.
+    /// A text of any characters, from none to thousands.
     private mutating func text() -> String {
         let pieces = ["a", "\"", "\\", "\n", "\u{0}", "ß", "€", "🏃🏽‍♀️", "e\u{301}", "\u{2028}", "\u{7f}", "한", "\r\n"]
         let own = (0..<Int.random(in: 1...3, using: &self)).map { _ in pieces.randomElement(using: &self)! }

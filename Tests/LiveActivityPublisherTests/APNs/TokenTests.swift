@@ -51,7 +51,7 @@ import Workouts
         clock.step(by: .seconds(-59))
         #expect(try await token.newest() == first)
         clock.step(by: .seconds(-10))
-        // A token from the future would be refused.
+        // APNs refuses a token from the future.
         #expect(try await token.newest() != first)
     }
 
@@ -83,7 +83,7 @@ import Workouts
         #expect(try await token.replacement(of: second) == nil)
         clock.advance(by: .seconds(ProviderToken.shortestLife - 1))
         #expect(try await token.replacement(of: second) == nil)
-        // Whoever comes late with the first gets what has taken its place.
+        // A late replacement of the first token returns its successor.
         #expect(try await token.replacement(of: first) == second)
         clock.advance(by: .seconds(1))
         let third = try #require(try await token.replacement(of: second))

@@ -6,7 +6,7 @@ import Workouts
 @testable import LiveActivityPublisher
 
 struct MachineEndTests {
-    /// A session with an activity that was told of just now.
+    /// A session with an activity that was just updated.
     private static func shown() -> (MachineRun, SessionKey) {
         var run = MachineRun()
         let key = run.begin()
@@ -168,7 +168,7 @@ struct MachineEndTests {
         #expect(run.exchange().map(\.token) == [MachineRun.token(2)])
         run.pass(2)
         run.register(.activity, 1, of: key)
-        #expect(run.exchange().isEmpty, "the token of the activity that ended")
+        #expect(run.exchange().isEmpty, "the token belongs to the ended activity")
         run.register(.activity, 3, of: key)
         #expect(run.exchange().map(\.token) == [MachineRun.token(3)])
     }

@@ -5,7 +5,7 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// What a phone is told of a planned workout.
+/// Pushes of a planned workout.
 struct MachinePlanTests {
     /// A session with a plan that begins now.
     private static func session(_ run: MachineRun, _ sections: WorkoutDefinition.Section...) -> Session {
@@ -72,9 +72,9 @@ struct MachinePlanTests {
         let session = Self.session(run, Self.intervals(work: 20, rest: 10))
         run.receive(session)
         run.register(.activity, of: session.key)
-        let told = run.run(30) { $0.receive(session) }.map(\.push.read.content)
-        #expect(told.first { $0.phase == "rest" }?.exercise == told.first { $0.round == 2 }?.exercise)
-        #expect(told.first?.exercise != told.last?.exercise)
+        let contents = run.run(30) { $0.receive(session) }.map(\.push.read.content)
+        #expect(contents.first { $0.phase == "rest" }?.exercise == contents.first { $0.round == 2 }?.exercise)
+        #expect(contents.first?.exercise != contents.last?.exercise)
     }
 
     @Test func `time passing within a phase is no change`() {
@@ -93,19 +93,19 @@ struct MachinePlanTests {
         let begin = run.now
         run.receive(session)
         run.register(.activity, of: session.key)
-        var told: [(second: Double, phase: String?, round: Int?, priority: Int)] = []
+        var contents: [(second: Double, phase: String?, round: Int?, priority: Int)] = []
         for sent in run.run(120, { $0.receive(session) }) {
             let content = sent.push.read.content
-            guard told.last?.phase != content.phase || told.last?.round != content.round else { continue }
-            told.append((sent.time.seconds(since: begin), content.phase, content.round, sent.push.priority))
+            guard contents.last?.phase != content.phase || contents.last?.round != content.round else { continue }
+            contents.append((sent.time.seconds(since: begin), content.phase, content.round, sent.push.priority))
         }
-        #expect(told.map(\.phase) == ["work", "rest", "work", "rest", "work", "rest", "work", "rest", "work"])
-        #expect(told.map(\.round) == [1, 1, 2, 2, 3, 3, 4, 4, 5])
-        for (cue, moment) in zip(told.dropFirst(), [20.0, 30, 50, 60, 80, 90, 110, 120]) {
+        #expect(contents.map(\.phase) == ["work", "rest", "work", "rest", "work", "rest", "work", "rest", "work"])
+        #expect(contents.map(\.round) == [1, 1, 2, 2, 3, 3, 4, 4, 5])
+        for (cue, moment) in zip(contents.dropFirst(), [20.0, 30, 50, 60, 80, 90, 110, 120]) {
             #expect((moment...moment + 2).contains(cue.second))
         }
-        // The first push had it, and a pause and the end are to have it yet.
-        #expect(told.map(\.priority) == [10, 5, 5, 5, 5, 10, 5, 5, 5])
+        // The first push has priority. A pause and the end have priority too.
+        #expect(contents.map(\.priority) == [10, 5, 5, 5, 5, 10, 5, 5, 5])
     }
 
     @Test func `of quick changes only the newest is pushed`() throws {

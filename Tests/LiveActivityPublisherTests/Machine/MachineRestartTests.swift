@@ -33,14 +33,14 @@ struct MachineRestartTests {
         run.pass(1)
         run.state(.completed, of: key)
         #expect(run.run(5).map(\.push).events == ["end"])
-        run.crash(isHeard: false)
+        run.crash(receivesRetained: false)
         run.receive(old)
         #expect(run.run(120).isEmpty)
     }
 
     @Test func `a state is pushed without a snapshot after a short wait for one`() {
         var (run, key) = Self.shown()
-        run.crash(isHeard: false)
+        run.crash(receivesRetained: false)
         #expect(run.run(30).isEmpty)
         run.receive(run.states[key]!)
         #expect(run.exchange().isEmpty)
@@ -63,7 +63,7 @@ struct MachineRestartTests {
         run.crash()
         run.snapshot(of: key, distance: 300)
         #expect(run.run(2).map(\.push.priority) == [5])
-        run.crash(isHeard: false)
+        run.crash(receivesRetained: false)
         run.state(.paused, of: key)
         #expect(run.run(2).map(\.push.priority) == [10])
         run.crash()
@@ -164,7 +164,7 @@ struct MachineRestartTests {
 
     @Test func `a session that ended during the downtime ends`() {
         var (run, key) = Self.shown()
-        run.crash(after: 10, isHeard: false)
+        run.crash(after: 10, receivesRetained: false)
         run.state(.completed, of: key)
         run.receive(run.snapshots[key]!, of: key)
         #expect(run.run(2).map(\.push).events == ["end"])
@@ -172,7 +172,7 @@ struct MachineRestartTests {
 
     @Test func `a session deleted during the downtime ends and is purged`() {
         var (run, key) = Self.shown()
-        run.crash(after: 10, isHeard: false)
+        run.crash(after: 10, receivesRetained: false)
         run.state(.deleted, of: key)
         #expect(run.retained[key] == nil)
         run.crash()

@@ -9,20 +9,20 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// A machine with its disk, the bus and a clock of its own.
+/// A machine with its disk, bus and clock.
 struct MachineRun {
     private(set) var machine: LiveActivityPublisherMachine
     private(set) var moment: Moment
-    /// Records as they are stored.
+    /// The stored records.
     private var stored: [SessionKey: [UInt8]] = [:]
-    /// What stands on `activity`.
+    /// The retained statuses.
     private(set) var retained: [SessionKey: ActivityStatus] = [:]
     private(set) var statuses: [ActivityStatus] = []
     private(set) var replies: [Reply] = []
     private(set) var reports: [PushReport] = []
-    /// How often a record was written.
+    /// The number of saves.
     private(set) var saves = 0
-    /// What was sent, and waits for its outcome.
+    /// The pushes in flight.
     var underway: [Push] = []
     private(set) var states: [SessionKey: SessionState] = [:]
     private(set) var plans: [SessionKey: PlanState] = [:]
@@ -37,7 +37,7 @@ struct MachineRun {
 
     var now: Timestamp { moment.wallClock }
 
-    /// What a process would load now.
+    /// The records that a new process loads.
     var disk: [SessionKey: ActivityRecord] { stored.compactMapValues(loaded) }
 
     private func loaded(_ bytes: [UInt8]) -> ActivityRecord? {
@@ -53,9 +53,9 @@ struct MachineRun {
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
-    // MARK: What comes in
+    // MARK: Messages
 
-    /// A session that began a minute ago, with a snapshot.
+    /// Begins a session a minute ago, with a snapshot.
     mutating func begin(_ number: Int = 1) -> SessionKey {
         let key = Self.key(number)
         state(.active, of: key)
@@ -84,7 +84,7 @@ struct MachineRun {
         perform(machine.receive(state, plan: plan, now: moment))
     }
 
-    /// The session as the engine publishes it now.
+    /// Receives the session as the engine publishes it now.
     mutating func receive(_ session: Session) {
         let revision = max((states[session.key]?.revision ?? 0) + 1, now.milliseconds)
         receive(session.state(revision: revision, lastActiveAt: now), plan: session.planState(now))
@@ -139,7 +139,7 @@ struct MachineRun {
         perform(machine.advance(to: moment))
     }
 
-    /// What is sent now, with its outcomes outstanding.
+    /// Sends due pushes and leaves them in flight.
     mutating func send(room: Int = 100) -> [Push] {
         let (pushes, actions) = machine.pushes(now: moment, room: room)
         perform(actions)
@@ -147,7 +147,7 @@ struct MachineRun {
         return pushes
     }
 
-    /// What is sent now, each with the same outcome.
+    /// Sends due pushes with the same outcome for all.
     @discardableResult
     mutating func exchange(_ outcome: PushOutcome = .delivered, room: Int = 100) -> [Push] {
         let pushes = send(room: room)
@@ -160,7 +160,7 @@ struct MachineRun {
         perform(machine.receive(outcome, for: push, now: moment))
     }
 
-    /// Lets time pass in steps of a quarter of a second, everything being delivered.
+    /// Advances the clock in steps of a quarter of a second and delivers all pushes.
     mutating func run(_ seconds: Double, _ each: (inout MachineRun) -> Void = { _ in }) -> [(
         time: Timestamp, push: Push
     )] {
@@ -175,16 +175,16 @@ struct MachineRun {
 
     // MARK: The process
 
-    /// The process is killed and comes back with what is on disk; the broker has kept what is retained.
+    /// Kills the process and starts another on its disk. The broker delivers its retained messages.
     mutating func crash(
-        after seconds: Double = 1, stepping step: Double = 0, canPush: Bool? = nil, isHeard: Bool = true
+        after seconds: Double = 1, stepping step: Double = 0, canPush: Bool? = nil, receivesRetained: Bool = true
     ) {
         underway = []
         machine = LiveActivityPublisherMachine(canPush: canPush ?? machine.canPush)
         moment = (moment + seconds).stepped(by: step)
         for (key, record) in disk { machine.load(record, of: key, now: moment) }
         perform(machine.connected())
-        guard isHeard else { return }
+        guard receivesRetained else { return }
         for state in states.values { receive(state, plan: plans[state.key]) }
         for (key, snapshot) in snapshots { receive(snapshot, of: key) }
     }
@@ -213,7 +213,7 @@ struct MachineRun {
     func status(_ key: SessionKey) -> ActivityStatus.Status? { retained[key]?.status }
 }
 
-/// What a phone reads of a push.
+/// A push as decoded by a phone.
 struct ReadPush: Decodable {
     struct Content: Decodable, Equatable {
         var elapsedTime: Double

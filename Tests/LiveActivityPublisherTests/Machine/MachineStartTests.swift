@@ -136,7 +136,7 @@ struct MachineStartTests {
         run.register(.start, 2, of: key)
         var events: [(String, Double, String, Int64?)] = []
         let began = run.now
-        // Seven hours and 46 minutes in steps of ten seconds: the broker has news of the session now and then.
+        // Seven hours and 46 minutes in steps of ten seconds, with news of the session now and then.
         for step in 0..<2_796 {
             run.pass(10)
             if step.isMultiple(of: 360) { run.state(.active, of: key) }
@@ -175,7 +175,7 @@ struct MachineStartTests {
             run.pass(1)
         }
         #expect(events.count { $0 == "end" } == 7 && !events.contains("start"))
-        #expect(longest <= 4, "what is shown goes on")
+        #expect(longest <= 4, "the old activity is still updated")
         #expect(run.run(2).map(\.push).events == ["start"])
     }
 

@@ -153,10 +153,10 @@ struct MachineUpdateTests {
         #expect(run.saves == saves)
         run.state(.paused, of: key)
         _ = run.run(60)
-        #expect(run.saves == saves + 2, "the state, and that it was told of")
+        #expect(run.saves == saves + 2, "the state and its push")
     }
 
-    @Test func `starts and ends precede updates, and the longest wait goes first`() {
+    @Test func `starts and ends precede updates, and the longest wait comes first`() {
         var run = MachineRun()
         var keys: [SessionKey] = []
         for number in 1...6 {
