@@ -20,7 +20,7 @@ struct AnyOrderTests {
         return Topic.session(key, .command).message(JSONCoding.encode(command))
     }
 
-    /// What other services publish of the session while it is saved, each revision a larger part of the whole.
+    /// The messages of other services while the session is saved. Later revisions cover more items.
     private func published(_ isMeasured: Bool, state: Int64) -> [MQTTMessage] {
         let metrics = (1...4).map { number in
             var totals = MetricsSummary()
@@ -71,8 +71,7 @@ struct AnyOrderTests {
         }
     }
 
-    /// Ends a session, delivers what is published of it and returns the record that comes of it in the end, as it stands
-    /// on the bus; an empty delivery is a restart.
+    /// Ends a session, delivers the messages and returns the final record on the bus. An empty delivery is a restart.
     private func record(_ deliveries: (Int64) -> [[MQTTMessage]]) async throws -> String {
         let folder = try TemporaryFolder()
         let clock = ManualClock(now: Self.start)
@@ -87,7 +86,7 @@ struct AnyOrderTests {
         for messages in deliveries(state) {
             clock.advance(by: .seconds(3))
             if messages.isEmpty {
-                // The store's lock goes with the process.
+                // The lock of the store ends with the process.
                 engine = nil
                 engine = try await Engine(folder, clock: clock)
             } else {

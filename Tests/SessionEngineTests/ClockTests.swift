@@ -6,10 +6,10 @@ import Workouts
 
 @testable import SessionEngine
 
-/// What a session is goes by event time, what the service does by its own clock.
+/// Sessions use event time, and the service's work uses its own clock.
 struct ClockTests {
     private var solo = SoloMachine()
-    /// The twelfth of May 2013, ten years and more before.
+    /// 12 May 2013, more than ten years earlier.
     private let past = -331_000_000.0
 
     @Test mutating func `a command without a time counts at the engine's clock`() {

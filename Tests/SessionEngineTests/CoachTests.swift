@@ -6,7 +6,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// Changes that an outside coach is asked about.
+/// Changes that an external coach decides.
 struct CoachTests {
     private var planned: PlannedEngine
     private let advice = ["bench": PlannedExercise(name: "Floor Press", exercise: .benchPress)]
@@ -32,7 +32,7 @@ struct CoachTests {
         #expect(try await planned.send(swap) == [])
         let question = try #require(planned.coachRequests.first)
         #expect(question.id == swap.id && question.item == "bench" && question.type == .swapExercise)
-        // A repeat asks nobody again.
+        // A repeated command publishes no second request.
         #expect(try await planned.send(swap) == [])
         #expect(planned.coachRequests.count == 1)
         try await planned.advance(to: 2)

@@ -7,19 +7,19 @@ import Workouts
 
 @testable import SessionEngine
 
-/// The engine dies at every point between receiving a command and replying.
+/// Crashes of the engine at every point between receiving a command and replying.
 struct CrashTests {
     private static let start = 1_700_000_000.0
 
-    /// Where the engine dies while it handles a batch.
+    /// The point in a batch at which the engine crashes.
     private enum Death: CaseIterable {
         case never
         case beforeCommit
-        /// After so many messages, of which the reply is the last.
+        /// After this number of sent messages; the reply is the last.
         case afterCommit, afterFirstMessage, afterSecondMessage
     }
 
-    /// A random life of one session: starts, pauses, laps and ends in any order, many of them refused.
+    /// Random commands of one session: a start, pauses, resumes and laps, many of them refused, and an end.
     private func commands(_ random: inout SeededRandom) -> [Command] {
         var time = Self.start
         let client = Client("watch-1")!
@@ -47,7 +47,7 @@ struct CrashTests {
         }
     }
 
-    /// Sends each command until its reply comes; an engine that died starts again on its store.
+    /// Repeats each command until its reply. A crashed engine starts again on its store.
     private func run(
         _ commands: [Command], _ key: SessionKey, dying: (Int) -> Death
     ) async throws -> (session: Session?, outcomes: [String]) {
@@ -69,7 +69,7 @@ struct CrashTests {
                 clock.advance(by: .milliseconds(1))
                 let sent = try await engine?.deliver([message]) ?? []
                 if death != .never {
-                    // The store's lock goes with the process.
+                    // The lock of the store ends with the process.
                     engine = nil
                     engine = try await Engine(folder, clock: clock)
                 }
@@ -133,8 +133,8 @@ struct CrashTests {
                 clock.advance(by: .seconds(2))
                 _ = try await engine.tick()
             }
-            let told = log.lines.filter { $0.hasPrefix("error") || $0.hasPrefix("notice") }
-            #expect(told == Array(repeating: outage, count: times).flatMap(\.self))
+            let logged = log.lines.filter { $0.hasPrefix("error") || $0.hasPrefix("notice") }
+            #expect(logged == Array(repeating: outage, count: times).flatMap(\.self))
         }
     }
 

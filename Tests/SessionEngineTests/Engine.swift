@@ -9,14 +9,14 @@ import Workouts
 
 @testable import SessionEngine
 
-/// The engine's loop on a real store, its events handed to it one by one.
+/// The engine's loop on a real store. The test passes its events one by one.
 struct Engine {
     let bus = RecordingBus()
     let store: RefusingStore
     let clock: ManualClock
     private var loop: SessionEngineLoop
 
-    /// Starts on the store in a folder, as a process does.
+    /// Starts on the store in a folder, like a process.
     init(
         _ folder: TemporaryFolder, clock: ManualClock, shards: Set<Shard> = Set(Shard.all), asksCoach: Bool = false,
         logger: Logger = .silent
@@ -36,12 +36,12 @@ struct Engine {
         _ = bus.take()
     }
 
-    /// The store says what this process owns.
+    /// Handles a change of ownership.
     mutating func own(_ change: OwnershipChange) async throws {
         try await loop.handle(.ownership(change))
     }
 
-    /// Connects to a broker that knows nothing and returns what was sent.
+    /// Connects to an empty broker and returns the sent messages.
     mutating func connect() async throws -> [MQTTMessage] {
         try await loop.handle(.connected)
         return bus.take()
@@ -51,7 +51,7 @@ struct Engine {
         try await loop.handle(.disconnected)
     }
 
-    /// Delivers messages in one batch and returns what was sent.
+    /// Delivers messages in one batch and returns the sent messages.
     mutating func deliver(_ messages: [MQTTMessage]) async throws -> [MQTTMessage] {
         try await loop.handle(.batch(MQTTBatch(messages: messages) {}))
         return bus.take()

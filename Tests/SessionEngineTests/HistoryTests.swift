@@ -9,7 +9,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// Pages of the history, and what is brought back from it.
+/// Pages of the history, and sessions loaded from it.
 struct HistoryTests {
     private static let start = Timestamp(seconds: 1_700_000_000)
     private let folder: TemporaryFolder
@@ -25,7 +25,7 @@ struct HistoryTests {
             JSONCoding.encode(UserRequest(id: id, client: Client("phone-1")!, action: action)))
     }
 
-    /// Finished workouts that began at some times, as they are recorded without a connection.
+    /// Records finished workouts with these starts, like a device without a connection.
     private func work(_ engine: inout Engine, at starts: [Double]) async throws -> [SessionKey] {
         var keys: [SessionKey] = []
         for seconds in starts {
@@ -45,7 +45,7 @@ struct HistoryTests {
         return keys
     }
 
-    /// Two days later nothing of it is in memory.
+    /// Two days later finished sessions are not in memory.
     private func archive(_ engine: inout Engine) async throws {
         clock.advance(by: .seconds(49 * 3_600))
         _ = try await engine.tick()
@@ -105,7 +105,7 @@ struct HistoryTests {
         let keys = try await work(&engine!, at: [-900])
         try await archive(&engine!)
         engine = nil
-        // As a route would be that nobody reads.
+        // Invalid fields that a history line does not read.
         try await ChildProcess.run(
             [
                 "sqlite3", folder.file("engine.sqlite"),
@@ -194,8 +194,8 @@ struct HistoryTests {
         let states = sent.filter { message in keys.contains { Topic.session($0, .state).name == message.topic } }
         #expect(states.count == 3)
         #expect(keys.allSatisfy { engine.session($0)?.statusName == .deleted })
-        let told = try #require(sent.first { $0.topic == Topic.user(user, .profile).name })
-        #expect(try JSONCoding.decode(UserProfile.self, from: told.payload).profile == Profile())
+        let published = try #require(sent.first { $0.topic == Topic.user(user, .profile).name })
+        #expect(try JSONCoding.decode(UserProfile.self, from: published.payload).profile == Profile())
         let later = try await work(&engine, at: [200])
         try await archive(&engine)
         #expect(try await engine.deliver([everything]).replies.map(\.ok) == [true])
@@ -224,7 +224,7 @@ struct HistoryTests {
         #expect(try await texts(engine).allSatisfy { !$0.contains("71.25") })
         #expect(try await engine?.store.records(in: SessionRecord.replies, shards: [user.shard]).isEmpty == true)
         #expect(try await engine?.store.records(in: SessionRecord.corrupt, shards: [user.shard]).isEmpty == true)
-        // A command from before is judged as of a session that is gone.
+        // The session of an earlier command no longer exists.
         let end = Command(id: CommandID(UUID()), client: Client("c")!, at: clock.now, action: .end(streams: [:]))
         let sent = try await engine?.deliver([Topic.session(keys[0], .command).message(JSONCoding.encode(end))])
         #expect(sent?.replies.map(\.error?.code) == ["session_not_found"])

@@ -15,7 +15,7 @@ struct LargestRecordTests {
         return Dictionary(uniqueKeysWithValues: streams)
     }
 
-    /// With as many pauses, laps and streams as there can be.
+    /// A session with the maximum number of pauses, laps and streams.
     private func session() throws -> Session {
         let key = SessionKey(User(String(repeating: "x", count: 64))!, SessionID(UUID()))
         var start = SessionStart(activity: .traditionalStrength, countdown: 0)
@@ -32,14 +32,14 @@ struct LargestRecordTests {
         return session
     }
 
-    /// A plan as large as one may be, all of whose sets are done.
+    /// A session with a plan of the maximum size and all sets completed.
     private func planned() throws -> Session {
         let name = String(repeating: "\"", count: PlanLimits.name)
         let id = String(repeating: "\"", count: PlanLimits.id - 2)
         var start = SessionStart(activity: .traditionalStrength, name: name + name, countdown: 0)
         var definition = WorkoutDefinition(name: name, sections: [])
         let set = PlannedSet(repetitions: 1_000, weight: 999.123456789, time: 35_999.123456, rest: 3_599.123456)
-        // Until it is refused for its size.
+        // Add sections until the size limit refuses one.
         while true {
             let item = WorkoutDefinition.Item(
                 id: "\(id)\(10 + definition.sections.count)", name: name, exercise: .shoulderPress,
@@ -66,7 +66,7 @@ struct LargestRecordTests {
         return session
     }
 
-    /// With as many pauses, laps and streams as a planned session can have, and rounds.
+    /// A planned session with the maximum number of pauses, laps, streams and rounds.
     private func plannedAndEnded() throws -> Session {
         var session = try planned()
         var time = Self.start
@@ -100,7 +100,7 @@ struct LargestRecordTests {
             route: RouteReport(revision: 1, state: 1, next: session.streams, chunks: 1, totals: route),
             isComplete: true, revision: 1)
         let size = JSONCoding.encode(record).count
-        // The topic has to fit as well.
+        // The message also contains the topic.
         #expect(size <= 256 * 1_024 - 512, "\(size)")
         let state = PublishedState(session.state(revision: 1), session.planState(Self.start))
         #expect(JSONCoding.encode(state).count <= size)

@@ -7,7 +7,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// What the service's clock does to sessions, and what brings them back.
+/// Expiry of sessions by the service's clock, and their restoration.
 struct LifecycleTests {
     private static let start = Timestamp(seconds: 1_700_000_000)
     private static let hour = 3_600.0
@@ -74,7 +74,7 @@ struct LifecycleTests {
         #expect(machine.unfinished(user) == nil)
     }
 
-    @Test mutating func `nothing expires before retained metrics can arrive`() {
+    @Test mutating func `no session expires before retained metrics can arrive`() {
         begin()
         let late = 7 * Self.hour
         _ = machine.connected(now: Moment(Self.start + late))

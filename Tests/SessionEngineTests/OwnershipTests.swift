@@ -9,7 +9,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// A replica works for its own users alone, and never after it lost them.
+/// A replica works only for the users of its shards.
 struct OwnershipTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_000))
@@ -31,7 +31,8 @@ struct OwnershipTests {
         return Topic.user(key.user, .request).message(JSONCoding.encode(request))
     }
 
-    @Test func `commands and requests of users in other shards are ignored, wherever the session lies`() async throws {
+    @Test func `commands and requests of users in other shards are ignored, whatever the session's shard`() async throws
+    {
         let others = Set(Shard.all).subtracting([key.user.shard])
         var engine = try await Engine(folder, clock: clock, shards: others)
         #expect(try await engine.deliver([start, request]).isEmpty)

@@ -7,7 +7,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// Random lives of planned sessions: commands of two clients that come late, twice and out of order, to an engine that dies.
+/// Random planned sessions: late, repeated and reordered commands of two clients, and crashes of the engine.
 struct PlanStormTests {
     private static let start = PlannedEngine.start
     private let key = SessionKey(PlannedEngine.user, SessionID(UUID()))
@@ -59,13 +59,13 @@ struct PlanStormTests {
         }
     }
 
-    /// A command, and how long after the one before it comes.
+    /// A command, and its seconds after the previous one.
     private struct Sent {
         let command: Command
         let wait: Double
     }
 
-    /// Commands in the order in which they come; some of them tell of a moment before others'.
+    /// Commands in the order of arrival; some have an earlier time than previous ones.
     private func life(_ random: inout SeededRandom) -> [Sent] {
         var time = Self.start
         let clients = [Client("watch-1")!, Client("phone-1")!]
@@ -79,7 +79,7 @@ struct PlanStormTests {
             let late = Int.random(in: 0..<4, using: &random) == 0 ? Double(Int.random(in: 1...40, using: &random)) : 0
             let client = clients.randomElement(using: &random)!
             sent.append(Sent(command: command(action(&random), at: time - late, client), wait: wait))
-            // A client that has not seen the reply sends it again, maybe much later.
+            // A client that missed the reply repeats the command, possibly much later.
             if Int.random(in: 0..<4, using: &random) == 0, let earlier = sent.randomElement(using: &random) {
                 sent.append(Sent(command: earlier.command, wait: 0))
             }
@@ -88,7 +88,7 @@ struct PlanStormTests {
         return sent
     }
 
-    /// Where the engine dies while it handles a command.
+    /// The point in a command at which the engine crashes.
     private enum Death: CaseIterable {
         case never, beforeCommit, afterCommit, afterFirstMessage
     }
@@ -143,7 +143,7 @@ struct PlanStormTests {
                 try see(messages)
                 reply = messages.replies.first { $0.id == sent.command.id }
                 if death != .never {
-                    // The store's lock goes with the process.
+                    // The lock of the store ends with the process.
                     engine = nil
                     engine = try await Engine(folder, clock: clock)
                     try see(try await engine?.connect() ?? [])
@@ -158,7 +158,7 @@ struct PlanStormTests {
     }
 }
 
-/// What must hold after the commands that were acknowledged, told without the engine's help.
+/// Computes the expected results of the accepted commands, independent of the engine.
 private struct PlanModel {
     private struct Place: Hashable {
         let item: String?
@@ -196,16 +196,18 @@ private struct PlanModel {
         Place(item: reference.item, set: reference.set, round: reference.round)
     }
 
-    /// What is wrong with a record.
+    /// The first error of a record.
     func validationError(_ record: SessionRecord) -> String? {
         let session = record.session
         let closed = session.segments.filter { $0.end != nil }.activeDuration()
         if closed != Double(active) / 1e6 { return "active \(closed) s, not \(Double(active) / 1e6)" }
-        if (session.segments.last?.end == nil) != (since != nil) { return "the clock runs, or does not" }
+        if (session.segments.last?.end == nil) != (since != nil) {
+            return "the clock should \(since != nil ? "run" : "stand still")"
+        }
         if let error = record.state.validationError { return error }
         guard let plan = record.planState else { return "no plan" }
         let bytes = JSONCoding.encode(PublishedState(record.state, plan))
-        guard (try? PlanState(bytes)) == plan else { return "the state does not come back" }
+        guard (try? PlanState(bytes)) == plan else { return "the state is not decoded as encoded" }
         let progress = plan.progress.progress
         for place in sets {
             let found = progress.completed[place.item ?? ""]?.contains {

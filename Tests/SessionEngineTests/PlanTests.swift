@@ -6,7 +6,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// A session with a plan, as it shows on the bus.
+/// A session with a plan on the bus.
 struct PlanTests {
     private var planned: PlannedEngine
 
@@ -60,7 +60,7 @@ struct PlanTests {
         #expect(planned.plan?.progress.progress.skipped == ["bench"])
         #expect(planned.plan?.progress.item == "row")
         #expect(planned.plan?.progress.total == 1)
-        #expect(try await planned.perform(.goTo(item: "nobody"))?.error?.code == "invalid_command")
+        #expect(try await planned.perform(.goTo(item: "unknown"))?.error?.code == "invalid_command")
     }
 
     @Test mutating func `plan commands are refused without a plan, before its start and after its end`()
@@ -183,7 +183,7 @@ struct PlanTests {
 
     @Test mutating func `a moved deadline or a command without effect delays no phase`() async throws {
         try await planned.begin(.intervals)
-        // What was waited for moves by less than a second, three times over.
+        // The deadline moves three times by less than a second.
         for second in [19.5, 19.6, 19.7] {
             try await planned.advance(to: second)
             try await planned.perform(.pause)

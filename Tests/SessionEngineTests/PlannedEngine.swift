@@ -7,7 +7,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// The engine on a real store with one planned session, its times in seconds since that began.
+/// The engine on a real store with one planned session. Times are seconds since its start.
 struct PlannedEngine {
     static let start = Timestamp(seconds: 1_700_000_000)
     static let user = User("demo")!
@@ -27,7 +27,7 @@ struct PlannedEngine {
         engine = try await Engine(folder, clock: clock, asksCoach: asksCoach)
     }
 
-    /// Begins the session at once; what is done needs no countdown.
+    /// Begins the session without a countdown.
     mutating func begin(_ definition: WorkoutDefinition) async throws {
         var start = SessionStart(activity: definition.activity, countdown: 0)
         start.definition = definition
@@ -45,7 +45,7 @@ struct PlannedEngine {
             action: action)
     }
 
-    /// Performs a command now, or as of a moment before, and returns the reply if there is one yet.
+    /// Performs a command with the current or an earlier time, and returns the reply if it is immediate.
     @discardableResult
     mutating func perform(_ action: SessionAction, at seconds: Double? = nil) async throws -> Reply? {
         try await send(command(action, at: seconds)).first
@@ -71,7 +71,7 @@ struct PlannedEngine {
         return note(sent)
     }
 
-    /// Lets the clock come to a moment, in steps of the engine's ticks; returns the replies that come meanwhile.
+    /// Advances the clock to a time in steps of the engine's ticks, and returns the replies.
     @discardableResult
     mutating func advance(to seconds: Double, step: Double = 0.1) async throws -> [Reply] {
         var replies: [Reply] = []
@@ -83,9 +83,9 @@ struct PlannedEngine {
         return replies
     }
 
-    /// Dies and starts again on its store after some seconds, connected to a broker that has forgotten everything.
+    /// Kills the engine and starts another on its store after some seconds, connected to an empty broker.
     mutating func restart(after seconds: Double = 0) async throws {
-        // The store's lock goes with the process.
+        // The lock of the store ends with the process.
         engine = nil
         clock.advance(by: .milliseconds(Int64(seconds * 1_000)))
         engine = try await Engine(folder, clock: clock, asksCoach: asksCoach)
@@ -94,12 +94,12 @@ struct PlannedEngine {
         _ = note(try await engine?.tick() ?? [])
     }
 
-    /// How many sessions are in the store.
+    /// The number of sessions in the store.
     func records() async throws -> Int {
         try await engine?.store.records(in: SessionRecord.sessions, shards: [key.user.shard]).count ?? 0
     }
 
-    /// Dies, and the session's record becomes unreadable.
+    /// Kills the engine and makes the session's record unreadable.
     mutating func corrupt() async throws {
         engine = nil
         let store = try SQLiteStore(
@@ -130,7 +130,7 @@ struct PlannedEngine {
         return messages
     }
 
-    // MARK: What is on the bus
+    // MARK: The bus
 
     var state: SessionState? { retained[Topic.session(key, .state).name].flatMap { try? SessionState($0) } }
     var plan: PlanState? { retained[Topic.session(key, .state).name].flatMap { try? PlanState($0) } }
@@ -143,15 +143,15 @@ struct PlannedEngine {
         retained[topic.name].flatMap { try? JSONCoding.decode(Value.self, from: $0) }
     }
 
-    /// What a resume button shows: `3/6`.
+    /// The text of a resume button, such as `3/6`.
     var pill: String? { current?.details?.progress.map { "\($0.done)/\($0.total)" } }
 
-    /// Active seconds by now.
+    /// The active seconds until now.
     var active: Double { record?.session.segments.activeDuration(at: clock.now) ?? 0 }
 }
 
 extension WorkoutDefinition {
-    /// Two exercises of three sets with a minute of rest, and one with an alternative.
+    /// Two exercises with three sets, a minute of rest and an alternative for one of them.
     static let strength = WorkoutDefinition(
         name: "Upper Body", focus: ["strength"], equipment: ["barbell"],
         sections: [
@@ -166,7 +166,7 @@ extension WorkoutDefinition {
             ])
         ])
 
-    /// Three times twenty seconds of work and ten of rest.
+    /// Three rounds of twenty seconds of work and ten of rest.
     static let intervals = WorkoutDefinition(
         name: "Sprints", focus: ["running"],
         sections: [

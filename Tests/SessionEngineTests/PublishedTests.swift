@@ -7,7 +7,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// What stands on the bus of a session and its user.
+/// The messages about a session and its user.
 struct PublishedTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_000))
@@ -45,11 +45,11 @@ struct PublishedTests {
         ] as [(SessionAction, SessionStatus?)] {
             clock.advance(by: .seconds(5))
             let sent = try await engine.deliver([message(action)])
-            let told = try #require(try current(sent))
-            #expect(told.session == (status == nil ? nil : key.session))
-            #expect(told.details?.status == status)
-            #expect(told.revision > revision)
-            revision = told.revision
+            let published = try #require(try current(sent))
+            #expect(published.session == (status == nil ? nil : key.session))
+            #expect(published.details?.status == status)
+            #expect(published.revision > revision)
+            revision = published.revision
         }
         let sent = try await engine.deliver([message(.start(SessionStart(activity: .running)))])
         #expect(sent.replies.map(\.error?.code) == ["invalid_state"])
@@ -68,10 +68,10 @@ struct PublishedTests {
         #expect(engine?.session(key) == nil)
         engine = nil
         engine = try await Engine(folder, clock: clock)
-        let told = try #require(try current(try await engine?.connect() ?? []))
-        #expect(told.session == nil)
-        #expect(told.revision == finished.revision)
-        // A broker that brings an older one back gets this one.
+        let published = try #require(try current(try await engine?.connect() ?? []))
+        #expect(published.session == nil)
+        #expect(published.revision == finished.revision)
+        // An older revision from the broker is answered with this one.
         let old = Topic.user(key.user, .current).message(Array("{\"revision\":\(finished.revision - 1)}".utf8))
         let answer = try await engine?.deliver([old]) ?? []
         #expect(try current(answer)?.revision == finished.revision)
@@ -95,9 +95,9 @@ struct PublishedTests {
     @Test func `during a countdown the state has its end and no segment`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let sent = try await engine.deliver([message(.start(SessionStart(activity: .running)))])
-        let told = try #require(try state(sent))
-        #expect(told.status == .preparing && told.segments.isEmpty && told.startedAt == nil)
-        #expect(told.countdownEndsAt == clock.now + 3)
+        let published = try #require(try state(sent))
+        #expect(published.status == .preparing && published.segments.isEmpty && published.startedAt == nil)
+        #expect(published.countdownEndsAt == clock.now + 3)
         clock.advance(by: .seconds(3))
         let later = try #require(try state(try await engine.tick()))
         #expect(later.status == .active && later.countdownEndsAt == nil)
@@ -119,13 +119,14 @@ struct PublishedTests {
         other.weight = 80
         _ = try await engine.deliver([request(.setProfile(other))])
         let sent = try await engine.deliver([message(.lap)])
-        let told = try #require(try state(sent))
-        #expect(told.profile == profile)
-        #expect(told.activity == .hiking && told.environment == .outdoor && told.name == "Up")
-        #expect(told.symbol == "figure.hiking" && told.healthKitActivityType == 24)
-        #expect(told.place == start.place && told.permissions == start.permissions && told.run == start.run)
-        #expect(told.timeZone == "Europe/Berlin" && told.units == .metric && told.mode == .phone)
-        #expect(told.startedAt == told.segments.first?.start && told.laps == [clock.now])
+        let published = try #require(try state(sent))
+        #expect(published.profile == profile)
+        #expect(published.activity == .hiking && published.environment == .outdoor && published.name == "Up")
+        #expect(published.symbol == "figure.hiking" && published.healthKitActivityType == 24)
+        #expect(
+            published.place == start.place && published.permissions == start.permissions && published.run == start.run)
+        #expect(published.timeZone == "Europe/Berlin" && published.units == .metric && published.mode == .phone)
+        #expect(published.startedAt == published.segments.first?.start && published.laps == [clock.now])
         let streams = [StreamName("samples/watch-1")!: 7]
         let ended = try #require(try state(try await engine.deliver([message(.end(streams: streams))])))
         #expect(ended.streams == streams && ended.endedAt == clock.now && ended.endReason == "ended")
@@ -136,12 +137,12 @@ struct PublishedTests {
         _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
         _ = try await engine.deliver([message(.lap)])
         let sent = try await engine.deliver([message(.lap)])
-        let told = try sent.filter { $0.topic == Topic.session(key, .announcements).name }
+        let published = try sent.filter { $0.topic == Topic.session(key, .announcements).name }
             .map { try JSONCoding.decode(Announcement.self, from: $0.payload) }
-        #expect(told == [Announcement(.lap, at: clock.now, number: 2, text: "Lap 2")])
+        #expect(published == [Announcement(.lap, at: clock.now, number: 2, text: "Lap 2")])
     }
 
-    @Test func `after a broker outage nothing expires before retained metrics can arrive`() async throws {
+    @Test func `after a broker outage no session expires before retained metrics can arrive`() async throws {
         var engine = try await Engine(folder, clock: clock)
         _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
         try await engine.disconnect()
@@ -168,7 +169,7 @@ struct PublishedTests {
         let junk = Topic.session(key, .command).message(Array(#"{"id":7}"#.utf8))
         let sent = try await engine.deliver([junk])
         #expect(sent.map(\.topic) == [Topic.rejected(service: "session-engine").name])
-        // The next try of the disk, refused as well.
+        // The next commit also fails.
         clock.advance(by: .seconds(2))
         #expect(try await engine.deliver([junk]).map(\.topic) == [Topic.rejected(service: "session-engine").name])
         engine.store.refuse(false)
@@ -199,8 +200,8 @@ struct PublishedTests {
         let route = Topic.session(key, .summaryRoute).message(
             JSONCoding.encode(solo.route(12, revision: 1, state: state)))
         let sent = try await engine?.deliver([route]) ?? []
-        let told = try #require(sent.first { $0.topic == Topic.session(key, .workout).name })
-        let workout = try JSONCoding.decode(WorkoutRecord.self, from: told.payload)
+        let published = try #require(sent.first { $0.topic == Topic.session(key, .workout).name })
+        let workout = try JSONCoding.decode(WorkoutRecord.self, from: published.payload)
         #expect(workout.weather == solo.weather(9, revision: 3))
         #expect(workout.distance == 1_000 && workout.ascent == 12 && workout.incomplete == nil)
     }

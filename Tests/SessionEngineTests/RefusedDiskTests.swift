@@ -5,9 +5,9 @@ import Workouts
 
 @testable import SessionEngine
 
-/// A disk that refuses, and a clock that is set meanwhile.
+/// A disk that refuses writes, and a clock that steps meanwhile.
 struct RefusedDiskTests {
-    /// A set that is told while the disk refuses, which takes writes again afterwards.
+    /// Sends a set while the disk refuses writes. The disk accepts writes afterwards.
     private static func refuse(_ planned: inout PlannedEngine) async throws -> Command {
         try await planned.begin(.strength)
         planned.refuseDisk(true)

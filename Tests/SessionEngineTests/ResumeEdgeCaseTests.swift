@@ -6,8 +6,8 @@ import Workouts
 
 @testable import SessionEngine
 
-/// The rows of "Edge Cases & Error Handling" in the specification of resuming, each by its name. Rows without meaning
-/// on a bus are left out.
+/// The rows of "Edge Cases & Error Handling" in the specification of resuming, by name. Rows without meaning on a bus
+/// are omitted.
 struct ResumeEdgeCaseTests {
     private var planned: PlannedEngine
 
@@ -32,7 +32,7 @@ struct ResumeEdgeCaseTests {
         try await planned.corrupt()
         try await planned.restart()
         #expect(planned.record == nil)
-        // The broker still offers to resume it.
+        // The broker still has the old offer to resume.
         try await planned.deliver([Topic.user(PlannedEngine.user, .current).message(JSONCoding.encode(offer))])
         let current = try #require(planned.current)
         #expect(current.session == nil && current.revision > offer.revision)
@@ -97,7 +97,7 @@ struct ResumeEdgeCaseTests {
         try await planned.begin(.strength)
         _ = try await planned.perform(.adjustDifficulty(item: nil, .easier))
         #expect(try await planned.perform(.suspend) == nil)
-        // Needs no coach and waits for nobody, but does not overtake the suspend.
+        // This command needs no coach, but it does not overtake the suspend.
         #expect(try await planned.perform(.flagPain(item: "bench")) == nil)
         let replies = try await planned.advance(to: 3.2)
         #expect(replies.map(\.error?.code) == ["coach_timeout", nil, nil])
@@ -134,7 +134,7 @@ struct ResumeEdgeCaseTests {
         #expect(planned.state?.status == .deleted)
         #expect(planned.state?.endReason == "expired")
         #expect(try await planned.perform(.end(streams: [:]))?.error?.code == "session_not_found")
-        // The device logs it anew: beside whatever goes on, and the record says what it stands in for.
+        // The device logs the workout again, and the record names the replaced session.
         let key = SessionKey(PlannedEngine.user, SessionID(UUID()))
         var start = SessionStart(activity: .traditionalStrength, countdown: 0)
         start.definition = .strength

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// What the broker forgets, keeps or brings back.
+/// Retained messages that the broker loses, keeps or delivers again.
 struct RetainedTests {
     private static let now = Timestamp(seconds: 1_700_000_000)
     private var machine = SessionEngineMachine()
@@ -81,10 +81,10 @@ struct RetainedTests {
     }
 
     @Test mutating func `a cleared topic is cleared again`() {
-        // There is no record yet.
+        // The session has no record yet.
         #expect(machine.seeWorkout(revision, of: key, now: Moment(Self.now)) == [.publishWorkout(key)])
         #expect(machine.messages(for: .publishWorkout(key)).map(\.payload.isEmpty) == [true])
-        // A deleted session that was told of for ninety days, and forgotten.
+        // A deleted session after the ninety days of its retention.
         let other = SessionKey(key.user, SessionID(UUID()))
         let old = (Self.now - 91 * 86_400).milliseconds
         #expect(machine.seeState(old, of: other, now: Moment(Self.now)) == [.clear(other)])

@@ -6,11 +6,11 @@ import Workouts
 
 @testable import SessionEngine
 
-/// Locations and weather: what is awaited of them, and what the finished record takes.
+/// Locations and weather: the wait for them, and their part of the finished record.
 struct RouteTests {
     private var solo = SoloMachine()
 
-    /// A session of a minute that has just ended, with 10 samples and as many locations announced as told.
+    /// Ends a session of a minute that announces 10 samples and some locations.
     private mutating func end(locations: Int? = 5) {
         solo.begin()
         var streams = [solo.samples: 10]
@@ -116,7 +116,7 @@ struct RouteTests {
         #expect(receive(solo.route(1, revision: 2), at: 1_000) == [.save(solo.key())])
         #expect(solo.advance(to: 1_030).contains(.publishWorkout(solo.key())))
         #expect(try #require(solo.record()?.workout).summaries == ["metrics": 1, "route": 2])
-        // Locations can be deleted again.
+        // A summary can lose its locations.
         #expect(receive(solo.route(0, revision: 3, distance: nil), at: 1_100) == [.save(solo.key())])
         #expect(solo.advance(to: 1_130).contains(.publishWorkout(solo.key())))
     }

@@ -7,7 +7,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// The planned workouts that a user keeps.
+/// The saved plans of a user.
 struct SavedPlanTests {
     private let id = PlanID(UUID())
     private var planned: PlannedEngine

@@ -127,9 +127,9 @@ struct UserTests {
         let sent = try await engine?.deliver([request(.deleteWorkout(keys[0].session))]) ?? []
         #expect(sent.replies.map(\.ok) == [true])
         let state = try #require(sent.first { $0.topic == Topic.session(keys[0], .state).name })
-        let told = try JSONCoding.decode(SessionState.self, from: state.payload)
-        #expect(told.status == .deleted)
-        #expect(told.profile == nil && told.segments.isEmpty)
+        let published = try JSONCoding.decode(SessionState.self, from: state.payload)
+        #expect(published.status == .deleted)
+        #expect(published.profile == nil && published.segments.isEmpty)
         #expect(sent.contains { $0.topic == Topic.session(keys[0], .workout).name && $0.payload.isEmpty })
         let unknown = try await engine?.deliver([request(.deleteWorkout(SessionID(UUID())))]).replies
         #expect(unknown?.map(\.error?.code) == ["session_not_found"])

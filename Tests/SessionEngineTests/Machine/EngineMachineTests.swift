@@ -7,7 +7,7 @@ import Workouts
 
 @testable import SessionEngine
 
-/// The machine alone: commands, summaries and time in, actions out.
+/// The machine's actions for commands, summaries and time.
 struct EngineMachineTests {
     private static let start = Timestamp(seconds: 1_700_000_000)
     private var machine = SessionEngineMachine()
@@ -25,7 +25,7 @@ struct EngineMachineTests {
 
     private let running = SessionAction.start(SessionStart(activity: .running, countdown: 0))
 
-    /// Performs a command at its own time and returns the reply to it.
+    /// Performs a command at its own time and returns the reply.
     @discardableResult
     private mutating func perform(_ action: SessionAction, at seconds: Double, _ key: SessionKey) throws -> Reply {
         let actions = machine.receive(command(action, at: seconds), for: key, now: Moment(Self.start + seconds))
@@ -80,7 +80,7 @@ struct EngineMachineTests {
         #expect(machine.unfinished(user)?.session.key == key(2))
     }
 
-    @Test mutating func `saves come before everything that is sent`() throws {
+    @Test mutating func `saves precede all messages`() throws {
         let actions = machine.receive(command(running), for: key(), now: Moment(Self.start))
         let lastSave = try #require(actions.lastIndex { if case .saveReply = $0 { true } else { false } })
         let firstSent = try #require(actions.firstIndex { $0 == .publishState(key()) })
@@ -134,7 +134,7 @@ struct EngineMachineTests {
         #expect(machine.advance(to: Moment(Self.start + 1_000)) == [])
     }
 
-    @Test mutating func `an end repeated publishes the record again`() throws {
+    @Test mutating func `a repeated end publishes the record again`() throws {
         try perform(running, at: 0, key())
         let end = command(.end(streams: [stream: 1]), at: 60)
         _ = machine.receive(end, for: key(), now: Moment(Self.start + 60))

@@ -8,7 +8,7 @@ import Workouts
 
 /// A session in `saving` never blocks or touches a new one: the invariant of `specs/virtual-run.md`.
 struct RaceGuardTests {
-    /// Whatever may still happen to a session that has ended.
+    /// The possible events of an ended session.
     private enum Event: CaseIterable {
         case metrics, route, weather, hear, endAgain, refused, tick, complete, state, workout, reconnect, delete
     }

@@ -6,18 +6,18 @@ import Workouts
 
 @testable import SessionEngine
 
-/// The machine alone, with one user and sessions by number, its times in seconds since it began.
+/// The machine with one user and numbered sessions. Times are seconds since its start.
 struct SoloMachine {
     static let hour = 3_600.0
     let user = User("demo")!
     let samples = StreamName("samples/watch-1")!
     let locations = StreamName("locations/watch-1")!
     var machine = SessionEngineMachine()
-    /// How far the wall clock has stepped, in seconds.
+    /// The seconds by which the wall clock has stepped.
     var step = 0.0
     private let began = Timestamp(seconds: 1_700_000_000)
 
-    /// Connected for long enough to have heard of everything retained.
+    /// Connected long enough to have received all retained messages.
     init() {
         _ = machine.connected(now: Moment(began - 100))
     }
@@ -34,7 +34,7 @@ struct SoloMachine {
 
     func status(_ number: UInt8 = 1) -> SessionStatus? { record(number)?.session.statusName }
 
-    /// Performs a command at its own time, unless the service's clock tells another, and returns what is to be done.
+    /// Performs a command and returns its actions. The service's clock shows `now`, by default the command's time.
     mutating func receive(
         _ action: SessionAction, at seconds: Double? = 0, now: Double? = nil, _ number: UInt8 = 1
     ) -> [SessionEngineAction] {
@@ -43,7 +43,7 @@ struct SoloMachine {
         return machine.receive(command, for: key(number), now: moment(now ?? seconds ?? 0))
     }
 
-    /// The same, and returns the reply.
+    /// Performs a command and returns its reply.
     @discardableResult
     mutating func perform(
         _ action: SessionAction, at seconds: Double? = 0, now: Double? = nil, _ number: UInt8 = 1
@@ -64,7 +64,7 @@ struct SoloMachine {
         machine.hear(MetricsProgress(count: count, newest: time(newest)), kind, of: key(number), now: moment(now))
     }
 
-    /// The totals of so many samples, made from the latest state unless told otherwise.
+    /// The totals of this number of samples, by default computed from the latest state.
     func metrics(_ items: Int, revision: Int64, state: Int64? = nil, distance: Double? = nil) -> MetricsReport {
         var totals = MetricsSummary()
         totals.distance = distance
@@ -73,7 +73,7 @@ struct SoloMachine {
             totals: totals)
     }
 
-    /// The totals of so many locations.
+    /// The totals of this number of locations.
     func route(_ items: Int, revision: Int64, state: Int64? = nil, distance: Double? = 1_000) -> RouteReport {
         var totals = RouteSummary()
         totals.distance = distance
