@@ -109,7 +109,7 @@ struct AggregatorTests {
         #expect(try await aggregator.tick().payloads(topic).isEmpty)
     }
 
-    @Test mutating func `a late pause removes what was counted during it`() async throws {
+    @Test mutating func `a late pause removes the values counted during it`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<61))])
         try await aggregator.tick()
@@ -167,7 +167,7 @@ struct AggregatorTests {
         #expect(repeated.revision == report.revision)
         #expect(repeated.state == script.state.revision)
 
-        // Whoever asks gets the chunks again, and after an hour they are cleared.
+        // A request publishes the chunks again, and after an hour they are cleared.
         try await aggregator.deliver([script.chunkRequest])
         #expect(try await aggregator.tick().payloads(.session(script.key, .series(1))).count == 1)
         clock.advance(by: .seconds(3_601))

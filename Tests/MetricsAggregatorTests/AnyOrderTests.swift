@@ -8,7 +8,7 @@ import Workouts
 @testable import MetricsAggregator
 @testable import Streams
 
-/// Rule 3: any order, any duplication, any cut and any crash gives the same bytes.
+/// Rule 3: any order, duplication, batching and crash gives the same bytes.
 struct AnyOrderTests {
     private static let start = 1_700_000_000.0
 
@@ -47,7 +47,7 @@ struct AnyOrderTests {
             self.streams = streams
         }
 
-        /// Each stream cut into batches.
+        /// Each stream in batches of random sizes.
         func batches(_ random: inout SeededRandom) -> [(device: String, range: Range<Int>)] {
             streams.keys.sorted().flatMap { device -> [(device: String, range: Range<Int>)] in
                 var cuts: [(device: String, range: Range<Int>)] = []
@@ -80,8 +80,8 @@ struct AnyOrderTests {
         return try comparable(try await aggregator.tick(), workout)
     }
 
-    /// Batches of every stream in any order, some lost, some twice, the end of the session in the middle of it, the process
-    /// killed now and then, each time before or after a commit; lost ones are sent again by the acknowledgements.
+    /// Sends the batches of every stream in any order, with losses, repetitions and the session's end in between. Kills
+    /// the process now and then, before or after a commit. Sends unacknowledged items again.
     private func stormy(_ workout: Workout, _ random: inout SeededRandom) async throws -> [String] {
         let folder = try TemporaryFolder()
         let clock = ManualClock(now: Timestamp(seconds: Self.start + 1_000))
@@ -94,7 +94,7 @@ struct AnyOrderTests {
         while !isEnded || next.contains(where: { $0.value < workout.streams[$0.key]!.count }) {
             var messages: [MQTTMessage] = []
             if !isEnded, Int.random(in: 0..<6, using: &random) == 0 {
-                // A pause that is taken back later, or the end.
+                // A pause without effect on the result, or the end.
                 isEnded = Bool.random(using: &random)
                 let segments = isEnded ? workout.segments : [Segment(start: Timestamp(seconds: Self.start), end: nil)]
                 latest = [script.change(isEnded ? .saving : .active, segments)]
@@ -116,7 +116,7 @@ struct AnyOrderTests {
             let answers = try await aggregator?.deliver(messages) ?? []
             for device in next.keys {
                 for case .next(let number) in try answers.acks(script.key, device) {
-                    #expect(number >= next[device]!, "an acknowledgement goes back")
+                    #expect(number >= next[device]!, "an acknowledgement decreased")
                     next[device] = number
                 }
             }
@@ -134,7 +134,7 @@ struct AnyOrderTests {
         return try comparable(sent, workout)
     }
 
-    /// The last summary and its chunks without what may differ.
+    /// The last summary and its chunks without revisions.
     private func comparable(_ sent: [MQTTMessage], _ workout: Workout) throws -> [String] {
         let key = workout.script.key
         let payload = try #require(sent.payloads(.session(key, .summaryMetrics)).last)

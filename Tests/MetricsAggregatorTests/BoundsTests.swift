@@ -10,7 +10,7 @@ import Workouts
 @testable import MetricsAggregator
 @testable import Streams
 
-/// Bad and hostile input: counted, told at a limited rate, in bounded memory.
+/// Invalid and hostile input is counted and reported at a limited rate, in bounded memory.
 struct BoundsTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_100))
@@ -50,7 +50,7 @@ struct BoundsTests {
         clock.advance(by: .seconds(61))
         try await aggregator.tick()
         #expect(aggregator.loop.pendingBuffer.bytes == 0)
-        // Two rounds, and each message was either held for its minute or found no room.
+        // All messages of two rounds: each expired after a minute or found no room.
         #expect(aggregator.loop.pendingBuffer.dropped == 20_000)
     }
 
@@ -58,7 +58,7 @@ struct BoundsTests {
         var aggregator = try await Aggregator(folder, clock: clock)
         let batch = script.batch("watch-1", 0, items(0..<10))
         try await aggregator.deliver([batch])
-        // Somebody else writes it: a look would find it.
+        // The record now exists, and another read would find it.
         let record = JSONCoding.encode(StreamRecord<MetricsSummary>(state: script.state))
         let write = try #require(
             aggregator.loop.write(script.key.session.shard, StreamStore.sessions, "\(script.key)", record))
@@ -79,13 +79,13 @@ struct BoundsTests {
             #"{"s":1e300,"x":[{}]}"#, #"{"s":-1,"x":[{}]}"#, #"{"s":10,"x":[]}"#, "", "null",
         ]
         let topic = Topic.session(script.key, .samples(Device("watch-1")!))
-        var told = 0
+        var rejected = 0
         for _ in 0..<100 {
-            told += try await aggregator.deliver(payloads.map { topic.message(Array($0.utf8)) }).count {
+            rejected += try await aggregator.deliver(payloads.map { topic.message(Array($0.utf8)) }).count {
                 $0.topic == Topic.rejected(service: "metrics-aggregator").name
             }
         }
-        #expect(told == 100)
+        #expect(rejected == 100)
         #expect(aggregator.loop.rejections.count == 800)
         let text = aggregator.loop.context.metrics.render()
         if let verdict = try Promtool.check(text) {

@@ -9,7 +9,7 @@ import Workouts
 @testable import MetricsAggregator
 @testable import Streams
 
-/// What happens to sessions that are deleted or canceled, and to what stood retained for long enough.
+/// Deleted and canceled sessions, and the expiry of retained topics.
 struct DeletionTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_100))
@@ -27,7 +27,7 @@ struct DeletionTests {
         }
     }
 
-    /// A session that is over, with its summary and series retained.
+    /// Ends the session, which then has a retained summary and series.
     private mutating func finish(_ aggregator: inout Aggregator) async throws {
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
         let end = Segment(start: script.state.segments[0].start, end: Timestamp(seconds: 1_700_000_599))
@@ -54,7 +54,7 @@ struct DeletionTests {
         #expect(try late.acks(script.key, "watch-1") == [.next(610)])
         #expect(try await chunks(aggregator) == 0)
 
-        // Neither a restart nor an old state brings it back.
+        // Neither time nor an old state restores it.
         let records = try await aggregator.store.records(in: StreamStore.sessions, shards: Set(Shard.all))
         #expect(records.count == 1)
         #expect(!String(decoding: records[0].value, as: UTF8.self).contains("Running"))
@@ -86,7 +86,7 @@ struct DeletionTests {
         let sent = try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
         #expect(try sent.acks(script.key, "watch-1") == [.next(10)])
         #expect(try await chunks(aggregator) == 1)
-        // So that the session engine hears of it and takes the session up again.
+        // The session engine restores the session when it receives these metrics.
         let payload = try #require(try await aggregator.tick().payloads(.session(script.key, .metrics)).last)
         #expect(try MetricsSnapshot(payload).count == 10)
     }
@@ -110,7 +110,7 @@ struct DeletionTests {
         clock.advance(by: .seconds(3_600))
         #expect(try await again.tick().isEmpty)
 
-        // What a broker brings back of it is cleared again.
+        // An echo from the broker is cleared again.
         let echo = Topic.session(script.key, .summaryMetrics).message(Array(#"{"revision":5}"#.utf8))
         let cleared = try await again.deliver([echo])
         #expect(cleared.payloads(.session(script.key, .summaryMetrics)) == [[]])
@@ -124,7 +124,7 @@ struct DeletionTests {
         let retained: [SessionTopic] = [.metrics, .summaryMetrics, .series(0), .series(1)]
         let again = try await aggregator?.connect() ?? []
         for topic in retained { #expect(again.payloads(.session(script.key, topic)) == [[]], "\(topic)") }
-        // A later process hears of it by its state, which the broker brings.
+        // A later process receives the retained state.
         aggregator = nil
         aggregator = try await Aggregator(folder, clock: clock)
         let restarted = try await aggregator?.deliver([script.stateMessage]) ?? []

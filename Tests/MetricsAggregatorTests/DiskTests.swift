@@ -9,7 +9,7 @@ import Workouts
 @testable import MetricsAggregator
 @testable import Streams
 
-/// A disk that refuses, and one that gives back something else.
+/// A disk that refuses writes, and a corrupt record.
 struct DiskTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_700))
@@ -54,7 +54,7 @@ struct DiskTests {
         aggregator.store.refuse(false)
         clock.advance(by: .seconds(5))
         #expect(try await aggregator.tick().payloads(series).map(\.isEmpty) == [false])
-        // An hour later they are cleared.
+        // An hour later the chunks are cleared.
         aggregator.store.refuse(true)
         clock.advance(by: .seconds(3_601))
         #expect(try await aggregator.tick().payloads(series).isEmpty)

@@ -48,7 +48,7 @@ struct LiveSourcesTests {
         #expect(early.heartRate == 145)
         clock.advance(by: .seconds(1))
         try await aggregator.deliver([script.batch("phone-1", 50, Array(phone[50..<100]))])
-        // The last fold is only a second old.
+        // Too early for the next fold.
         try await aggregator.tick()
         clock.advance(by: .seconds(10))
         let late = try #require(try snapshot(try await aggregator.tick()))
@@ -96,18 +96,19 @@ struct LiveSourcesTests {
         ])
         #expect(try announced(try await aggregator?.tick() ?? []).isEmpty)
         _ = try await aggregator?.deliver([script.batch("watch-1", 99, items(99..<110, [.distance: 10]))])
-        let said = try announced(try await aggregator?.tick() ?? [])
-        #expect(said == [Announcement(.split, at: Timestamp(seconds: 1_700_000_099), number: 1, text: "Kilometer 1")])
+        let crossed = try announced(try await aggregator?.tick() ?? [])
+        #expect(
+            crossed == [Announcement(.split, at: Timestamp(seconds: 1_700_000_099), number: 1, text: "Kilometer 1")])
         #expect(try announced(try await aggregator?.tick() ?? []).isEmpty)
         aggregator = nil
         var again = try await Aggregator(folder, clock: clock)
         try await again.deliver([script.stateMessage, script.batch("watch-1", 110, items(110..<120, [.distance: 10]))])
         #expect(try announced(try await again.tick()).isEmpty)
-        // Another device's late items make everything anew.
+        // Late items of another device require another fold.
         try await again.deliver([script.batch("watch-2", 0, items(0..<5, [.distance: 10]))])
         clock.advance(by: .seconds(20))
         #expect(try announced(try await again.tick()).isEmpty)
-        // Half an hour later an offline stretch comes: what was done in it is no news.
+        // Half an hour later offline items arrive, and their kilometres are too old.
         clock.advance(by: .seconds(1_800))
         try await again.deliver([script.batch("watch-1", 120, items(120..<320, [.distance: 10]))])
         #expect(try announced(try await again.tick()).isEmpty)

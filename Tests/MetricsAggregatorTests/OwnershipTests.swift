@@ -9,7 +9,8 @@ import Workouts
 @testable import MetricsAggregator
 @testable import Streams
 
-/// Shards change hands between replicas: a former owner keeps, writes and publishes nothing, a new one announces everything.
+/// Shards move between replicas. A former owner keeps, writes and publishes nothing, and a new one announces
+/// everything.
 struct OwnershipTests {
     private typealias Replica = StreamReplica<SampleWork>
 
@@ -58,7 +59,7 @@ struct OwnershipTests {
         #expect(try await owner.owner.tick().payloads(.session(script.key, .summaryMetrics)).last == [])
     }
 
-    @Test func `revisions of a shard that comes back at once stay below its stored ceiling`() async throws {
+    @Test func `revisions of a shard that returns immediately stay below its stored ceiling`() async throws {
         var replicas = [try await replica(), try await replica(), try await replica()]
         var latest: Int64 = 0
         for (turn, index) in [0, 1, 0, 2].enumerated() {
@@ -102,7 +103,7 @@ struct OwnershipTests {
     }
 
     @Test(arguments: Work.allCases)
-    func `a commit that finds its shard lost publishes and clears nothing`(work: Work) async throws {
+    func `a commit for a lost shard publishes and clears nothing`(work: Work) async throws {
         var (former, owner) = (try await replica(), try await replica())
         var script = script
         try await former.gain(shards)
@@ -112,7 +113,7 @@ struct OwnershipTests {
             try await former.owner.deliver([script.change(.completed, segments)])
             try await former.owner.tick()
         }
-        // With live values published, the work's own commit is the first to find the loss.
+        // Live values are published first, so the work's own commit notices the loss.
         clock.advance(by: .seconds(20))
         try await former.owner.tick()
         switch work {
@@ -121,14 +122,14 @@ struct OwnershipTests {
         case .expiry: clock.advance(by: .seconds(3_601))
         case .purge: try await former.owner.deliver([script.change(.deleted, segments)])
         }
-        // The former owner does not know yet.
+        // The former owner has not noticed yet.
         try await owner.gain(shards, retained: [script.stateMessage])
         #expect(results(try await former.owner.tick()).isEmpty)
         #expect(former.owner.loop.machine.sessions.isEmpty)
         #expect(!results(try await owner.owner.tick()).isEmpty)
     }
 
-    @Test func `a gain announces what its former owner committed and did not publish`() async throws {
+    @Test func `a gain announces unpublished commits of the former owner`() async throws {
         var (former, owner) = (try await replica(), try await replica())
         try await former.gain(shards)
         former.owner.bus.limit(to: 0)
@@ -141,12 +142,12 @@ struct OwnershipTests {
         #expect(try sent.acks(script.key, "strap-1") == [.next(20)])
         let snapshot = try MetricsSnapshot(try #require(sent.payloads(.session(script.key, .metrics)).last))
         #expect(snapshot.count == 320)
-        // Once is enough.
+        // The announcement happens once.
         clock.advance(by: .seconds(60))
         #expect(try await owner.owner.tick().acks(script.key, "watch-1").isEmpty)
     }
 
-    @Test mutating func `a gain announces the summary and chunks of a session that is over`() async throws {
+    @Test mutating func `a gain announces the summary and chunks of an ended session`() async throws {
         var (former, owner) = (try await replica(), try await replica())
         try await former.gain(shards)
         try await former.owner.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
@@ -159,7 +160,7 @@ struct OwnershipTests {
         #expect(try sent.acks(script.key, "watch-1").isEmpty)
     }
 
-    @Test func `summaries and series are those of a quiet run, however shards change hands`() async throws {
+    @Test func `summaries and series do not depend on moves of shards`() async throws {
         var random = SeededRandom()
         for round in 0..<15 {
             let workouts = (0..<3).map { _ in

@@ -58,7 +58,7 @@ struct EngineStorm: StormService {
             stored.raise(.session(key, .workout), record.workout?.revision)
             stored.raise(.user(key.user, .current), record.revision)
             var state = record.session.state(revision: 0, lastActiveAt: Timestamp(seconds: 0))
-            // Every run has ids of its own.
+            // Ids differ between runs.
             state.session = SessionID("00000000-0000-4000-8000-000000000000")!
             stored.note(key.user, state)
             stored.note(key.user, record.workout.map { [$0.activeDuration, $0.elapsedDuration] } ?? [])

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import Exporter
 
-/// Three finished workouts. The second one is exported again on request, the third one is deleted.
+/// Three finished workouts. The second is exported again on request, the third is deleted.
 struct ExporterStorm: StormService {
     /// A target that accepts every workout at once.
     private struct ShelfTarget: ExportTarget {

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// Four sessions with a phone each: the first three go on, the last one ends.
+/// Four sessions with a phone each. The first three continue, and the last one ends.
 struct LiveActivityStorm: StormService {
     static let name = "live-activity-publisher"
     private var loop: LiveActivityPublisherLoop

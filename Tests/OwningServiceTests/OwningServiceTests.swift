@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// What every service with an outbox promises, while its store refuses, loses and gains shards.
+/// The guarantees of every service with an outbox, while its store refuses writes, loses and gains shards.
 @Suite(.timeLimit(.minutes(5))) struct OwningServiceTests {
     private func test<Service: StormService>(_ type: Service.Type, runs: Int, name: String = #function) async throws {
         var random = SeededRandom(name)
@@ -20,19 +20,19 @@ import Workouts
         }
     }
 
-    @Test func `session-engine keeps what it promises in any order of faults`() async throws {
+    @Test func `session-engine keeps its guarantees in any order of faults`() async throws {
         try await test(EngineStorm.self, runs: 10)
     }
 
-    @Test func `weather-fetcher keeps what it promises in any order of faults`() async throws {
+    @Test func `weather-fetcher keeps its guarantees in any order of faults`() async throws {
         try await test(WeatherStorm.self, runs: 20)
     }
 
-    @Test func `live-activity-publisher keeps what it promises in any order of faults`() async throws {
+    @Test func `live-activity-publisher keeps its guarantees in any order of faults`() async throws {
         try await test(LiveActivityStorm.self, runs: 20)
     }
 
-    @Test func `exporter keeps what it promises in any order of faults`() async throws {
+    @Test func `exporter keeps its guarantees in any order of faults`() async throws {
         try await test(ExporterStorm.self, runs: 20)
     }
 }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// One replica of a service, its clients, a broker and a database, with faults at random or without any.
+/// One replica of a service, its clients, a broker and a database, with random faults or without faults.
 struct Storm<Service: StormService> {
     let database = MemoryDatabase()
     let world: StormWorld
@@ -18,7 +18,7 @@ struct Storm<Service: StormService> {
     /// The next step of each script.
     private var next: [Int]
     private var retained: [String: MQTTMessage] = [:]
-    /// What the broker has for the service.
+    /// The messages from the broker to the service.
     private var inbound: [MQTTMessage] = []
     private var isConnected = true
 
@@ -44,13 +44,13 @@ struct Storm<Service: StormService> {
 
     // MARK: Runs
 
-    /// Plays all scripts without a fault.
+    /// Plays all scripts without faults.
     mutating func calm() async throws {
         try await finishScripts()
         try await settle()
     }
 
-    /// Plays all scripts between faults, then lets the faults end.
+    /// Plays all scripts between faults, then ends the faults and finishes the scripts.
     mutating func rage(_ random: inout SeededRandom, rounds: Int) async throws {
         let rival = database.replica()
         for _ in 0..<rounds {
@@ -64,7 +64,7 @@ struct Storm<Service: StormService> {
             case 6:
                 try await lose(some, store.release(some))
                 await store.released(some)
-            // The service finds out with its next commit, or when it gains the shards again.
+            // The service notices at its next commit, or when it gains the shards again.
             case 7: rival.gain(some)
             case 8, 9: try await gain(shards.subtracting(store.owned))
             case 10:
@@ -89,7 +89,7 @@ struct Storm<Service: StormService> {
         try await settle()
     }
 
-    /// Plays what is left of the scripts, step by step.
+    /// Plays the remaining steps of the scripts.
     private mutating func finishScripts() async throws {
         for _ in 0..<500 {
             guard let index = scripts.indices.first(where: { step($0) != nil }) else { return }
@@ -98,10 +98,10 @@ struct Storm<Service: StormService> {
             try await service.handle(.tick)
             try await exchange()
         }
-        Issue.record("a message stays without its reply")
+        Issue.record("a message has no reply")
     }
 
-    /// Lets time pass until nothing changes any more.
+    /// Advances the clock until nothing changes.
     private mutating func settle() async throws {
         for _ in 0..<300 {
             clock.advance(by: .milliseconds(500))
@@ -128,7 +128,7 @@ struct Storm<Service: StormService> {
         }
     }
 
-    /// The broker takes what was sent and delivers what it has.
+    /// The broker accepts the sent messages and delivers its own.
     private mutating func exchange() async throws {
         take()
         guard isConnected else {
@@ -141,7 +141,7 @@ struct Storm<Service: StormService> {
             try await service.handle(.batch(batch))
             take()
         }
-        #expect(inbound.isEmpty, "the service and the broker never come to rest")
+        #expect(inbound.isEmpty, "the service and the broker exchange messages without end")
     }
 
     private mutating func take() {
@@ -190,7 +190,7 @@ struct Storm<Service: StormService> {
         world.disown(shards)
     }
 
-    /// The process is killed, and another one starts.
+    /// Kills the process and starts another.
     private mutating func restart() async throws {
         world.disown(shards)
         _ = store.lose(store.owned)

@@ -6,25 +6,25 @@ import Storage
 import TestSupport
 import Workouts
 
-/// A service's loop with the work beside it, for ``Storm``.
+/// A service's loop and its background work, for ``Storm``.
 protocol StormService: SendableMetatype {
     static var name: String { get }
 
     init(_ context: ServiceContext, _ store: any Store) throws
 
-    /// Hands an event to the loop and does the work that follows; its results come with the next event.
+    /// Passes an event to the loop and does the resulting work. The next event has its results.
     mutating func handle(_ event: ServiceEvent) async throws
 
-    /// What others send to the service: the same at every call, except for the ids of sessions and messages.
+    /// The messages to the service. All calls return the same, except for the ids of sessions and messages.
     static func scripts(at start: Timestamp) -> [StormScript]
 
-    /// What others answer to a message of the service.
+    /// The responses to a message of the service.
     static func answers(to message: MQTTMessage, _ scripts: [StormScript]) -> [MQTTMessage]
 
-    /// What is on disk.
+    /// The service's records.
     static func stored(_ database: MemoryDatabase) throws -> StoredState
 
-    /// The shard whose owner works for a topic; `nil` when it belongs to none.
+    /// The shard whose owner publishes a topic; `nil` if none does.
     static func shard(of topic: Topic) -> Shard?
 }
 
@@ -36,12 +36,12 @@ extension StormService {
     }
 }
 
-/// What others send about one session, in order.
+/// The messages about one session, in order.
 struct StormScript {
     enum Step {
-        /// Sent again until the reply comes.
+        /// Repeated until its reply.
         case send(CommandID, MQTTMessage)
-        /// Published once, and retained.
+        /// Published once and retained.
         case retain(MQTTMessage)
     }
 
@@ -50,7 +50,7 @@ struct StormScript {
     let key: SessionKey
     var steps: [Step] = []
 
-    /// - Parameter number: tells the users apart.
+    /// - Parameter number: distinguishes the users.
     init(_ number: Int) {
         key = SessionKey(User("user-\(number)")!, SessionID(UUID()))
     }
@@ -65,13 +65,13 @@ struct StormScript {
     }
 }
 
-/// What a service has on disk.
+/// The content of a service's records.
 struct StoredState {
     /// The revision of each retained topic.
     var revisions: [String: Int64] = [:]
     /// The ids of accepted messages; `nil` if the service accepts messages that change nothing.
     var accepted: Set<CommandID>? = []
-    /// What must not depend on faults, by user.
+    /// The results that must not depend on faults, by user.
     var outcome: [User: [String]] = [:]
 
     mutating func raise(_ topic: Topic, _ revision: Int64?) {

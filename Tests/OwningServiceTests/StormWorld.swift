@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Workouts
 
-/// Between a service and its store and bus: checks everything that the service writes and sends.
+/// Checks everything that a service writes to its store and sends on its bus.
 final class StormWorld: Sendable {
     private struct State {
         var owned: Set<Shard> = []
@@ -27,7 +27,7 @@ final class StormWorld: Sendable {
 
     var violations: Set<String> { state.withLock(\.violations) }
 
-    /// Removes and returns what was sent.
+    /// Removes and returns the sent messages.
     func take() -> [MQTTMessage] {
         state.withLock { state in
             defer { state.sent = [] }
@@ -35,7 +35,7 @@ final class StormWorld: Sendable {
         }
     }
 
-    /// The service's ownership, as far as it knows.
+    /// The shards that the service believes to own.
     func own(_ shards: Set<Shard>) { state.withLock { $0.owned.formUnion(shards) } }
     func disown(_ shards: Set<Shard>) { state.withLock { $0.owned.subtract(shards) } }
 
@@ -103,7 +103,7 @@ extension StormWorld: MessageBus {
     func stopReading() {}
 }
 
-/// A store that shows every write to the world, and every loss.
+/// A store that reports every write and every loss to the world.
 struct StormStore: Store {
     let store: MemoryStore
     let world: StormWorld

@@ -7,7 +7,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// Three live sessions in three places, and one that is deleted.
+/// Three live sessions in three places, and a deleted one.
 struct WeatherStorm: StormService {
     static let name = "weather-fetcher"
     private var loop: WeatherFetcherLoop
@@ -29,7 +29,7 @@ struct WeatherStorm: StormService {
         }
     }
 
-    /// Weather that depends on the place alone.
+    /// Weather that depends only on the place.
     private static func observation(in cell: WeatherCell, at time: Timestamp) -> Observation {
         Observation(
             observedAt: time, temperature: Double("\(cell)".utf8.reduce(0) { $0 &+ Int($1) } % 30), condition: .cloudy,

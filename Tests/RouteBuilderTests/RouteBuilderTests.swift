@@ -7,8 +7,8 @@ import Workouts
 
 @testable import RouteBuilder
 
-/// The service's loop on a real store. What it shares with the metrics aggregator is tested there, the rules of routes in
-/// `WorkoutsTests`.
+/// The service's loop on a real store. `MetricsAggregatorTests` test the shared code, and `WorkoutsTests` the rules of
+/// routes.
 struct RouteBuilderTests {
     private typealias Builder = StreamOwner<RouteWork>
 
@@ -25,7 +25,7 @@ struct RouteBuilderTests {
         folder = try TemporaryFolder()
     }
 
-    /// Northwards at 3 m/s.
+    /// Fixes northwards at 3 m/s.
     private func fixes(_ range: Range<Int>) -> [Location] {
         range.map { second in
             var location = Location(
@@ -135,7 +135,7 @@ struct RouteBuilderTests {
             while next < 600 || !isOver {
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0:
-                    // The store is one process's at a time.
+                    // The store allows one process at a time.
                     builder = nil
                     builder = try await Builder(folder, clock: clock)
                     try await builder?.deliver([script.stateMessage])
@@ -155,7 +155,7 @@ struct RouteBuilderTests {
             }
             clock.advance(by: .seconds(20))
             var final = try await builder?.tick() ?? []
-            // What was published before the last crash comes again with a new connection.
+            // A new connection publishes the results of before the last crash again.
             final += try await builder?.connect() ?? []
             clock.advance(by: .seconds(20))
             final += try await builder?.tick() ?? []
@@ -176,7 +176,7 @@ struct RouteBuilderTests {
         }
     }
 
-    @Test func `summaries and tracks are those of a quiet run, however shards change hands`() async throws {
+    @Test func `summaries and tracks do not depend on moves of shards`() async throws {
         var random = SeededRandom()
         for round in 0..<15 {
             let workouts = (0..<3).map { _ in

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// Whatever comes, in whatever order, how often, and whoever dies meanwhile.
+/// Any messages in any order and number, with kills of the process.
 @Suite(.timeLimit(.minutes(5))) struct AnyOrderTests {
     private static let places = [
         SampleSession.berlin, Place(la: 52.5199, lo: 13.3799), Place(la: -33.86, lo: 151.21),
@@ -16,17 +16,17 @@ import Workouts
         Place(la: 89.999, lo: 179.999),
     ]
 
-    /// What a run of the fetcher may never do.
+    /// Checks the invariants of a run.
     private struct Watch {
         var newest: [SessionKey: Weather] = [:]
-        var askedAt: [WeatherCell: Moment] = [:]
-        /// When the last request was made that brought weather.
+        var requestedAt: [WeatherCell: Moment] = [:]
+        /// The time of the last request that returned weather.
         var succeededAt: [WeatherCell: Moment] = [:]
 
         mutating func check(_ sent: [MQTTMessage]) {
             for case (let key, let weather?) in sent.compactMap(\.weather) {
                 let last = newest[key]
-                #expect(weather.revision >= last?.revision ?? 0, "a revision went back")
+                #expect(weather.revision >= last?.revision ?? 0, "a revision decreased")
                 #expect(weather.revision != last?.revision || weather == last, "a revision with two contents")
                 newest[key] = weather
             }
@@ -34,13 +34,16 @@ import Workouts
 
         mutating func check(_ requests: [WeatherRequest], underway: [WeatherRequest], _ now: Moment) {
             #expect(
-                Set((requests + underway).map(\.cell)).count == requests.count + underway.count, "asked twice at once")
+                Set((requests + underway).map(\.cell)).count == requests.count + underway.count,
+                "two concurrent requests for a cell")
             #expect(requests.count + underway.count <= WeatherFetcherMachine.concurrency)
             for request in requests {
                 if let succeeded = succeededAt[request.cell] {
-                    #expect(now.seconds(since: succeeded) >= WeatherFetcherMachine.interval, "asked again too early")
+                    #expect(
+                        now.seconds(since: succeeded) >= WeatherFetcherMachine.interval,
+                        "a request before the interval ended")
                 }
-                askedAt[request.cell] = now
+                requestedAt[request.cell] = now
             }
         }
     }
@@ -66,7 +69,7 @@ import Workouts
                 guard let request = underway.randomElement(using: &random) else { continue }
                 underway.removeAll { $0 == request }
                 let outcome = Self.outcome(request, clock.now, &random)
-                if case .failed = outcome {} else { watch.succeededAt[request.cell] = watch.askedAt[request.cell] }
+                if case .failed = outcome {} else { watch.succeededAt[request.cell] = watch.requestedAt[request.cell] }
                 sent = try await fetcher.answer(request, outcome)
             case 6:
                 let index = sessions.indices.randomElement(using: &random)!
@@ -83,7 +86,7 @@ import Workouts
             case 13:
                 clock.step(by: .seconds(Int.random(in: -1_000...1_000, using: &random)))
             default:
-                // Killed: what was on its way is lost, what was not on disk is too.
+                // A kill loses requests in flight and everything that is not on disk.
                 let copy = try TemporaryFolder()
                 for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
                     try FileManager.default.copyItem(atPath: folder.file(file), toPath: copy.file(file))
@@ -93,7 +96,7 @@ import Workouts
                 fetcher = try await Fetcher(folder, clock: clock, random: random)
                 sent = fetcher.bus.take()
                 for session in sessions.shuffled(using: &random) { sent += try await fetcher.deliver(session.message) }
-                // What the one that died had asked and not saved is not known to this one.
+                // The new process does not have the unsaved request times of the old one.
                 watch.succeededAt = [:]
             }
             watch.check(sent)

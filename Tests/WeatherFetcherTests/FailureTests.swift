@@ -6,7 +6,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// What becomes of a provider that fails.
+/// Failures of a provider.
 @Suite(.timeLimit(.minutes(5))) struct FailureTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
@@ -20,9 +20,9 @@ import Workouts
         _ = machine.receive(state, now: Moment(start))
     }
 
-    /// Lets time pass until there is something to ask, and fails it.
+    /// Advances the machine to its next request, which fails.
     ///
-    /// Returns how long that took and what followed.
+    /// Returns the seconds until the request and the resulting actions.
     private mutating func fail(
         _ failure: FetchFailure, after now: Timestamp
     ) throws -> (waited: Double, actions: [WeatherAction]) {
@@ -35,10 +35,10 @@ import Workouts
             }
             time = time + 1
         }
-        throw NeverAsked()
+        throw NoRequest()
     }
 
-    private struct NeverAsked: Error {}
+    private struct NoRequest: Error {}
 
     @Test(arguments: [
         FetchFailure.unreachable("refused"), .unreadable("nonsense"), .overloaded(status: 500, nil),
@@ -74,7 +74,7 @@ import Workouts
     mutating func `a Retry-After of the provider is honored`(retryAfter: RetryAfter) throws {
         _ = try fail(.overloaded(status: 429, retryAfter), after: start)
         #expect(try fail(.overloaded(status: 429, .seconds(3)), after: start).waited == 1_000)
-        // The shorter of both would be too soon.
+        // A backoff longer than the Retry-After applies.
         #expect(try fail(.overloaded(status: 429, .seconds(1e9)), after: start + 1_000).waited >= 5)
         #expect(try fail(.overloaded(status: 429, nil), after: start + 1_020).waited >= 86_000)
     }
@@ -114,7 +114,7 @@ import Workouts
     @Test func `requests stay within the provider's terms`() {
         for budget in [OpenMeteo.budget, METNorway.budget, WeatherKit.budget] {
             var budget = budget
-            // As fast as can be, for a day.
+            // As many requests as possible for a day.
             var times: [Double] = []
             for second in 0..<86_400 {
                 while budget.take(Moment(start + Double(second))) { times.append(Double(second)) }

@@ -8,14 +8,14 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// The fetcher's loop on a real store, its events handed to it one by one and its requests answered by the test.
+/// The fetcher's loop on a real store. The test passes its events one by one and answers its requests.
 struct Fetcher {
     let bus = RecordingBus()
     let store: RefusingStore
     let clock: ManualClock
     private(set) var loop: WeatherFetcherLoop
 
-    /// Starts on the store in a folder, as a process does.
+    /// Starts on the store in a folder, like a process.
     init(
         _ folder: TemporaryFolder, clock: ManualClock,
         machine: WeatherFetcherMachine = WeatherFetcherMachine(provider: "open-meteo"),
@@ -36,14 +36,14 @@ struct Fetcher {
         try await loop.handle(.connected)
     }
 
-    /// Delivers messages in one batch and returns what was sent.
+    /// Delivers messages in one batch and returns the sent messages.
     @discardableResult
     mutating func deliver(_ messages: MQTTMessage...) async throws -> [MQTTMessage] {
         try await loop.handle(.batch(MQTTBatch(messages: messages) {}))
         return bus.take()
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     @discardableResult
     mutating func pass(_ seconds: Int = 0) async throws -> [MQTTMessage] {
         clock.advance(by: .seconds(seconds))
@@ -56,13 +56,13 @@ struct Fetcher {
         return bus.take()
     }
 
-    /// Answers a request and returns what was sent.
+    /// Answers a request and returns the sent messages.
     @discardableResult
     mutating func answer(_ request: WeatherRequest, _ outcome: WeatherAnswer.Outcome) async throws -> [MQTTMessage] {
         try await tick(WeatherAnswer(cell: request.cell, outcome: outcome))
     }
 
-    /// Answers a request with usual weather.
+    /// Answers a request with sample weather.
     @discardableResult
     mutating func answer(_ request: WeatherRequest, _ temperature: Double = 11.5) async throws -> [MQTTMessage] {
         try await answer(request, .observed(.sample(temperature, at: clock.now), Caching()))
@@ -73,7 +73,7 @@ struct Fetcher {
         return bus.take()
     }
 
-    /// Another process works for all shards now.
+    /// Loses all shards to another process.
     mutating func lose() async throws {
         try await loop.handle(.ownership(.lost(Set(Shard.all))))
     }

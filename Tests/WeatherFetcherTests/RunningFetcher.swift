@@ -5,7 +5,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// The fetcher as a whole.
+/// The whole fetcher.
 typealias RunningFetcher = RunningService
 
 extension RunningFetcher {
@@ -20,12 +20,12 @@ extension RunningFetcher {
             build: { try WeatherFetcher.build($0, weather, store: $1, timeout: timeout) }, body)
     }
 
-    /// Lets time pass at once, after what was sent has been handled.
+    /// Advances the clock after the service has handled all messages.
     func pass(_ seconds: Double) async throws {
         try await jump(seconds)
     }
 
-    /// Waits until the newest weather of a session satisfies the condition, with the service's clock standing still.
+    /// Waits until the newest weather of a session satisfies the condition. The service's clock does not advance.
     func weather(of key: SessionKey, where condition: (Weather) -> Bool = { _ in true }) async throws -> Weather {
         try await expectSome {
             let found = broker.retained(Topic.session(key, .weather).name)?.weather?.weather
@@ -33,7 +33,7 @@ extension RunningFetcher {
         }
     }
 
-    /// How many requests came to this.
+    /// The number of requests with this outcome.
     func requests(_ outcome: String) -> Int {
         value(of: "pacebus_weather_requests_total{outcome=\"\(outcome)\"}") ?? 0
     }

@@ -5,7 +5,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// A session's life as its messages.
+/// The messages of a session.
 struct SampleSession {
     static let berlin = Place(la: 52.5163, lo: 13.3777)
 
@@ -25,10 +25,10 @@ struct SampleSession {
         self.init(user, place: place, at: now, now: now)
     }
 
-    /// The state as it stands, retained.
+    /// The retained state.
     var message: MQTTMessage { Topic.session(key, .state).message(JSONCoding.encode(state)) }
 
-    /// The state with another status.
+    /// Changes the status and returns the state.
     mutating func become(_ status: SessionStatus, now: Timestamp) -> MQTTMessage {
         state.status = status
         state.revision = max(state.revision + 1, now.milliseconds)
@@ -37,7 +37,7 @@ struct SampleSession {
         return message
     }
 
-    /// A route with a position in it.
+    /// A route with a position.
     func route(_ place: Place) -> MQTTMessage {
         let text = "{\"c\":1735689600,\"d\":12.5,\"la\":\(place.la),\"lo\":\(place.lo),\"s\":1735689600000}"
         return Topic.session(key, .route).message(Array(text.utf8))
@@ -45,7 +45,7 @@ struct SampleSession {
 }
 
 extension MQTTMessage {
-    /// The session and the weather in the message; `nil` for another topic, and an absent weather when it is cleared.
+    /// The session and the weather in the message; `nil` for another topic, and no weather if it is cleared.
     var weather: (key: SessionKey, weather: Weather?)? {
         guard case .session(let key, .weather)? = Topic(topic) else { return nil }
         return (key, payload.isEmpty ? nil : try? JSONCoding.decode(Weather.self, from: payload))
@@ -53,12 +53,12 @@ extension MQTTMessage {
 }
 
 extension [MQTTMessage] {
-    /// What was published of the weather of a session, in order; `nil` where it was cleared.
+    /// The published weather of a session, in order; `nil` where it was cleared.
     func weather(_ key: SessionKey) -> [Weather?] { compactMap(\.weather).filter { $0.key == key }.map(\.weather) }
 }
 
 extension Observation {
-    /// What a provider says when nothing else is asked of it.
+    /// The default answer of a provider.
     static func sample(_ temperature: Double = 11.5, at time: Timestamp) -> Observation {
         Observation(
             observedAt: time, temperature: temperature, apparentTemperature: 9.25, humidity: 0.6, windSpeed: 5,

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// The service as it runs, with a provider on the loopback.
+/// The running service, with a provider on loopback.
 @Suite(.timeLimit(.minutes(5))) struct ServiceTests {
     private let folder: TemporaryFolder
 
@@ -79,15 +79,15 @@ import Workouts
             let session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)
             try await fetcher.send(session.message)
             try await fetcher.expectEventually { try server.requests.count == 1 }
-            // Other work goes on meanwhile.
+            // Other work continues meanwhile.
             try await fetcher.settle()
             try await fetcher.expectEventually { fetcher.log.lines.contains { $0.hasPrefix("warning") } }
             try await fetcher.pass(31)
             _ = try await fetcher.weather(of: session.key)
             #expect(try server.requests.count == 2)
-            let told = fetcher.log.lines.filter { $0.hasPrefix("warning") || $0.hasPrefix("notice") }
-            #expect(told.count == 2)
-            #expect(told.last?.hasPrefix("notice the weather provider answers again") == true)
+            let logged = fetcher.log.lines.filter { $0.hasPrefix("warning") || $0.hasPrefix("notice") }
+            #expect(logged.count == 2)
+            #expect(logged.last?.hasPrefix("notice the weather provider answers again") == true)
         }
     }
 
@@ -142,7 +142,7 @@ import Workouts
         }
     }
 
-    @Test func `promtool accepts the metrics, and they count what happened`() async throws {
+    @Test func `promtool accepts the metrics, and they count each outcome`() async throws {
         let server = try await WeatherServer(#"{"status":500}"#, "{}")
         try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
             let session = SampleSession(place: SampleSession.berlin, live: fetcher.clock.now)

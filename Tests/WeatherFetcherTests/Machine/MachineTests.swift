@@ -22,7 +22,7 @@ import Workouts
         return (machine, sessions)
     }
 
-    /// Lets time pass and returns what is to be asked then.
+    /// Advances the machine and returns the due requests.
     private func requests(_ machine: inout WeatherFetcherMachine, at now: Timestamp) -> [WeatherRequest] {
         requests(&machine, at: Moment(now))
     }
@@ -50,7 +50,7 @@ import Workouts
         var (machine, sessions) = machine(1_000)
         let requests = machine.requests(now: Moment(start))
         #expect(requests == [WeatherRequest(cell: WeatherCell(SampleSession.berlin))])
-        #expect(self.requests(&machine, at: start + 2) == [], "while it is on its way nobody else asks")
+        #expect(self.requests(&machine, at: start + 2) == [], "a request in flight serves all sessions")
         let actions = answer(&machine, try #require(requests.first), at: start + 2)
         #expect(Set(actions) == Set(sessions.flatMap { [.save($0.key), .publish($0.key)] }))
         #expect(self.requests(&machine, at: start + 299) == [])
@@ -90,7 +90,7 @@ import Workouts
         }
         #expect(requests(&machine, at: start + 301) == [])
         #expect(machine.cells.isEmpty)
-        // Heard of again, a canceled one goes on.
+        // A new state of a canceled session resumes its requests.
         _ = sessions[1].become(.active, now: start + 400)
         _ = machine.receive(sessions[1].state, now: Moment(start + 400))
         #expect(requests(&machine, at: start + 400).count == 1)
@@ -150,8 +150,7 @@ import Workouts
         }
     }
 
-    @Test mutating func `an unchanged answer keeps the value, renews its time and asks with the same validator`() throws
-    {
+    @Test mutating func `an unchanged answer keeps the value and the validator, and renews its time`() throws {
         var (machine, sessions) = machine()
         let request = try #require(machine.requests(now: Moment(start)).first)
         #expect(request.validator == nil)
@@ -215,7 +214,7 @@ import Workouts
         let stepped = Moment(start + 100).stepped(by: step)
         #expect(requests(&machine, at: stepped + 199) == [])
         let request = try #require(requests(&machine, at: stepped + 200).first)
-        // It steps back while the answer is on its way.
+        // The clock steps backwards while the request is in flight.
         let back = (stepped + 210).stepped(by: -step)
         _ = receive(&machine, request, .observed(.sample(at: start), Caching()), at: back)
         #expect(requests(&machine, at: back + 289) == [])

@@ -9,7 +9,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// What stands retained, whatever becomes of the broker, the disk and this process.
+/// The retained weather during failures of broker, disk and process.
 @Suite(.timeLimit(.minutes(5))) struct RetainedTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()
@@ -25,19 +25,19 @@ import Workouts
 
     private var key: SessionKey { session.key }
 
-    /// The weather that was just fetched.
+    /// Fetches the weather and returns it.
     private mutating func fetch(_ temperature: Double = 11.5) async throws -> Weather {
         let request = try #require(fetcher.requests().first)
         return try #require(try await fetcher.answer(request, temperature).weather(key).first ?? nil)
     }
 
-    /// The process dies and another begins.
+    /// Kills the process and starts another.
     private mutating func restart() async throws -> [MQTTMessage] {
         fetcher = try await Fetcher(try copy(), clock: clock)
         return fetcher.bus.take()
     }
 
-    /// The store as a killed process leaves it: the one that goes on has the file locked.
+    /// The store as a killed process leaves it. The running process holds the lock of the file.
     private func copy() throws -> TemporaryFolder {
         let copy = try TemporaryFolder()
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where !file.hasSuffix(".lock") {
@@ -77,14 +77,14 @@ import Workouts
         let weather = try await fetch()
         clock.advance(by: .seconds(100))
         #expect(try await restart().weather(key) == [weather])
-        #expect(fetcher.requests() == [], "nothing is asked before the session's state has come")
+        #expect(fetcher.requests() == [], "no request before the session's state arrives")
         #expect(try await fetcher.deliver(session.message).weather(key) == [])
         #expect(fetcher.requests() == [])
         try await fetcher.pass(199)
         #expect(fetcher.requests() == [])
         try await fetcher.pass(1)
         let request = try #require(fetcher.requests().first)
-        // The time of day was set back: revisions do not follow.
+        // The wall clock steps backwards, and revisions still increase.
         clock.step(by: .seconds(-3_600))
         let next = try #require(try await fetcher.answer(request, 20).weather(key).first ?? nil)
         #expect(next.revision == weather.revision + 1)
@@ -141,7 +141,7 @@ import Workouts
         #expect(try await fetcher.pass(48 * 3_600 - 1) == [])
         #expect(try await fetcher.pass(1).weather(key) == [nil])
         let message = Topic.session(key, .weather).message([UInt8](#"{"revision":1}"#.utf8))
-        #expect(try await fetcher.deliver(message).weather(key) == [nil], "what was cleared is cleared again")
+        #expect(try await fetcher.deliver(message).weather(key) == [nil], "a cleared topic is cleared again")
         #expect(try await fetcher.pass(3_600) == [])
         #expect(try await restart() == [])
     }

@@ -7,7 +7,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-/// Each provider's protocol, against a server that answers as the providers document it.
+/// Each provider's protocol, against a server that follows the providers' documentation.
 @Suite(.timeLimit(.minutes(5))) struct SourceTests {
     private static let cell = WeatherCell(Place(la: 52.5163, lo: -13.3777))
     /// 2025-01-01T00:00:00Z, as on a manual clock.
@@ -15,7 +15,7 @@ import Workouts
 
     private func ask(
         _ provider: any WeatherProvider, _ server: WeatherServer, validator: String? = nil,
-        // For a machine that has much else to do.
+        // A timeout that a busy machine does not exceed.
         timeout: Duration = .seconds(60)
     ) async throws -> WeatherAnswer.Outcome {
         try await HTTPClient.withHTTPClient(configuration: WeatherSource.http(timeout)) { client in
@@ -26,7 +26,7 @@ import Workouts
         }
     }
 
-    /// A usual observation, as far as all providers have the same.
+    /// The observation of a successful request.
     private func observation(_ outcome: WeatherAnswer.Outcome) throws -> Observation {
         guard case .observed(let observation, _) = outcome else { throw Unexpected(outcome: outcome) }
         return observation
@@ -153,7 +153,7 @@ import Workouts
         #expect(try observation(try await ask(OpenMeteo(), server)).temperature == 11.5)
         try server.script(moved)
         guard case .failed(.unreachable) = try await ask(OpenMeteo(), server) else {
-            Issue.record("it went on")
+            Issue.record("the request continued")
             return
         }
     }

@@ -29,7 +29,7 @@ import Workouts
         #expect(try await token.text(now: now + 1_799) == first)
         let second = try await token.text(now: now + 1_800)
         #expect(second != first)
-        // A clock that was set back: a token from the future would be refused.
+        // The clock steps backwards, and Apple refuses a token from the future.
         #expect(try await token.text(now: now) != second)
     }
 }

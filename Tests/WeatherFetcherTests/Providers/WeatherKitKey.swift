@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import WeatherFetcher
 
-/// A key in a file as Apple hands it out, and an independent check of what was signed with it.
+/// A key file in Apple's format, and an independent check of its signatures.
 final class WeatherKitKey: Sendable {
     struct Token: Decodable, Equatable {
         struct Header: Decodable, Equatable {
@@ -39,7 +39,7 @@ final class WeatherKitKey: Sendable {
             key: try ES256PrivateKey(pem: try String(contentsOfFile: path, encoding: .utf8)))
     }
 
-    /// What stands in a token; throws when this key has not signed it.
+    /// The content of a token; throws unless this key signed it.
     func verified(_ token: String) async throws -> Token {
         try JSONDecoder().decode(Token.self, from: try await Self.run(["check", path, token]))
     }

@@ -1,4 +1,4 @@
-"""Makes a key as Apple hands it out, and verifies a token with it: by way of openssl, and nothing that the service uses.
+"""Makes a key in Apple's format and verifies tokens with it, through openssl and independent of the service.
 
 Usage: weatherkit_key.py make FILE
        weatherkit_key.py check FILE TOKEN    prints header and claims, or fails

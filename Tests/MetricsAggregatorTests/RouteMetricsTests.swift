@@ -8,8 +8,8 @@ import Workouts
 @testable import MetricsAggregator
 @testable import Streams
 
-/// What the live metrics take from `route`.
-struct RouteHeardTests {
+/// The live metrics' values from `route`.
+struct RouteMetricsTests {
     private static let start = 1_700_000_000.0
     private let folder: TemporaryFolder
     private let clock = ManualClock(now: Timestamp(seconds: start + 100))
@@ -70,7 +70,7 @@ struct RouteHeardTests {
         #expect((live.distance, live.activeSeconds, live.count) == (210, 65, 0))
     }
 
-    @Test func `an older or equal route changes nothing and keeps nothing alive`() async throws {
+    @Test func `an older or equal route neither changes nor extends metrics`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         try await aggregator.deliver([
             script.stateMessage, script.batch("watch-1", 0, items(0..<60)), route(5, second: 59, distance: 210),
@@ -79,7 +79,7 @@ struct RouteHeardTests {
         clock.advance(by: .seconds(15))
         let silent = try metrics(try await aggregator.tick())
         #expect((silent.heartRate, silent.speed, silent.distance) == (nil, nil, 210))
-        // Route-builder drops its values for their age, and a broker brings back the past.
+        // An equal route without old values, and an older route from the broker.
         try await aggregator.deliver([
             route(6, second: 59, distance: 210, speed: nil), route(4, second: 90, distance: 99),
         ])
@@ -96,7 +96,7 @@ struct RouteHeardTests {
         ])
         let live = try metrics(try await aggregator.tick())
         #expect(live.distance == 120)
-        // Distance by active time.
+        // Distance divided by active time.
         #expect(live.speed == 2.034)
     }
 
