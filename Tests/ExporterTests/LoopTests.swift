@@ -24,7 +24,7 @@ import Workouts
             .map { try JSONCoding.decode(ExportStatus.self, from: $0.payload).status }
     }
 
-    private func told(_ run: LoopRun) -> [String] {
+    private func logged(_ run: LoopRun) -> [String] {
         run.log.lines.filter { $0.hasPrefix("error") || $0.hasPrefix("notice") }
     }
 
@@ -83,7 +83,7 @@ import Workouts
 
     // MARK: Targets
 
-    @Test func `a second target that keeps files is exported to, reported, requested and removed alike`() async throws {
+    @Test func `a second target that keeps files works like the folder`() async throws {
         let archive = ArchiveTarget(folder: folder.file("archive"))
         var run = try await LoopRun(folder, others: [archive])
         func archived() throws -> [String] { try RunningExporter.files(in: folder.file("archive")) }
@@ -121,18 +121,18 @@ import Workouts
         sent += try await run.deliver([workout.request(.folder)])
         #expect(sent.isEmpty)
         #expect(await run.work().isEmpty)
-        #expect(told(run) == ["error commit failed, retrying error=the store cannot be written: disk full"])
+        #expect(logged(run) == ["error commit failed, retrying error=the store cannot be written: disk full"])
         run.store.refuse(false)
         sent = try await run.pass(2)
         #expect(try statuses(sent, workout).last == .exporting)
-        #expect(told(run).last == "notice the store takes writes again")
+        #expect(logged(run).last == "notice the store takes writes again")
         let outcomes = await run.work()
         run.store.refuse(true)
         #expect(try await run.pass(1, outcomes).isEmpty)
         run.store.refuse(false)
         #expect(try statuses(try await run.pass(2), workout) == [.done])
         #expect(try run.files == workout.files.sorted())
-        #expect(told(run).count == 4)
+        #expect(logged(run).count == 4)
     }
 
     @Test func `a request gets its reply only after the disk takes writes again`()
@@ -159,7 +159,7 @@ import Workouts
         run.store.refuse(true)
         let isRead = Mutex(true)
         var workouts: [ServiceWorkout] = []
-        // As a client does, which delivers nothing before the batch is acknowledged.
+        // Like a client, deliver nothing before the batch is acknowledged.
         while isRead.withLock(\.self), workouts.count < 1_000 {
             let workout = ServiceWorkout()
             workouts.append(workout)
@@ -203,7 +203,7 @@ import Workouts
         try FileManager.default.removeItem(atPath: blocking)
         try await run.pass(59)
         #expect(await run.work().isEmpty)
-        // By now its chunks have to be asked for.
+        // The service now requests the chunks.
         try await run.pass(1)
         sent = try await run.pass(2)
         #expect(sent.contains { $0.topic == workout.request(nil).topic })
@@ -252,7 +252,7 @@ import Workouts
         try await run.deliver(workouts[2].chunks)
         try await run.pass(1, await run.work())
         #expect(try run.files == workouts[2].files.sorted())
-        // The broker brings the workout again, and it is exported anew.
+        // The broker delivers the workout again, and the exporter exports it again.
         try await run.deliver(workouts[0].messages)
         try await run.pass(1, await run.work())
         #expect(try run.files == (workouts[0].files + workouts[2].files).sorted())

@@ -11,7 +11,7 @@ import Workouts
 typealias RunningExporter = RunningService
 
 extension RunningExporter {
-    /// Runs the service on what is in a folder while `body` runs, and waits for its end.
+    /// Runs the service on a folder while `body` runs, and waits for its end.
     static func run(
         in folder: TemporaryFolder, upload: ExportConfiguration.Upload? = nil, exports: String? = nil,
         broker: InMemoryBroker = InMemoryBroker(), clock: ManualClock = ManualClock(),
@@ -27,9 +27,9 @@ extension RunningExporter {
             }, body)
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// Answers requests for chunks as the owners of series and track do.
+    /// Answers requests for chunks like the owners of series and track.
     ///
     /// - Parameter seen: published messages at the last call.
     /// - Returns: published messages now.
@@ -47,23 +47,23 @@ extension RunningExporter {
         try await jump(seconds)
     }
 
-    // MARK: What is seen
+    // MARK: Results
 
-    /// Waits for a status that satisfies the condition. The service's clock stands still.
+    /// Waits for a status that satisfies the condition. The service's clock does not advance.
     @discardableResult
     func status(
         of key: SessionKey, _ target: Target, where condition: (ExportStatus) -> Bool = { $0.status == .done }
     ) async throws -> ExportStatus {
-        try await expectSome { try standing(of: key, target).flatMap { condition($0) ? $0 : nil } }
+        try await expectSome { try retainedStatus(of: key, target).flatMap { condition($0) ? $0 : nil } }
     }
 
     /// The retained status.
-    func standing(of key: SessionKey, _ target: Target) throws -> ExportStatus? {
+    func retainedStatus(of key: SessionKey, _ target: Target) throws -> ExportStatus? {
         try broker.retained(Topic.session(key, .export(target)).name)
             .map { try JSONCoding.decode(ExportStatus.self, from: $0.payload) }
     }
 
-    /// Every status of an export that was published, in order.
+    /// Every published status of an export, in order.
     func statuses(of key: SessionKey, _ target: Target) throws -> [ExportStatus] {
         try broker.published.filter { $0.topic == Topic.session(key, .export(target)).name && !$0.payload.isEmpty }
             .map { try JSONCoding.decode(ExportStatus.self, from: $0.payload) }

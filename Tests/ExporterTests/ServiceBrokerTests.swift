@@ -8,7 +8,7 @@ import Workouts
 
 @testable import Exporter
 
-/// The service as it runs, and a broker that forgets or brings back the past.
+/// The running service, and a broker that loses retained messages or delivers old ones.
 @Suite(.timeLimit(.minutes(5))) struct ServiceBrokerTests {
     private let folder: TemporaryFolder
 
@@ -16,7 +16,7 @@ import Workouts
         folder = try TemporaryFolder()
     }
 
-    @Test func `a broker that forgot everything has the statuses again, and nothing is done twice`() async throws {
+    @Test func `a broker that lost everything receives the statuses again, and no work is repeated`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             let workouts = [ServiceWorkout(), ServiceWorkout("bert")]
             try await exporter.send(workouts.flatMap(\.messages))
@@ -27,7 +27,7 @@ import Workouts
             }
             func statuses() throws -> [ExportStatus?] {
                 try workouts.flatMap { workout in
-                    try [Target.folder, .healthKit].map { try exporter.standing(of: workout.key, $0) }
+                    try [Target.folder, .healthKit].map { try exporter.retainedStatus(of: workout.key, $0) }
                 }
             }
             let before = try statuses()
@@ -40,7 +40,7 @@ import Workouts
         }
     }
 
-    @Test func `an old status that comes back is replaced, and a newer one is gone beyond`() async throws {
+    @Test func `an old status from the broker is replaced, and a newer one is exceeded`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             let workout = ServiceWorkout()
             try await exporter.send(workout.messages)
@@ -50,7 +50,7 @@ import Workouts
             old.revision = 5
             old.status = .failed
             try await exporter.send(topic.message(JSONCoding.encode(old)))
-            try await exporter.expectEventually { try exporter.standing(of: workout.key, .folder) == status }
+            try await exporter.expectEventually { try exporter.retainedStatus(of: workout.key, .folder) == status }
             old.revision = status.revision + 1_000
             try await exporter.send(topic.message(JSONCoding.encode(old)))
             let newest = try await exporter.status(of: workout.key, .folder) { $0.revision > old.revision }
@@ -59,7 +59,7 @@ import Workouts
         }
     }
 
-    @Test func `statuses are cleared after 48 hours, and what comes back later is cleared again`() async throws {
+    @Test func `statuses are cleared after 48 hours, and later echoes are cleared again`() async throws {
         let (broker, clock) = (InMemoryBroker(), ManualClock())
         var workout = ServiceWorkout()
         workout.mode = .watch
@@ -70,7 +70,7 @@ import Workouts
             status = try await exporter.status(of: workout.key, .folder)
             try await exporter.pass(48 * 3_600 - 1)
             try await exporter.settle()
-            #expect(try exporter.standing(of: workout.key, .folder) == status)
+            #expect(try exporter.retainedStatus(of: workout.key, .folder) == status)
             try await exporter.pass(1)
             try await exporter.expectEventually { broker.retained(topic.name) == nil }
             try await exporter.send(topic.message(JSONCoding.encode(status)))
@@ -80,7 +80,7 @@ import Workouts
             try await exporter.send(topic.message(JSONCoding.encode(status)))
             try await exporter.expectEventually { broker.retained(topic.name) == nil }
             #expect(try exporter.files == workout.files.sorted())
-            // It is known for good.
+            // The record stays on disk.
             let id = CommandID(UUID())
             try await exporter.send(workout.request(.folder, id: id))
             #expect(try await exporter.reply(to: id, of: workout.key.user).ok)

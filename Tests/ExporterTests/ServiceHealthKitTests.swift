@@ -7,7 +7,7 @@ import Workouts
 
 @testable import Exporter
 
-/// The service as it runs, with a device that writes to HealthKit.
+/// The running service, with a device that writes to HealthKit.
 @Suite(.timeLimit(.minutes(5))) struct ServiceHealthKitTests {
     private let folder: TemporaryFolder
 
@@ -15,8 +15,7 @@ import Workouts
         folder = try TemporaryFolder()
     }
 
-    @Test func `a phone is handed all it needs, and what it says came of it is answered alike each time`() async throws
-    {
+    @Test func `a phone receives the whole workout, and a repeated result gets the same reply`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             let workout = ServiceWorkout()
             try await exporter.send(workout.messages)
@@ -40,12 +39,11 @@ import Workouts
             }
             #expect(replies.count == 3)
             #expect(Set(replies.map(\.payload)).count == 1)
-            #expect(try exporter.standing(of: workout.key, .healthKit) == done)
+            #expect(try exporter.retainedStatus(of: workout.key, .healthKit) == done)
         }
     }
 
-    @Test func `what a phone cannot write is asked for again, and what its person denies only on request`() async throws
-    {
+    @Test func `a failed write is requested again, and a denied one only on request`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             var workout = ServiceWorkout()
             try await exporter.send(workout.messages)
@@ -64,7 +62,7 @@ import Workouts
             try await exporter.send(workout.messages)
             try await exporter.pass(7 * 3_600)
             try await exporter.settle()
-            #expect(try exporter.standing(of: workout.key, .healthKit)?.status == .failed)
+            #expect(try exporter.retainedStatus(of: workout.key, .healthKit)?.status == .failed)
             try await exporter.send(workout.request(.healthKit))
             try await exporter.settle()
             try await exporter.pass(1)
@@ -73,7 +71,7 @@ import Workouts
         }
     }
 
-    @Test func `a watch saves its own workout, and the phone is asked when it could not`() async throws {
+    @Test func `a watch saves its own workout, and the phone saves it if the watch fails`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             var (saved, unsaved) = (ServiceWorkout(), ServiceWorkout())
             saved.mode = .watch
@@ -92,7 +90,7 @@ import Workouts
         }
     }
 
-    @Test func `a result for a session that is not known is refused`() async throws {
+    @Test func `a result for an unknown session is refused`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             let workout = ServiceWorkout()
             let id = CommandID(UUID())

@@ -9,7 +9,7 @@ import Workouts
 
 @testable import Exporter
 
-/// The service as it runs, its files in a folder.
+/// The running service with an export folder.
 @Suite(.timeLimit(.minutes(5))) struct ServiceTests {
     private let folder: TemporaryFolder
 
@@ -24,7 +24,7 @@ import Workouts
         }
     }
 
-    @Test func `a finished workout becomes files of all formats, and its status tells their names`() async throws {
+    @Test func `a finished workout becomes files of all formats, and its status names them`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             let workout = ServiceWorkout()
             try await exporter.send(workout.messages)
@@ -33,9 +33,9 @@ import Workouts
             #expect(status.workout == 1)
             #expect(status.attempts == 0)
             try expectFiles(exporter, workout)
-            let told = try exporter.statuses(of: workout.key, .folder)
-            #expect(told.last?.status == .done && told.contains { $0.status == .exporting })
-            #expect(told.map(\.revision) == told.map(\.revision).sorted())
+            let statuses = try exporter.statuses(of: workout.key, .folder)
+            #expect(statuses.last?.status == .done && statuses.contains { $0.status == .exporting })
+            #expect(statuses.map(\.revision) == statuses.map(\.revision).sorted())
             #expect(
                 exporter.log.lines.contains("info workout exported session=\(workout.key) target=folder"))
             #expect(!exporter.log.lines.contains { $0.hasPrefix("error") || $0.hasPrefix("warning") })
@@ -57,7 +57,7 @@ import Workouts
         }
     }
 
-    @Test func `a workout whose chunks are gone is exported when they come again on request`() async throws {
+    @Test func `a workout whose chunks are missing is exported when they arrive on request`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             let workout = ServiceWorkout()
             try await exporter.send(workout.workout)
@@ -73,7 +73,7 @@ import Workouts
         }
     }
 
-    @Test func `chunks that never come are waited for a minute, and asked for again a minute later`() async throws {
+    @Test func `missing chunks time out after a minute and are requested again a minute later`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             let workout = ServiceWorkout()
             try await exporter.send(workout.workout)
@@ -91,7 +91,7 @@ import Workouts
         }
     }
 
-    @Test func `a newer revision replaces the files, also when it starts at another time or has another name`()
+    @Test func `a newer revision replaces the files, even with another start or name`()
         async throws
     {
         try await RunningExporter.run(in: folder) { exporter in
@@ -125,7 +125,7 @@ import Workouts
             try await exporter.pass(599)
             try await exporter.settle()
             #expect(try exporter.files.isEmpty)
-            #expect(try exporter.standing(of: slow.key, .folder)?.nextAttemptAt == exporter.clock.now + 1)
+            #expect(try exporter.retainedStatus(of: slow.key, .folder)?.nextAttemptAt == exporter.clock.now + 1)
             quick.revision = 2
             quick.isIncomplete = false
             try await exporter.send(quick.messages)
@@ -137,7 +137,7 @@ import Workouts
         }
     }
 
-    @Test func `what is wrong in a payload is told, and nothing else changes`() async throws {
+    @Test func `an invalid payload is rejected with its error, and nothing else changes`() async throws {
         try await RunningExporter.run(in: folder) { exporter in
             let workout = ServiceWorkout()
             try await exporter.send(workout.messages)
@@ -157,12 +157,12 @@ import Workouts
             }
             try await exporter.send(bad)
             try await exporter.settle()
-            let told = exporter.broker.published.filter { $0.topic == Topic.rejected(service: "exporter").name }
-            #expect(told.count == bad.count)
-            for message in told {
+            let rejected = exporter.broker.published.filter { $0.topic == Topic.rejected(service: "exporter").name }
+            #expect(rejected.count == bad.count)
+            for message in rejected {
                 #expect(String(decoding: message.payload, as: UTF8.self).contains(#""reason":"malformed""#))
             }
-            #expect(try exporter.standing(of: workout.key, .folder) == status)
+            #expect(try exporter.retainedStatus(of: workout.key, .folder) == status)
             try expectFiles(exporter, workout)
         }
     }

@@ -9,7 +9,7 @@ import Workouts
 
 @testable import Exporter
 
-/// The running service, with an upload server that fails as a test asks.
+/// The running service, with an upload server that fails on request of a test.
 @Suite(.timeLimit(.minutes(5))) struct ServiceUploadTests {
     private let folder: TemporaryFolder
     private let credentials: TemporaryFolder
@@ -62,7 +62,7 @@ import Workouts
                 versions[revised].append(workouts[revised])
                 try await exporter.send(workouts[revised].messages)
                 let goal = try server.requests.count + Int.random(in: 0...6, using: &random)
-                // The kill may also come during backoff.
+                // The kill may also happen during backoff.
                 _ = try await eventually(within: .seconds(1)) {
                     try await pass(exporter, workouts, &seen)
                     return try server.requests.count >= goal
@@ -74,8 +74,8 @@ import Workouts
             let isDone = try await eventually(within: .seconds(60)) {
                 try await pass(exporter, workouts, &seen)
                 return try workouts.allSatisfy { workout in
-                    let folder = try exporter.standing(of: workout.key, .folder)
-                    let upload = try exporter.standing(of: workout.key, .upload)
+                    let folder = try exporter.retainedStatus(of: workout.key, .folder)
+                    let upload = try exporter.retainedStatus(of: workout.key, .upload)
                     return folder?.status == .done && folder?.workout == workout.revision && upload?.status == .done
                 }
             }
@@ -89,7 +89,7 @@ import Workouts
         for (number, upload) in uploads.enumerated() {
             let index = try #require(keys.firstIndex(of: upload.key))
             let file = try server.file(number)
-            // A later revision's chunks may have come before its record.
+            // A later revision's chunks may arrive before its record.
             let files = versions[index].flatMap { record in
                 versions[index].filter { $0.revision >= record.revision }.map { record.file(.fit, rows: $0) }
             }
@@ -100,7 +100,9 @@ import Workouts
     /// Advances the clock, faster while all exports back off, and answers requests for chunks.
     private func pass(_ exporter: RunningExporter, _ workouts: [ServiceWorkout], _ seen: inout Int) async throws {
         let isWorking = try workouts.contains { workout in
-            try [Target.folder, .upload].contains { try exporter.standing(of: workout.key, $0)?.status == .exporting }
+            try [Target.folder, .upload].contains {
+                try exporter.retainedStatus(of: workout.key, $0)?.status == .exporting
+            }
         }
         exporter.clock.advance(by: .seconds(isWorking ? 2 : 30))
         seen = try await exporter.answer(workouts, after: seen)
@@ -180,7 +182,7 @@ import Workouts
     @Test func `a deletion cancels an upload in progress`() async throws {
         let server = try await UploadServer(#"{"kind":"hang"}"#)
         let workout = ServiceWorkout()
-        // The server never answers, and the timeout is longer than the test may take.
+        // The server never answers, and the timeout exceeds the test's time limit.
         try await RunningExporter.run(in: folder, upload: upload(server), uploadTimeout: .seconds(600)) { exporter in
             try await exporter.send(workout.messages)
             try await exporter.expectEventually { try server.requests.count == 1 }
@@ -217,7 +219,7 @@ import Workouts
             try await exporter.send(stranger.messages + anna.messages)
             try await exporter.status(of: anna.key, .upload)
             try await exporter.status(of: stranger.key, .folder)
-            #expect(try exporter.standing(of: stranger.key, .upload) == nil)
+            #expect(try exporter.retainedStatus(of: stranger.key, .upload) == nil)
             #expect(try server.uploads.count == 1)
         }
     }

@@ -6,11 +6,11 @@ import Workouts
 
 @testable import Exporter
 
-/// A finished workout with all that its owners publish of it.
+/// A finished workout with all messages of its owners.
 struct ServiceWorkout {
     let key: SessionKey
     var name = "Morning Run"
-    /// Before the time that a `ManualClock` begins with.
+    /// Before the initial time of a `ManualClock`.
     var start = Timestamp(seconds: 1_735_680_000)
     var revision: Int64 = 1
     var mode = Mode.phone
@@ -56,15 +56,15 @@ struct ServiceWorkout {
         return record
     }
 
-    /// What a format writes of it.
+    /// The file in a format.
     ///
-    /// - Parameter rows: whose series and track, if not its own.
+    /// - Parameter rows: the workout with the series and track; by default this one.
     func file(_ format: ExportFormat, rows: ServiceWorkout? = nil) -> [UInt8] {
         let rows = rows ?? self
         return format.bytes(of: ExportedWorkout(workout: record, series: rows.series, track: rows.track))
     }
 
-    /// The names of its files, below the folder.
+    /// The paths of its files below the folder.
     var files: [String] { ExportFormat.allCases.map { ExportFile(record, $0).path } }
 
     // MARK: Messages
@@ -92,20 +92,20 @@ struct ServiceWorkout {
 
     var workout: MQTTMessage { message(.workout, record) }
 
-    /// Everything in the order in which it comes on the bus.
+    /// All messages in the order of the bus.
     var messages: [MQTTMessage] { chunks + [workout] }
 
-    /// The session is gone for good.
+    /// The state of the deleted session.
     var deletion: MQTTMessage {
         Topic.session(key, .state).message(Array(#"{"revision":9,"status":"deleted"}"#.utf8))
     }
 
-    /// A person wants it exported, to one target or to all.
+    /// The user's request for an export to one target or to all.
     func request(_ target: Target?, id: CommandID = CommandID(UUID())) -> MQTTMessage {
         message(.request, SessionRequest(id: id, client: Client("tests")!, action: .export(target)))
     }
 
-    /// What a device says came of writing it to HealthKit.
+    /// A device's result of writing it to HealthKit.
     func result(_ error: Refusal? = nil, id: CommandID = CommandID(UUID())) -> MQTTMessage {
         let result = ExportResult(id: id, client: Client("tests")!, workout: revision, error: error)
         return message(.exportResult(.healthKit), result)

@@ -3,11 +3,11 @@ import Foundation
 import TestSupport
 import Workouts
 
-/// What the design lets an account read and write, said without the words of the broker's rules.
+/// The topics that the design lets an account read and write, independent of the broker's rules.
 struct AccessRights {
     enum Account: Hashable {
         case user(User)
-        /// Of another account's user.
+        /// A viewer of this user.
         case viewer(User)
         case service(String)
         case operators, coach, simulator
@@ -35,12 +35,12 @@ struct AccessRights {
         case (.service("session-engine"), .user(_, let topic)):
             switch topic {
             case .current, .profile, .plans, .request, .coachReply: true
-            // Its own word: what lets it read a session's requests lets it read this too.
+            // Its own topic. The rule for a session's requests also allows this.
             case .coachRequest: true
             default: false
             }
         case (.service("session-engine"), .presence(service: "route-builder", _)): true
-        // The owner of shard 00 clears those of processes that are gone.
+        // The owner of shard 00 clears the presences of ended processes.
         case (.service(let name), .presence(let service, _)) where service == name: true
         case (.service("metrics-aggregator"), .session(_, let topic)):
             switch topic {
@@ -74,10 +74,10 @@ struct AccessRights {
 
     static func mayWrite(_ account: Account, _ topic: Topic) -> Bool {
         switch (account, topic) {
-        case (.user(let name), .session(let key, let topic)): key.user == name && isSaid(topic)
-        case (.user(let name), .user(let user, let topic)): user == name && isSaid(topic)
-        case (.simulator, .session(_, let topic)): isSaid(topic)
-        case (.simulator, .user(_, let topic)): isSaid(topic)
+        case (.user(let name), .session(let key, let topic)): key.user == name && isFromDevice(topic)
+        case (.user(let name), .user(let user, let topic)): user == name && isFromDevice(topic)
+        case (.simulator, .session(_, let topic)): isFromDevice(topic)
+        case (.simulator, .user(_, let topic)): isFromDevice(topic)
         case (.coach, .user(_, let topic)): topic == .coachReply
         case (.service("session-engine"), .session(_, let topic)):
             switch topic {
@@ -114,15 +114,15 @@ struct AccessRights {
         }
     }
 
-    /// Whether a person's device says this of its own session.
-    private static func isSaid(_ topic: SessionTopic) -> Bool {
+    /// Whether devices publish this topic in their own sessions.
+    private static func isFromDevice(_ topic: SessionTopic) -> Bool {
         switch topic {
         case .command, .samples, .locations, .activityRegister, .exportResult, .request: true
         default: false
         }
     }
 
-    private static func isSaid(_ topic: UserTopic) -> Bool { topic == .request || topic == .virtualRunRequest }
+    private static func isFromDevice(_ topic: UserTopic) -> Bool { topic == .request || topic == .virtualRunRequest }
 
     /// Every topic of the design, of each of these users and of services.
     static func topics(of users: [User]) -> [Topic] {

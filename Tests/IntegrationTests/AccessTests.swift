@@ -5,10 +5,11 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Who may do what, held against a real broker with the real access rules and accounts made by the real commands.
+/// The rights of each account, on a real broker with the real access rules and with accounts added by the real
+/// commands.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct AccessTests {
-    @Test func `each account reads and writes exactly what the design allows`() async throws {
+    @Test func `each account reads and writes exactly the topics that the design allows`() async throws {
         let (anna, bob, coach) = (
             try #require(User("anna")), try #require(User("bob")), try #require(User("annas-coach"))
         )
@@ -26,7 +27,7 @@ struct AccessTests {
             (.service("exporter"), "_exporter"),
             (.service("live-activity-publisher"), "_live-activity-publisher"),
         ]
-        // One account for the test itself, and for each account a topic that tells when it has seen all.
+        // One account for the test itself, and for each account a topic for its last message.
         try compose.addRules("\nuser _everything\ntopic readwrite #\npattern read seen/%u\n")
         let broker = try await compose.startBroker()
         defer { broker.process.end(SIGTERM) }
@@ -35,15 +36,15 @@ struct AccessTests {
         let accounts =
             people.map { ($0.1, AccountClient($0.2, $0.0, port: broker.port)) }
             + (try others.map { ($0.0, AccountClient($0.1, try compose.password(of: $0.1), port: broker.port)) })
-        // The viewer's own name too: no account of that name is a user's.
+        // The viewer's name is included: it is not a user.
         let topics = AccessRights.topics(of: [anna, bob, coach])
-        let nobodys = [
+        let unknownTopics = [
             "pacebus/v1/u/anna", "pacebus/v1/u/anna/unknown", "pacebus/v1/u/anna/current/more", "pacebus/v1/ff/anna",
             "pacebus/v1/ff/anna/session/unknown", "pacebus/v1/ff/anna/session/samples/watch/more",
             "pacebus/v2/ff/anna/session/command", "anna", "other",
         ]
 
-        try await AccountClient.run([everything], subscribedTo: ["seen/nobody"]) {
+        try await AccountClient.run([everything], subscribedTo: ["seen/none"]) {
             for topic in topics { #expect(try await everything.mayPublish(topic.name, retain: true)) }
             try await AccountClient.run(
                 accounts.map(\.1), subscribedTo: ["pacebus/#", "seen/#", "$SYS/broker/version"]
@@ -60,7 +61,7 @@ struct AccessTests {
                 }
                 for (rights, client) in accounts {
                     var written: Set<String> = []
-                    for topic in topics.map(\.name) + nobodys where try await client.mayPublish(topic) {
+                    for topic in topics.map(\.name) + unknownTopics where try await client.mayPublish(topic) {
                         written.insert(topic)
                     }
                     let writable = Set(topics.filter { AccessRights.mayWrite(rights, $0) }.map(\.name))
@@ -70,10 +71,10 @@ struct AccessTests {
         }
     }
 
-    /// Reports what is in one set alone; the sets are long.
-    private func differ(_ found: Set<String>, _ expected: Set<String>, _ who: String) {
-        #expect(found.subtracting(expected).sorted() == [], "\(who) what it must not")
-        #expect(expected.subtracting(found).sorted() == [], "\(who) too little")
+    /// Reports only the differences, because the sets are long.
+    private func differ(_ found: Set<String>, _ expected: Set<String>, _ access: String) {
+        #expect(found.subtracting(expected).sorted() == [], "\(access) forbidden topics")
+        #expect(expected.subtracting(found).sorted() == [], "\(access) too few topics")
     }
 
     @Test func `a running broker accepts a new account at once and disconnects a removed one with its viewers`()

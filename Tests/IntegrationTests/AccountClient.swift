@@ -4,7 +4,7 @@ import ServiceLifecycle
 import Synchronization
 import TestSupport
 
-/// One account's connection to a broker: what it gets to see, and what it may say.
+/// One account's connection to a broker: the topics that it may read and write.
 final class AccountClient: Sendable {
     let account: String
     private let client: MQTTClient
@@ -28,7 +28,7 @@ final class AccountClient: Sendable {
         client = MQTTClient(configuration: configuration, logger: .silent)
     }
 
-    /// Runs `body` with all of these connected and subscribed to the filters.
+    /// Runs `body` with all clients connected and subscribed to the filters.
     static func run<R: Sendable>(
         _ clients: [AccountClient], subscribedTo filters: [String], _ body: () async throws -> R
     ) async throws -> R {
@@ -69,14 +69,14 @@ final class AccountClient: Sendable {
         }
     }
 
-    /// The topics of messages that the broker kept from before.
+    /// The topics of retained messages.
     var retained: Set<String> { state.withLock { $0.retained } }
-    /// The topics of messages that came since.
+    /// The topics of live messages.
     var live: Set<String> { state.withLock { $0.live } }
     var isConnected: Bool { client.isReady }
     var disconnects: Int { state.withLock { $0.disconnects } }
 
-    /// Publishes; whether the broker took it.
+    /// Publishes a message and returns whether the broker accepted it.
     func mayPublish(_ topic: String, retain: Bool = false) async throws -> Bool {
         do {
             try await client.publish(

@@ -11,7 +11,7 @@ struct BackupTests {
     /// A record each second, both ends of each segment included.
     private static let items = 301 + 801
 
-    /// Runs a broker and the services on a folder's stores; they are killed in the end, and the broker keeps nothing.
+    /// Runs a broker and the services on a folder's stores, and kills them at the end. The broker stores nothing.
     private func whileRunning<R: Sendable>(
         _ compose: ComposeFolder, on broker: Mosquitto, _ body: (BusObserver) async throws -> R
     ) async throws -> R {
@@ -76,7 +76,7 @@ struct BackupTests {
         }
     }
 
-    @Test func `a device sends again what a restored store lacks`() async throws {
+    @Test func `a device sends the items that a restored store lacks again`() async throws {
         let folder = try TemporaryFolder()
         let broker = try await stoppedBroker()
         let user = try #require(User("demo"))
@@ -89,7 +89,7 @@ struct BackupTests {
             #expect(try await replay(calm, folder, port: broker.port, speedUp: 0).finish() == 0)
             let expected = try await Results(calm, device: "watch-1", items: Self.items, from: observer)
             let device = try replay(live, folder, port: broker.port, speedUp: 60)
-            // The pause is over.
+            // The clock runs again after the pause.
             _ = try await observer.wait(for: Topic.session(live, .state).name) { payload in
                 (try? JSONCoding.decode(SessionState.self, from: payload))?.segments.count == 2
             }
@@ -126,7 +126,7 @@ struct BackupTests {
         (try? String(contentsOfFile: folder.file("device.log"), encoding: .utf8)) ?? ""
     }
 
-    @Test func `restore overwrites existing data only when asked, and keeps a copy`() async throws {
+    @Test func `restore overwrites existing data only with --force, and keeps a copy`() async throws {
         let compose = try ComposeFolder()
         _ = try await compose.addAccount("before")
         let backup = compose.folder.file("backup.tar.gz")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// A sender of what nobody should send, and what the services say to it.
+/// Sends invalid input and waits for the services' rejections and replies.
 struct BadInput {
     let installation: Installation
     let observer: BusObserver
@@ -22,7 +22,7 @@ struct BadInput {
         await observer.publish(MQTTMessage(topic: topic, payload: payload, qos: .atLeastOnce))
     }
 
-    /// What stands on `rejected`.
+    /// A message on `rejected`.
     struct Refused: Decodable {
         let topic: String
         let reason: String
@@ -33,13 +33,13 @@ struct BadInput {
         Topic.rejected(service: service.rawValue).name
     }
 
-    /// Sends a payload and waits until a service tells that it refused it.
+    /// Sends a payload and waits for its rejection by a service.
     func refusal(of payload: [UInt8], to topic: String, by service: Installation.Service) async throws -> Refused {
         let name = Self.refusals(service)
         let before = observer.count(name)
         await send(payload, to: topic)
-        let told = try await observer.wait(for: name, within: .seconds(60)) { _ in observer.count(name) > before }
-        return try JSONCoding.decode(Refused.self, from: told)
+        let rejected = try await observer.wait(for: name, within: .seconds(60)) { _ in observer.count(name) > before }
+        return try JSONCoding.decode(Refused.self, from: rejected)
     }
 
     /// Sends a command with the given fields and waits for its reply.
@@ -59,7 +59,7 @@ struct BadInput {
         return try JSONCoding.decode(Reply.self, from: payload)
     }
 
-    /// Publishes what the services' own client would not: a payload beyond the limit.
+    /// Publishes a payload over the limit, which Pacebus's own client refuses.
     func sendLarge(bytes: Int, to topic: String) async throws {
         let file = try installation.folder.write(String(repeating: "[", count: bytes), to: "large")
         try await ChildProcess.run(
@@ -71,7 +71,7 @@ struct BadInput {
     }
 }
 
-/// A session of somebody who does everything right, beside whatever else is sent.
+/// A valid session during other traffic.
 struct GoodRun {
     /// Ten minutes of running with a pause.
     private static let recording = FITFixture.workout(start: 1_700_000_000, duration: 600, pauses: [200...260])
@@ -82,7 +82,7 @@ struct GoodRun {
     let segments: [Segment]
     let next: [StreamName: Int]
 
-    /// Plays the recording, meanwhile runs `body`, and waits for what the session comes to.
+    /// Plays the recording while `body` runs, and waits for the results.
     init(
         _ installation: Installation, _ observer: BusObserver, speedUp: Double = 0,
         meanwhile body: () async throws -> Void = {}
@@ -99,17 +99,17 @@ struct GoodRun {
         next = results.summary.next
     }
 
-    /// Whether both came to the same.
+    /// Whether both have equal results.
     func matches(_ other: GoodRun) -> Bool {
         totals == other.totals && segments == other.segments && next == other.next
     }
 }
 
 extension Installation {
-    /// Resident memory of a service in KiB; `nil` when it does not run.
+    /// Resident memory of a service in KiB; `nil` if it does not run.
     func memory(_ service: Service) throws -> Int? {
         for process in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int32(process) != nil {
-            // A process may end while it is looked at.
+            // A process may end between two reads.
             guard let arguments = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8),
                 arguments.contains(folder.file(service.rawValue)),
                 let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),

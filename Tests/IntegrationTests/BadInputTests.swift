@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Whatever is sent is refused as the design says, and nothing else changes.
+/// Services refuse invalid input as the design says, and nothing else changes.
 @Suite(.serialized)
 struct BadInputTests {
     private static let now = Date().timeIntervalSince1970
@@ -22,7 +22,7 @@ struct BadInputTests {
         ("{\"s\":0,\"x\":[0\(String(repeating: ",0", count: 99_999))]}", "too_large"),
     ]
 
-    /// Commands that cannot be answered: nobody knows whom.
+    /// Commands without a readable sender, which get no reply.
     private static let unanswerable = [
         "", "{", "[]", "7", nested, "{\"x\":\(nested)", "{\"client\":\"mallory-1\",\"type\":\"lap\"}",
         #"{"id":"\#(id)","client":"../x","type":"lap"}"#, #"{"id":"\#(id)","client":"a/b","type":"lap"}"#,
@@ -31,7 +31,7 @@ struct BadInputTests {
         #"{"id":"\#(id)/x","client":"mallory-1","type":"lap"}"#, #"{"id":1,"client":"mallory-1","type":"lap"}"#,
     ]
 
-    /// Fields of commands, and which of them the reply names.
+    /// Fields of commands, and the field that the reply names.
     private static let answerable: [(fields: String, field: String)] = [
         (#""type":"fly""#, "type"), (#""type":7"#, "type"), (#""at":0"#, "type"),
         (#""type":"lap","at":"now""#, "at"), (#""type":"lap","at":[1]"#, "at"), (#""type":"lap","at":1e999"#, "at"),
@@ -51,7 +51,7 @@ struct BadInputTests {
         (#""type":"end","streams":{"\#(String(repeating: "x", count: 200_000))":1}"#, "streams"),
     ]
 
-    /// Fields of requests, and which of them the reply names.
+    /// Fields of requests, and the field that the reply names.
     private static let requests: [(fields: String, field: String)] = [
         (#""type":"fly""#, "type"), (#""type":"workouts","limit":0"#, "limit"),
         (#""type":"workouts","limit":1e99"#, "limit"), (#""type":"workouts","before":1e999"#, "before"),
@@ -130,7 +130,7 @@ struct BadInputTests {
         #expect(bad.observer.count(Topic.session(SessionKey(bad.user, session), .state).name) == 0)
     }
 
-    /// What only services may publish, in case that somebody else could.
+    /// Publishes invalid payloads on topics that only services may write.
     private func sendRetained(_ bad: BadInput) async throws {
         let key = SessionKey(bad.user, SessionID(UUID()))
         for text in ["{", "[]", #"{"revision":"1"}"#, #"{"revision":1e300}"#, #"{"revision":1.5}"#] {
@@ -160,10 +160,10 @@ struct BadInputTests {
             }
             print("memory in KiB before and after the flood: \(before), \(after)")
             for (before, after) in zip(before, after) { #expect(after - before < 100_000) }
-            // 100 at once and 10 a second, which begins to count with the process.
+            // The limit is 100 at once and 10 a second since the process started.
             let seconds = Double((ContinuousClock.now - start).components.seconds) + 10
-            let told = observer.count(BadInput.refusals(.engine))
-            #expect(told >= 100 && Double(told) <= 100 + 10 * seconds, "\(told)")
+            let rejected = observer.count(BadInput.refusals(.engine))
+            #expect(rejected >= 100 && Double(rejected) <= 100 + 10 * seconds, "\(rejected)")
         }
     }
 
@@ -179,14 +179,14 @@ struct BadInputTests {
             await bad.observer.publish(MQTTMessage(topic: unknown(topic), payload: Array(text.utf8), qos: .atMostOnce))
         }
         for _ in 0..<10_000 { await send(#"{"s":0,"x":[{"c":1.7e9,"h":80}]}"#, watch) }
-        // Topics as long as they can be, each another one.
+        // Different topics of the maximum length.
         let device = String(repeating: "x", count: 60_000)
         for _ in 0..<1_500 {
             let message = MQTTMessage(
                 topic: "\(unknown(watch))\(device)", payload: Array("{}".utf8), qos: .atMostOnce)
             await bad.observer.publish(message)
         }
-        // More than waits anywhere.
+        // More than any buffer holds.
         let large = #"{"s":0,"q":"\#(String(repeating: "x", count: 250_000))","x":[{"c":1.7e9}]}"#
         for _ in 0..<100 { await send(large, watch) }
         for _ in 0..<1_000 { await send("{", .command) }

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import Exporter
 
-/// Sees everything on a broker and sends what a test wants sent, over all reconnects.
+/// Receives all messages of a broker and publishes messages of a test, across reconnects.
 final class BusObserver: Sendable {
     private let client: MQTTClient
     private let state = Mutex(State())
@@ -65,7 +65,7 @@ final class BusObserver: Sendable {
     /// The latest payload of a topic.
     func latest(_ topic: String) -> [UInt8]? { state.withLock { $0.latest[topic] } }
 
-    /// How many messages came on a topic.
+    /// The number of messages on a topic.
     func count(_ topic: String) -> Int { state.withLock { $0.counts[topic, default: 0] } }
 
     /// Waits until the latest payload of a topic satisfies a condition.
@@ -81,14 +81,14 @@ final class BusObserver: Sendable {
         return found
     }
 
-    /// Publishes; whether it arrived is unknown when the connection breaks.
+    /// Publishes a message. It may be lost if the connection breaks.
     func publish(_ message: MQTTMessage) async {
         try? await client.publish(message)
     }
 }
 
 extension BusObserver {
-    /// Waits until a session's files are there.
+    /// Waits until a session is exported.
     func exported(_ key: SessionKey, to target: Target = .folder) async throws -> ExportStatus {
         let payload = try await wait(for: Topic.session(key, .export(target)).name) { payload in
             (try? JSONCoding.decode(ExportStatus.self, from: payload))?.status == .done

@@ -3,13 +3,13 @@ import Foundation
 import TestSupport
 import Workouts
 
-/// A client that sends commands one at a time and again until the reply comes, though less patiently than a device.
+/// Sends one command at a time and repeats it until its reply, with a shorter timeout than a device.
 struct CommandClient {
     let key: SessionKey
     let observer: BusObserver
     private let client = Client("tester")!
 
-    /// - Parameter sent: what happens after each time the command was sent.
+    /// - Parameter sent: runs after each attempt.
     func perform(
         _ action: SessionAction, at time: Double, attempts: Int = 100, sent: (Int) async throws -> Void = { _ in }
     ) async throws -> Reply {

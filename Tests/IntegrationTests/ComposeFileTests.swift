@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `compose.yaml` as Python reads it. Needs no container engine.
+/// `compose.yaml` as read by Python, without a container engine.
 private enum ComposeFile {
     static let compose = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../compose").standardizedFileURL
@@ -57,7 +57,7 @@ struct ComposeFileTests {
         ])
     }
 
-    @Test func `it runs what compose/up runs`() async throws {
+    @Test func `it runs the services of compose/up`() async throws {
         let folder = try TemporaryFolder()
         let common = ComposeFile.compose.appending(path: "common.sh").path(percentEncoded: false)
         try await ChildProcess.run(

@@ -2,7 +2,7 @@ import Foundation
 import MQTT
 import TestSupport
 
-/// An installation as `compose/up` has it, in a folder of its own: the repository's `compose`, its accounts, its broker.
+/// An installation like that of `compose/up` in its own folder: the repository's `compose`, accounts and a broker.
 final class ComposeFolder: Sendable {
     let folder: TemporaryFolder
 
@@ -13,7 +13,7 @@ final class ComposeFolder: Sendable {
             atPath: folder.file("compose"), withDestinationPath: compose.standardizedFileURL.path)
     }
 
-    /// Runs a command of the folder to its end; what it printed.
+    /// Runs a command of the folder to its end and returns its output.
     @discardableResult
     func run(_ command: String, _ arguments: String...) async throws -> String {
         let log = folder.file("\(UUID().uuidString).log")
@@ -21,7 +21,7 @@ final class ComposeFolder: Sendable {
         return try String(contentsOfFile: log, encoding: .utf8)
     }
 
-    /// Makes a person's account; its password.
+    /// Adds a user's account and returns its password.
     func addAccount(_ arguments: String...) async throws -> Secret {
         let log = folder.file("\(UUID().uuidString).log")
         try await ChildProcess.run([folder.file("compose/user"), "add"] + arguments, log: log)
@@ -32,30 +32,30 @@ final class ComposeFolder: Sendable {
         return Secret(String(password))
     }
 
-    /// Makes accounts as `compose/up` makes those of services, with their passwords in files.
+    /// Adds services' accounts as `compose/up` does, with their passwords in files.
     func needAccounts(_ names: String...) async throws {
         try await script(names.map { "need_account \($0)" }.joined(separator: "\n"))
     }
 
-    /// The password that stands in a file.
+    /// The password in an account's file.
     func password(of account: String) throws -> Secret {
         Secret(try String(contentsOfFile: folder.file("data/secrets/\(account)"), encoding: .utf8))
     }
 
-    /// Adds lines to the broker's access rules, until an account is made or removed.
+    /// Adds lines to the broker's access rules. A later change of accounts removes them.
     func addRules(_ rules: String) throws {
         let path = folder.file("data/broker/access.conf")
         try folder.write(String(contentsOfFile: path, encoding: .utf8) + rules, to: "data/broker/access.conf")
     }
 
-    /// A broker as `compose/up` has it, on free ports of loopback: plain, and over TLS.
+    /// A broker like that of `compose/up`, on free loopback ports with and without TLS.
     struct Broker {
         let process: ChildProcess
         let port: UInt16
         let tlsPort: UInt16
     }
 
-    /// Starts the broker; it listens when this returns.
+    /// Starts the broker and waits until it listens.
     func startBroker() async throws -> Broker {
         let lines = [
             "mkdir -p data/log", "need_certificate 127.0.0.1", "trap 'stop 5 mosquitto' EXIT", "trap 'exit 0' TERM",

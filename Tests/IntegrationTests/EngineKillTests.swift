@@ -19,7 +19,7 @@ struct EngineKillTests {
             try #require(begun.ok)
             let laps = 60
             for lap in 1...laps {
-                // It dies with the command somewhere between the broker and the reply.
+                // The kill comes between the publish and the reply.
                 let isKilled = Int.random(in: 0..<5, using: &random) == 0
                 let reply = try await client.perform(.lap, at: start + Double(lap)) { attempt in
                     if isKilled, attempt < 2 { try installation.kill(.engine) }

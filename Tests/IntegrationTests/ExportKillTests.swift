@@ -7,7 +7,7 @@ import Workouts
 
 @testable import Exporter
 
-/// An exporter that dies again and again, with workouts on their way to a server that keeps them and says nothing.
+/// Repeated kills of the exporter while a server accepts uploads and does not respond.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ExportKillTests {
     @Test func `each workout is uploaded once and has its files, however often the exporter is killed`() async throws {
@@ -29,13 +29,13 @@ struct ExportKillTests {
                 let count = try server.requests.count
                 let device = try installation.replay(recording, key)
                 #expect(await device.finish() == 0, "\(installation.deviceLog)")
-                // Each time it dies when the server has taken something more.
-                let isAsked = try await eventually { try server.requests.count > count }
-                #expect(isAsked)
+                // Each kill follows a new request at the server.
+                let isRequested = try await eventually { try server.requests.count > count }
+                #expect(isRequested)
                 try installation.kill(.exporter)
             }
             try server.script(#"{}"#)
-            // What hangs at the server ends with the process that waits for it.
+            // Hanging requests end with the process.
             try installation.kill(.exporter)
             for key in keys {
                 for target in [Target.folder, .upload] { _ = try await observer.exported(key, to: target) }

@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Recordings of real devices, played through the whole system and exported: what independent readers find in the files is
-/// what they find in the recordings.
+/// Recordings of real devices, played through the whole system and exported. Independent readers find the same in the
+/// files as in the recordings.
 @Suite(
     .serialized, .timeLimit(.minutes(3)),
     .disabled(
-        if: IndependentReader.isAnyMissing, "PYTHON names no interpreter with fitdecode, fitparse and garmin-fit-sdk"),
+        if: IndependentReader.isAnyMissing, "PYTHON has no fitdecode, fitparse and garmin-fit-sdk"),
     .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
 struct ExportTests {
     @Test(arguments: ["run-5km", "ride-39km-with-pauses", "walk-700m"])
@@ -67,7 +67,7 @@ struct ExportTests {
         let gpx = try await IndependentTrack.parts(of: try #require(exported.files["gpx"]))
         #expect(gpx.count == original.count)
         let known = original.map { $0.filter { $0.latitude != nil } }
-        // Fixes that the route's gate drops are no points: no more than one of two hundred in these recordings.
+        // The route drops invalid fixes: at most one of two hundred in these recordings.
         let count = known.joined().count
         #expect((count - count / 200...count).contains(gpx.joined().count))
         if name.hasSuffix(".gpx") { #expect(gpx.joined().count == count) }
@@ -92,7 +92,7 @@ struct ExportTests {
         let second = try await export(try #require(first.files[format])).workout
         let workout = first.workout
         #expect(second.segments.count == workout.segments.count)
-        // Of a GPX file the points alone tell when somebody was on the way.
+        // In a GPX file only the points define the active time.
         if format != "gpx" { #expect(abs(second.activeDuration - workout.activeDuration) <= 2) }
         let distance = try #require(workout.distance)
         #expect(abs(try #require(second.distance) - distance) <= distance * (format == "gpx" ? 0.015 : 0.001))
@@ -105,10 +105,10 @@ struct ExportTests {
         }
     }
 
-    /// What came of a recording.
+    /// The export of a recording.
     private struct Exported {
         let workout: WorkoutRecord
-        /// By the endings of their names.
+        /// By file extension.
         let files: [String: String]
         let folder: TemporaryFolder
     }
@@ -117,7 +117,7 @@ struct ExportTests {
         try #require(recordings).appending(path: name).path(percentEncoded: false)
     }
 
-    /// Plays a recording into a session of its own and waits for its files.
+    /// Plays a recording into a new session and waits for its files.
     private func export(_ path: String) async throws -> Exported {
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let installation = try await Installation()
@@ -139,7 +139,7 @@ struct ExportTests {
         return Exported(workout: workout, files: files, folder: folder)
     }
 
-    /// gpsbabel reads the file and finds so many points.
+    /// Expects that gpsbabel finds this number of points in the file.
     private func expectConversion(
         _ file: String?, _ format: String, _ folder: TemporaryFolder, points: Int, orFewer: Int = 0
     ) async throws {
@@ -153,7 +153,7 @@ struct ExportTests {
     private func expectValid(_ file: String?, _ schema: String) async throws {
         let path = "/usr/share/pytrainer/schemas/\(schema)"
         guard FileManager.default.fileExists(atPath: path) else {
-            return print("skipped: \(schema) is not there; it comes with Debian's pytrainer")
+            return print("skipped: \(schema) is missing; it is part of Debian's pytrainer")
         }
         let folder = try TemporaryFolder()
         try await ChildProcess.run(

@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// A recording is played in order and without faults, and again with everything that can go wrong: the results are the
-/// same bytes.
+/// A recording played with all kinds of faults gives the same bytes as without faults.
 @Suite(.serialized)
 struct FaultTests {
     /// An hour of running with two pauses.
@@ -24,7 +23,7 @@ struct FaultTests {
         SessionKey(try #require(User("demo")), SessionID(UUID()))
     }
 
-    /// What the recording comes to when nothing goes wrong.
+    /// The results of the recording without faults.
     private func undisturbed(_ key: SessionKey) async throws -> Results {
         let installation = try await Installation()
         return try await BusObserver.run(port: installation.broker.port) { observer in

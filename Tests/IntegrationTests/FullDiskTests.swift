@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Both services on a real disk that is full for a while.
+/// Services on a real disk that is full for a while.
 struct FullDiskTests {
     @Test(.timeLimit(.minutes(2)))
     func `while the disk is full nothing is acknowledged, and later everything is stored`() async throws {
@@ -30,7 +30,7 @@ struct FullDiskTests {
             let begun = try await client.perform(
                 .start(SessionStart(activity: .running, countdown: 0)), at: start)
             try #require(begun.ok)
-            // The aggregator knows of the session.
+            // The aggregator has received the session.
             _ = try await observer.wait(for: Topic.session(key, .metrics).name)
 
             try disk.fill()

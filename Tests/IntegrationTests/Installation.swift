@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Workouts
 
-/// A clean installation of its own: real broker, real processes, stores in a temporary folder.
+/// A clean installation: real broker, real processes, stores in a temporary folder.
 final class Installation {
     enum Service: String, CaseIterable {
         case engine = "session-engine"
@@ -19,7 +19,7 @@ final class Installation {
     private let exportSettings: [String]
 
     /// - Parameters:
-    ///   - stores: where the stores lie; in the installation's own folder unless a test says otherwise.
+    ///   - stores: the folder of the stores; by default that of the installation.
     ///   - exportSettings: settings of the exporter besides its folder.
     init(stores: String? = nil, exportSettings: [String] = []) async throws {
         self.exportSettings = exportSettings
@@ -44,10 +44,10 @@ final class Installation {
         processes[service] = try Self.run(service.rawValue, settings, log: log(service))
     }
 
-    /// Where the exporter leaves files.
+    /// The folder of exports.
     var exports: String { folder.file("exports") }
 
-    /// Fetches the weather from an Open-Meteo server at an address.
+    /// Starts weather-fetcher with an Open-Meteo server at this URL.
     func fetchWeather(from url: String) throws {
         weather = try Self.run(
             "weather-fetcher",
@@ -58,13 +58,13 @@ final class Installation {
             ], log: folder.file("weather-fetcher.log"))
     }
 
-    /// `kill -9`, and at once a new process on the same store.
+    /// `kill -9` and immediately a new process on the same store.
     func kill(_ service: Service) throws {
         processes[service]?.end(SIGKILL)
         try start(service)
     }
 
-    /// `kill -9`, and a new process that knows nothing of what was.
+    /// `kill -9` and a new process on an empty store.
     func lose(_ service: Service) throws {
         processes[service]?.end(SIGKILL)
         for suffix in ["", "-wal", "-shm"] {
@@ -80,12 +80,12 @@ final class Installation {
             "pacebus", arguments + ["--mqtt-url", "mqtt://127.0.0.1:\(broker.port)"], log: log)
     }
 
-    /// Every service and the broker, killed five times in any order, each after a few more packets of the link.
+    /// Kills every service and the broker five times in random order, each after a few more packets of the link.
     func killEverything(while link: FaultyLink, within packets: Int, _ random: inout SeededRandom) async throws {
         for _ in 0..<5 {
             for victim in (Service.allCases.map(Optional.some) + [nil]).shuffled(using: &random) {
                 let moment = link.packets + Int.random(in: 1...packets, using: &random)
-                // Without traffic there is nothing to wait for, and the next one dies at once.
+                // Without traffic the next kill follows after a timeout.
                 _ = await eventually(within: .seconds(5)) { link.packets >= moment }
                 if let victim {
                     try kill(victim)
@@ -97,13 +97,13 @@ final class Installation {
         }
     }
 
-    /// `kill -9` to all services, and nothing in their place.
+    /// `kill -9` for all services, without new processes.
     func killServices() {
         for process in processes.values { process.end(SIGKILL) }
         processes = [:]
     }
 
-    /// What a process printed.
+    /// The file with a process's output.
     func log(_ service: Service) -> String { folder.file("\(service.rawValue).log") }
 
     /// Starts one of the package's executables.
@@ -113,7 +113,7 @@ final class Installation {
         return try ChildProcess([executable] + arguments, log: log)
     }
 
-    /// A device that plays a recording into a session, through the given port of the broker or of a link to it.
+    /// Starts a device that plays a recording into a session, through the port of the broker or of a link to it.
     func replay(
         _ recording: String, _ key: SessionKey, device: String = "watch-1", port: UInt16? = nil, speedUp: Double = 0,
         joins: Bool = false, withoutDistance: Bool = false

@@ -11,10 +11,10 @@ import Workouts
 @testable import SessionEngine
 @testable import Streams
 
-/// The services inside the test, on an installation's stores and its broker, when a day has passed: a process cannot be
-/// given another time of day.
+/// The services inside the test process, on an installation's stores and broker, a day later. The clock of a child
+/// process cannot be set.
 enum LaterServices {
-    /// The time of day, a while later.
+    /// The system's clock with the wall clock moved forwards.
     private struct LaterClock: WallClock {
         let by: Double
         private let system = SystemClock()
@@ -33,7 +33,7 @@ enum LaterServices {
         }
     }
 
-    /// Runs them until the body returns.
+    /// Runs the services until the body returns.
     static func run(after seconds: Double, of installation: Installation, _ body: () async throws -> Void) async throws
     {
         let clock = LaterClock(by: seconds)

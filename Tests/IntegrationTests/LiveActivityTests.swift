@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 import Workouts
 
-/// The Live Activity of a simulated run, through the whole system, with a publisher that dies on the way.
+/// The Live Activity of a simulated run, through the whole system, with a kill of the publisher.
 @Suite(
     .serialized, .timeLimit(.minutes(2)),
-    .disabled(if: APNsServer.isMissing, "PYTHON names no interpreter with h2, PyJWT and cryptography"))
+    .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct LiveActivityTests {
     @Test func `a phone is updated until the end despite kills of the publisher`() async throws {
         let server = try await APNsServer("{}")
@@ -31,8 +31,8 @@ struct LiveActivityTests {
             publisher.end(SIGKILL)
             let seen = try server.requests.count
             publisher = try publish(installation, server)
-            let goesOn = try await eventually { try server.requests.count > seen }
-            #expect(goesOn)
+            let hasContinued = try await eventually { try server.requests.count > seen }
+            #expect(hasContinued)
             #expect(await device.finish() == 0, "\(installation.deviceLog)")
             let payload = try await observer.wait(for: Topic.session(key, .activity).name) { payload in
                 (try? JSONCoding.decode(ActivityStatus.self, from: payload))?.status == .ended
@@ -64,7 +64,7 @@ struct LiveActivityTests {
             ], log: installation.folder.file("live-activity-publisher.log"))
     }
 
-    /// As a phone does it: again until the reply, for the session may not have begun yet.
+    /// Repeats the registration until its reply, like a phone: the session may begin later.
     private func register(_ token: String, _ key: SessionKey, _ observer: BusObserver) async throws {
         let client = try #require(Client("phone-1"))
         let registration = ActivityRegistration(

@@ -6,7 +6,7 @@ import Workouts
 
 @testable import Client
 
-/// The server loses a session while its device is away.
+/// The server loses a session while its device is offline.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct NotSyncedTests {
     @Test func `a workout without its session is logged whole under a new one`() async throws {

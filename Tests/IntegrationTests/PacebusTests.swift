@@ -28,7 +28,7 @@ struct PacebusTests {
         }
         """
 
-    @Test func `a session goes from start to workout over a killed engine, and followers see clock and progress`()
+    @Test func `a session continues over a killed engine to its workout, and followers show clock and progress`()
         async throws
     {
         let installation = try await Installation()
@@ -54,7 +54,7 @@ struct PacebusTests {
             return text
         }
         let workout = try await BusObserver.run(port: installation.broker.port) { observer in
-            // The clock itself leads from the intervals to the squats.
+            // The end of the intervals starts the squats without a command.
             #expect(await eventually { text().contains("> Squat, set 1 of 2") })
             #expect(try await control("complete-set", "--weight", "82.5").contains("Squat, set 2 of 2"))
             #expect(try await control("swap").contains("Lunge"))

@@ -2,7 +2,7 @@ import TestSupport
 import Workouts
 
 extension [Segment] {
-    /// The gaps between them, Unix seconds.
+    /// The gaps between the segments in Unix seconds.
     var pauses: [ClosedRange<Double>] {
         zip(self, dropFirst()).compactMap { before, after in
             before.end.map { $0.seconds...after.start.seconds }
@@ -11,7 +11,7 @@ extension [Segment] {
 }
 
 extension IndependentReader.Summary {
-    /// From each stop of the timer to the next start inside the workout, Unix seconds.
+    /// The times from each stop of the timer to the next start within the workout, in Unix seconds.
     func pauses(of workout: WorkoutRecord) -> [ClosedRange<Double>] {
         guard let first = workout.startedAt?.seconds, let last = workout.segments.last?.end?.seconds else { return [] }
         var pauses: [ClosedRange<Double>] = []

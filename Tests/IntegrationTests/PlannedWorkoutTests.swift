@@ -7,14 +7,14 @@ import Workouts
 
 @testable import Exporter
 
-/// Planned workouts through the real broker, from `start` to a FIT file, with a suspend, an engine that is killed and a resume
-/// in the middle.
+/// Planned workouts through the real broker, from `start` to a FIT file, with a suspend, a kill of the engine and a
+/// resume.
 @Suite(
     .serialized, .timeLimit(.minutes(2)),
     .disabled(
-        if: IndependentReader.isAnyMissing, "PYTHON names no interpreter with fitdecode, fitparse and garmin-fit-sdk"))
+        if: IndependentReader.isAnyMissing, "PYTHON has no fitdecode, fitparse and garmin-fit-sdk"))
 struct PlannedWorkoutTests {
-    /// What is done, in seconds since the start; the engine is killed after each suspend.
+    /// An action and its time in seconds since the start. The engine is killed after each suspend.
     private typealias Step = (at: Double, action: SessionAction)
 
     private static let start = 1_700_000_000.0
@@ -82,9 +82,9 @@ struct PlannedWorkoutTests {
                     == Array(repeating: ["Kettlebell Swing", "Push-up"], count: 3).flatMap(\.self), "\(reader)")
             #expect(active.map(\.duration) == [40, 60, 60, 60, 60, 60], "\(reader)")
             #expect(active.map(\.repetitions) == [15, nil, nil, nil, nil, nil], "\(reader)")
-            // What was left of the first minute.
+            // The rest of the first minute.
             #expect(file.sets.filter { $0.kind == "rest" }.map(\.duration) == [20], "\(reader)")
-            // The third minute was left after 30 s, and done to its end after 250 s.
+            // The third minute stopped after 30 s and continued after 250 s.
             #expect(active[2].end - active[2].start == 310, "\(reader)")
         }
     }
@@ -138,7 +138,7 @@ struct PlannedWorkoutTests {
             #expect(
                 file.sets.map(\.kind) == ["active", "active", "rest", "active", "rest", "active", "active"], "\(reader)"
             )
-            // The cool-down was left after twenty seconds.
+            // The cool-down ended after twenty seconds.
             #expect(file.sets.map(\.duration) == [120, 60, 90, 60, 90, 60, 20], "\(reader)")
             #expect(file.sets[1].start == Self.start + 120 && file.sets[1].end == Self.start + 680, "\(reader)")
             let titles = file.sets.filter { $0.kind == "active" }.map { file.title(of: $0) }
@@ -148,7 +148,7 @@ struct PlannedWorkoutTests {
 
     private struct Performed {
         let workout: WorkoutRecord
-        /// By the name of the reader.
+        /// By reader.
         let files: [String: IndependentReader.Summary]
     }
 
@@ -167,7 +167,7 @@ struct PlannedWorkoutTests {
                 guard step.action == .suspend else { continue }
                 let suspended = try await plan(key, observer, since: reply.revision ?? 0)
                 try installation.kill(.engine)
-                // What is published after the kill is what was on disk.
+                // After the kill the engine publishes the stored state.
                 let count = observer.count(Topic.session(key, .state).name)
                 let isBack = await eventually { observer.count(Topic.session(key, .state).name) > count }
                 #expect(isBack)

@@ -44,7 +44,7 @@ import Workouts
         (try? String(contentsOfFile: folder.file("device.log"), encoding: .utf8)) ?? ""
     }
 
-    /// The README's block of Python.
+    /// The Python code of the README.
     private static func script() throws -> String {
         let readme = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Shared/Bus/README.md").standardized

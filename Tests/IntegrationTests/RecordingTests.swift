@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Recordings of real devices, played through the whole system; what is expected is read by an independent reader.
+/// Recordings of real devices, played through the whole system. An independent reader provides the expected values.
 @Suite(
     .serialized,
     .disabled(if: IndependentReader.isMissing, "PYTHON names no interpreter that has fitdecode"),

@@ -4,20 +4,20 @@ import TestSupport
 import Testing
 import Workouts
 
-/// What a session came to: its final `workout` and `summary/metrics`, and its `summary/route` if there are locations.
+/// The results of a session: its final `workout` and `summary/metrics`, and its `summary/route` if there are locations.
 struct Results {
     let workout: WorkoutRecord
     let summary: MetricsReport
     let route: RouteReport?
-    /// The payloads without what may differ between runs, by rule 3 of the design.
+    /// The payloads without the fields that may differ between runs, by rule 3 of the design.
     let comparable: [String]
 
-    /// Waits until both are there with at least the given number of items of the device.
+    /// Waits until all results cover at least this number of items of the device.
     init(_ key: SessionKey, device: String, items: Int, from observer: BusObserver) async throws {
         try await self.init(key, items: [device: items], from: observer)
     }
 
-    /// Waits until both are there with at least the given numbers of items of each device.
+    /// Waits until all results cover at least these numbers of items of each device.
     init(_ key: SessionKey, items: [String: Int], from observer: BusObserver) async throws {
         func holdsAll(_ next: [StreamName: Int]) -> Bool {
             items.allSatisfy { device, count in

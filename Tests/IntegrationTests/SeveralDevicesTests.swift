@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Three devices in one session: a watch, a strap that dies half-way, and a phone whose clock is ten minutes off and whose
-/// second half comes when the workout has been finished for a day.
+/// Three devices in one session: a watch, a strap that stops half-way, and a phone. The phone's clock is ten minutes
+/// wrong, and its second half arrives a day after the workout's end.
 @Suite(.serialized)
 struct SeveralDevicesTests {
     private static let start = 1_700_000_000
@@ -31,7 +31,7 @@ struct SeveralDevicesTests {
             file, key, device: device, port: port, speedUp: speedUp, joins: device != "watch-1")
     }
 
-    /// One after the other, without faults.
+    /// Plays the devices one after the other, without faults.
     private func calm(_ key: SessionKey) async throws -> Results {
         let installation = try await Installation()
         return try await BusObserver.run(port: installation.broker.port) { observer in

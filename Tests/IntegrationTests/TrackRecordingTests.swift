@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// A recording that is XML, played through the whole system; what is expected is read by Python's ElementTree.
+/// An XML recording, played through the whole system. Python's ElementTree provides the expected values.
 @Suite(.serialized, .disabled(if: recordings == nil, "RECORDINGS_DIR is not set"))
 struct TrackRecordingTests {
     @Test(.timeLimit(.minutes(2)))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// The weather through the whole system, from a provider of the test's own.
+/// The weather through the whole system, from the test's own provider.
 struct WeatherTests {
     @Test(.timeLimit(.minutes(2)))
     func `a live session's weather is in its workout`() async throws {
@@ -35,7 +35,7 @@ struct WeatherTests {
         #expect(workout.weather?.provider == "open-meteo")
         #expect(!weather.attribution.text.isEmpty)
         let request = try #require(try server.requests.first)
-        // No more of the place than its square of 0.01 degrees.
+        // Requests contain the place in steps of 0.01 degrees only.
         #expect(request.query.contains(/latitude=-?[0-9]+\.[0-9]{1,3}&/))
     }
 }

@@ -25,7 +25,8 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .done && run.status(.healthKit)?.healthKit == nil)
     }
 
-    @Test mutating func `a device that fails is asked again after the backoff, under a higher revision`() throws {
+    @Test mutating func `a failed device receives the request again after the backoff, under a higher revision`() throws
+    {
         finish(7)
         run.result(7, fault)
         let status = try #require(run.status(.healthKit))
@@ -36,7 +37,7 @@ struct MachineHealthKitTests {
         #expect(try #require(run.status(.healthKit)).revision > status.revision)
     }
 
-    @Test mutating func `without a result the device is asked for 48 hours, then the export has failed`() throws {
+    @Test mutating func `without a result the request lasts 48 hours, then the export has failed`() throws {
         finish(7)
         var asked: [Double] = []
         var last = try #require(run.status(.healthKit)).revision
@@ -55,7 +56,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit) == nil && run.machine.entries.isEmpty)
     }
 
-    @Test mutating func `a denied export is asked for again on request only`() {
+    @Test mutating func `a denied export is requested again only on the user's request`() {
         finish(7)
         run.result(7, Refusal(code: "denied", message: "no"))
         #expect(run.status(.healthKit)?.status == .failed)
@@ -67,7 +68,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.workout == 8)
     }
 
-    @Test mutating func `in watch mode nothing is asked, and the watch's result ends the export`() {
+    @Test mutating func `in watch mode no request is published, and the watch's result ends the export`() {
         finish(7, mode: .watch)
         run.pass(86_400)
         let status = run.status(.healthKit)
@@ -104,7 +105,7 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.mode == .phone)
     }
 
-    @Test mutating func `a newer workout is asked for again, and a result for the older one changes nothing`() {
+    @Test mutating func `a newer workout is requested again, and a result for the older one changes nothing`() {
         finish(7)
         finish(8)
         #expect(run.status(.healthKit)?.healthKit?.metadata.syncVersion == 8)

@@ -97,7 +97,7 @@ struct MachineRetainedTests {
         #expect(run.files.isEmpty && run.disk.isEmpty && run.retained[key]?.isEmpty == true)
     }
 
-    @Test mutating func `a session that only a killed process knew is removed from all targets`() {
+    @Test mutating func `a session that only a killed process exported is removed from all targets`() {
         run.write(["anna/a.fit"])
         run.delete()
         #expect(run.files.isEmpty)

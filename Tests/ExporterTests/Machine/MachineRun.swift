@@ -8,7 +8,7 @@ import Workouts
 
 @testable import Exporter
 
-/// A machine with a disk, a bus and targets of the test. It performs actions as the service does.
+/// A machine with a disk, a bus and targets of the test. It performs actions like the service.
 struct MachineRun {
     /// The targets of the service, and one more that keeps files.
     private static let policies = ExportTargets.policies(ExportTargets.all + [ArchiveTarget.self])
@@ -16,7 +16,7 @@ struct MachineRun {
     private(set) var machine = ExporterMachine(policies: policies)
     private(set) var moment = Moment(Timestamp(seconds: 1_800_000_000))
     var now: Timestamp { moment.wallClock }
-    /// Records by session, as they are stored.
+    /// The stored records by session.
     private(set) var disk: [SessionKey: [UInt8]] = [:]
     /// Retained statuses.
     private(set) var retained: [SessionKey: [Target: ExportStatus]] = [:]
@@ -28,7 +28,7 @@ struct MachineRun {
     /// The files that targets keep. The test writes them, and the machine's actions remove them.
     private(set) var files: [SessionKey: [Target: [String]]] = [:]
 
-    /// When the process is killed during an event's actions; `nil` while it lives.
+    /// The point in an event at which the process is killed; `nil` while it runs.
     private var fate: Fate?
 
     enum Fate: CaseIterable {
@@ -65,7 +65,7 @@ struct MachineRun {
         perform(machine.receive(workout, targets: targets + [.healthKit], now: moment))
     }
 
-    /// A target writes files in place of those of an earlier revision.
+    /// Replaces the target's files of an earlier revision.
     mutating func write(_ files: [String], _ target: Target = .folder, of key: SessionKey = key) {
         self.files[key, default: [:]][target] = files
     }
@@ -116,7 +116,7 @@ struct MachineRun {
         perform(machine.delete(key))
     }
 
-    /// The retained status arrives from the broker.
+    /// Delivers the retained status from the broker.
     mutating func see(_ revision: Int64, of key: SessionKey = key, _ target: Target) {
         perform(machine.see(revision, of: key, target: target, now: moment))
     }
@@ -131,7 +131,7 @@ struct MachineRun {
 
     mutating func connect() { perform(machine.connected()) }
 
-    /// The process is killed and another starts on the same disk.
+    /// Kills the process and starts another on the same disk.
     mutating func crash() {
         machine = ExporterMachine(policies: Self.policies)
         for (key, bytes) in disk.sorted(by: { $0.key < $1.key }) {
@@ -141,7 +141,7 @@ struct MachineRun {
         connect()
     }
 
-    /// The process is killed during an event.
+    /// Kills the process during an event.
     mutating func die(_ fate: Fate, over event: (inout MachineRun) -> Void) {
         self.fate = fate
         event(&self)

@@ -54,7 +54,7 @@ struct MachineTests {
         #expect(before < after && run.published.count == after && run.begin().isEmpty)
     }
 
-    @Test mutating func `a failed export is retried after a minute, doubling to six hours, without end`() throws {
+    @Test mutating func `a failed export is retried after a minute, doubling to six hours, without limit`() throws {
         run.receive(MachineRun.workout(7), targets: [.folder])
         var waits: [Double] = []
         for attempt in 1...12 {
@@ -115,7 +115,7 @@ struct MachineTests {
         #expect(run.status(Target("elsewhere")!)?.status == .failed && run.machine.waiting.isEmpty)
     }
 
-    @Test mutating func `the outcome of an older workout counts for that alone`() throws {
+    @Test mutating func `the outcome of an older workout counts for that workout only`() throws {
         run.receive(MachineRun.workout(7))
         let old = try #require(run.begin().first)
         run.receive(MachineRun.workout(8))
@@ -209,7 +209,8 @@ struct MachineTests {
         #expect(run.begin().count == 1)
     }
 
-    @Test mutating func `a stored attempt is at most its own pause ahead, although the wall clock stepped backwards`() {
+    @Test mutating func `a stored attempt is at most its own backoff ahead, although the wall clock stepped backwards`()
+    {
         run.receive(MachineRun.workout(7, isIncomplete: true), targets: [.folder])
         run.step(by: -365 * 86_400)
         run.crash()

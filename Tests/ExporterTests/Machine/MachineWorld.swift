@@ -17,7 +17,7 @@ struct MachineWorld {
     private var deleted: Set<SessionKey> = []
     private var underway: [(work: ExportWork, destination: ExportWork.Destination)] = []
     private var results: [(result: ExportResult, key: SessionKey)] = []
-    /// What the upload server has stored, by idempotency key.
+    /// The upload server's files, by idempotency key.
     private var stored: [String: Int64] = [:]
     /// Requests for the upload of a session.
     private var requests: [SessionKey: Int] = [:]
@@ -186,7 +186,7 @@ struct MachineWorld {
         for status in run.published[checked...] {
             let key = SessionKey(status.user, status.session)
             if let last = newest[key]?[status.target] {
-                #expect(status.revision >= last.revision, "a revision went back")
+                #expect(status.revision >= last.revision, "a revision decreased")
                 #expect(status.revision > last.revision || status == last, "one revision with two contents")
             }
             newest[key, default: [:]][status.target] = status
@@ -195,7 +195,7 @@ struct MachineWorld {
         checked = run.published.count
         for key in keys {
             let sent = stored.keys.count { $0.hasPrefix("\(key)/upload") }
-            #expect(sent <= 1 + requests[key, default: 0], "uploaded more often than asked for")
+            #expect(sent <= 1 + requests[key, default: 0], "uploaded more often than requested")
         }
     }
 
@@ -222,8 +222,9 @@ struct MachineWorld {
         }
         for key in keys {
             guard !deleted.contains(key), let revision = received[key] else {
-                #expect(run.disk[key] == nil && run.retained[key]?.isEmpty ?? true, "something is left of \(key)")
-                #expect(run.files[key] == nil, "files of \(key) are left")
+                #expect(
+                    run.disk[key] == nil && run.retained[key]?.isEmpty ?? true, "\(key) still has a record or status")
+                #expect(run.files[key] == nil, "\(key) still has files")
                 continue
             }
             for target in targets(key) + [.healthKit] {
@@ -240,7 +241,7 @@ struct MachineWorld {
 }
 
 extension ExportStatus {
-    /// Whether a device is asked, or writes the workout by itself.
+    /// Whether a device performs the export, on request or by itself.
     fileprivate var isForDevice: Bool { status == .exporting || (status == .pending && mode == .watch) }
 }
 

@@ -50,7 +50,7 @@ import Workouts
         #expect(outcomes.map(\.delivery) == [.refused(reason)])
     }
 
-    @Test func `every target has a name of its own, a policy and room for its deliveries`() {
+    @Test func `every target has a unique name, a policy and room for its deliveries`() {
         let targets = ExportTargets([])
         #expect(targets.policies.count == ExportTargets.all.count)
         for (name, policy) in targets.policies {

@@ -52,7 +52,7 @@ import Workouts
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test func `each format is a file in the user's folder that its owner alone can read`() async throws {
+    @Test func `each format is a file in the user's folder that only its owner can read`() async throws {
         let delivery = await target().deliver(workout)
         let files = ["fit", "csv"].map { "anna/2026-11-21T061503Z-morning-run-\(workout.workout.session).\($0)" }
         #expect(delivery == .delivered(files: files))
@@ -76,7 +76,7 @@ import Workouts
         #expect(try names() == (third + other).map { String($0.dropFirst(5)) }.sorted())
     }
 
-    @Test func `a removed workout is gone, and a repeated removal is no error`() async throws {
+    @Test func `a removed workout has no files, and a repeated removal is no error`() async throws {
         _ = try await files(workout, to: target())
         for _ in 0..<2 {
             try await target().remove([key(workout)])
@@ -85,12 +85,12 @@ import Workouts
         try await target(in: folder.file("nowhere")).remove([key(workout)])
     }
 
-    @Test func `the removal of sessions takes all their files, whatever their names, and no others`() async throws {
+    @Test func `the removal of sessions deletes all their files under any name, and no others`() async throws {
         let others = target([.gpx, .json])
         for revision in [workout, .named("Morning Run"), .named("Run", user: "bert")] {
             _ = try await files(revision, to: target())
         }
-        // A killed process wrote this one.
+        // Written by a killed process.
         let before = workout.revised("Hills").workout
         try Data().write(to: URL(filePath: "\(exports)/\(ExportFile(before, .gpx).path)"))
         try Data().write(to: URL(filePath: "\(exports)/anna/notes.csv"))
@@ -126,7 +126,7 @@ import Workouts
         #expect(manager.subpaths(atPath: folder.path)?.sorted() == before)
     }
 
-    @Test func `after any deliveries and removals each user has the files of the last deliveries alone`() async throws {
+    @Test func `after any deliveries and removals each user has only the files of the last deliveries`() async throws {
         var random = SeededRandom()
         var workouts = (0..<4).map { ExportedWorkout.named("Run", user: $0.isMultiple(of: 2) ? "anna" : "bert") }
         var expected: [Int: [String]] = [:]
@@ -138,7 +138,7 @@ import Workouts
                 try await target().remove([key(workouts[index])])
                 expected[index] = nil
             case 1:
-                // A killed process came this far.
+                // A killed process stopped here.
                 let place = DurableFolder(path: "\(exports)/\(workouts[index].workout.user)")
                 try place.make()
                 _ = try place.writeHidden([1], "\(workouts[index].workout.session)-DEADBEEF")
@@ -157,11 +157,11 @@ import Workouts
         let files = try await files(workout, to: target())
         let shard = workout.workout.session.shard
         let place = DurableFolder(path: "\(exports)/anna")
-        // Older versions wrote the session alone.
+        // Older versions used only the session in the name.
         for label in ["\(workout.workout.session)", "\(workout.workout.session)-DEADBEEF"] {
             #expect(try place.writeHidden([1, 2, 3], label).hasPrefix("."))
         }
-        // Another process writes this one for its own shards.
+        // Written by another process for its own shards.
         let session = try #require((0..<1_000).lazy.map { _ in SessionID(UUID()) }.first { $0.shard != shard })
         let others = try place.writeHidden([1, 2, 3], "\(session)-DEADBEEF")
         try Data().write(to: URL(filePath: "\(exports)/anna/.theirs.part"))
@@ -232,7 +232,7 @@ import Workouts
             return
         }
         defer { disk.unmount() }
-        // The first file has room, the second has not.
+        // The disk has room for the first file only.
         let target = target(in: disk.path) { format, workout in
             [UInt8](repeating: 7, count: format == .csv && workout.workout.revision == 2 ? 3 << 20 : 100_000)
         }

@@ -7,7 +7,7 @@ import Workouts
 
 @testable import Exporter
 
-/// Uploads to a server that fails as a test asks.
+/// Uploads to a server that fails on request of a test.
 @Suite(.timeLimit(.minutes(5))) struct UploadTests {
     private let folder: TemporaryFolder
     private let workout = ExportedWorkout.named("Runde um den Grunewaldsee – \"schnell\" 🏃")
@@ -163,7 +163,7 @@ import Workouts
         #expect(delivery == .delivered())
     }
 
-    @Test func `an unreachable server is retried, and keeps what it has over a restart`() async throws {
+    @Test func `an unreachable server is retried, and keeps its uploads over a restart`() async throws {
         let server = try await UploadServer("{}")
         #expect(try await deliver(server) == .delivered())
         server.stop()
