@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares a branch with the file lists in Shared/README.md. `Tests/adding.sh --help` says more.
+# Compares a branch with the file lists in Shared/README.md. `Tests/adding.sh --help` explains the options.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,9 +7,9 @@ usage() {
     cat <<'END'
 usage: Tests/adding.sh WHAT [BRANCH [BASE]]
 
-Shows what BRANCH (default HEAD) changes since it left BASE (default main), and fails if it changes a file that
+Prints the changes of BRANCH (default HEAD) since it left BASE (default main), and fails if it changes a file that
 Shared/README.md does not list for adding WHAT: quantity, target, weather-provider or service. The lists are the fenced
-blocks "files WHAT". Each line begins with a path; `*` stands for any characters, and `+` allows new files only.
+blocks "files WHAT". Each line begins with a path; `*` matches any characters, and `+` allows new files only.
 END
 }
 

@@ -4,9 +4,9 @@ package import MQTT
 package import Streams
 package import Workouts
 
-/// Two replicas of a service that owns streams, while their shards change hands and their store fails at random.
+/// Two replicas of a service that owns streams, while shards move between them and their store fails at random.
 ///
-/// Devices send again what is not acknowledged, and a broker keeps what is retained.
+/// Devices send unacknowledged items again, and a broker keeps retained messages.
 package struct HandoverStorm<Work: StreamWork> {
     package struct Workout {
         package var script: Script
@@ -23,7 +23,7 @@ package struct HandoverStorm<Work: StreamWork> {
     /// The message with a device's consecutive items.
     package typealias Batch = (Script, String, Int, [Work.Item]) -> MQTTMessage
 
-    /// What an observer of the broker must never see.
+    /// Violations found by an observer of the broker.
     package private(set) var violations: [String] = []
     private var workouts: [Workout]
     private let batch: Batch
@@ -31,7 +31,7 @@ package struct HandoverStorm<Work: StreamWork> {
     private let database = MemoryDatabase()
     private var replicas: [StreamReplica<Work>] = []
     private var retained: [String: MQTTMessage] = [:]
-    /// What each device knows to be stored, by the topic of its acknowledgements.
+    /// The number of acknowledged items of each device, by the topic of its acknowledgements.
     private var next: [String: Int] = [:]
     private var ended: Set<SessionKey> = []
 
@@ -99,7 +99,7 @@ package struct HandoverStorm<Work: StreamWork> {
         try take(try await replicas[replica].owner.tick(), from: replica)
     }
 
-    /// What devices send now: their unacknowledged items, with repetitions and gaps.
+    /// The devices' next messages: unacknowledged items, with repetitions and gaps.
     private func items(_ random: inout SeededRandom) -> [MQTTMessage] {
         var messages: [MQTTMessage] = []
         for workout in workouts {
@@ -136,7 +136,7 @@ package struct HandoverStorm<Work: StreamWork> {
         case 3: replicas[one].store.refuse()
         case 4: replicas[one].store.failNextCommit(.beforeWriting)
         case 5:
-            // Its last commit may have come through, and some of its messages.
+            // Its last commit and some of its messages may have succeeded.
             if Bool.random(using: &random) { replicas[one].store.failNextCommit(.afterWriting) }
             replicas[one].owner.bus.limit(to: Int.random(in: 0...3, using: &random))
             try await deliver(items(&random), to: one)

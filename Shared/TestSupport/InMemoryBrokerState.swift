@@ -22,7 +22,7 @@ struct InMemoryBrokerState {
         var stream: Stream?
         var queue: [Queued] = []
         var outstanding: (batch: Int, needsAcknowledgement: Bool)?
-        /// Messages held back while QoS 1 messages are unacknowledged, as in the real client, until the window is full
+        /// Messages withheld while QoS 1 messages are unacknowledged, as in the real client, until the window is full
         /// or a caller waits for a confirmation.
         var held: [MQTTMessage] = []
         var isDraining = false

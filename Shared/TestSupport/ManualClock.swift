@@ -2,7 +2,7 @@ package import ServiceKit
 import Synchronization
 package import Workouts
 
-/// Clocks that stand still until a test advances or steps them.
+/// Clocks that only a test advances or steps.
 package final class ManualClock: WallClock {
     /// No task began to wait in time.
     package struct NoSleeper: Error {}
@@ -32,7 +32,7 @@ package final class ManualClock: WallClock {
 
     package var now: Timestamp { moment.wallClock }
 
-    /// How many tasks wait now.
+    /// The number of waiting tasks.
     package var sleeperCount: Int { state.withLock(\.sleepers.count) }
 
     /// Moves both clocks forwards and wakes the tasks whose wait is over: the earliest deadline first, tasks with the same
@@ -49,7 +49,7 @@ package final class ManualClock: WallClock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Sets the wall clock forwards or backwards. The uptime stands still.
+    /// Sets the wall clock forwards or backwards. The uptime is unchanged.
     package func step(by duration: Duration) {
         state.withLock { state in
             state.moment = Moment(
@@ -71,7 +71,7 @@ package final class ManualClock: WallClock {
     }
 
     /// Returns once at least `count` tasks wait.
-    /// - Throws: `NoSleeper` when that is not so within `bound` of real time.
+    /// - Throws: `NoSleeper` after `bound` of real time.
     package func waitForSleepers(_ count: Int = 1, bound: Duration = .seconds(120)) async throws {
         let number = nextNumber()
         let alarm = Task {

@@ -30,15 +30,15 @@ package final class MemoryDatabase: Sendable {
     }
 }
 
-/// A store in memory that gains, releases and loses shards and fails as a test asks.
+/// An in-memory store that gains, releases and loses shards and fails on request of a test.
 ///
-/// Each change of ownership goes to ``ownership`` and is returned, for tests that hand events to a loop themselves.
+/// Each change of ownership goes to ``ownership`` and is returned, so that tests can pass events to a loop.
 package final class MemoryStore: Store {
     /// How the next commit fails.
     package enum Failure: Sendable {
         /// Nothing is written.
         case beforeWriting
-        /// Everything is written, and the commit throws all the same.
+        /// Everything is written, and the commit throws anyway.
         case afterWriting
     }
 
@@ -75,7 +75,8 @@ package final class MemoryStore: Store {
         database.state.withLock { [id] state in Set(state.owners.filter { $0.value == id }.keys) }
     }
 
-    /// Takes shards, also from another replica, under new epochs. Writes under the former epochs are left out from now on.
+    /// Takes shards, also from another replica, under new epochs. Writes under the former epochs are dropped from now
+    /// on.
     @discardableResult
     package func gain(_ shards: Set<Shard>) -> OwnershipChange {
         let epochs = database.state.withLock { [id] state in
@@ -88,7 +89,7 @@ package final class MemoryStore: Store {
         return yield(.gained(epochs))
     }
 
-    /// Asks for shards back. The replica owns them until ``released(_:)``.
+    /// Requests the release of shards. The replica owns them until ``released(_:)``.
     @discardableResult
     package func release(_ shards: Set<Shard>) -> OwnershipChange { yield(.releasing(shards)) }
 
@@ -120,15 +121,15 @@ package final class MemoryStore: Store {
 
     // MARK: Faults
 
-    /// Lets every commit fail until ``accept()``.
+    /// Makes every commit fail until ``accept()``.
     package func refuse() { faults.withLock { $0.refusesWrites = true } }
 
     package func accept() { faults.withLock { $0.refusesWrites = false } }
 
-    /// Lets every read fail, or no longer.
+    /// Sets whether every read fails.
     package func refuseReads(_ refuses: Bool) { faults.withLock { $0.refusesReads = refuses } }
 
-    /// Lets the next commit fail.
+    /// Makes the next commit fail.
     package func failNextCommit(_ failure: Failure) { faults.withLock { $0.next = failure } }
 
     // MARK: Records

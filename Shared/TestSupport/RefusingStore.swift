@@ -2,7 +2,7 @@ package import Storage
 import Synchronization
 package import Workouts
 
-/// A store whose commits fail while a test wants them to.
+/// A store whose commits fail on request of a test.
 package final class RefusingStore: Store {
     private let store: any Store
     private let isRefusing = Mutex(false)

@@ -62,7 +62,7 @@ package struct RunningService {
                 do {
                     try await group.run()
                 } catch is CancellationError {
-                    // Killed.
+                    // The service was killed.
                 }
             }
             do {
@@ -98,7 +98,7 @@ package struct RunningService {
         return store
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     package func send(_ messages: [MQTTMessage]) async throws {
         try await client.send(messages)
@@ -115,8 +115,8 @@ package struct RunningService {
         clock.advance(by: .seconds(seconds))
     }
 
-    /// Waits until the service has handled all messages sent before: it then clears a retained topic of an unknown
-    /// session. It does not while the disk refuses writes.
+    /// Waits until the service has handled all earlier messages: it then clears a retained topic of an unknown session.
+    /// This needs a disk that accepts writes.
     package func settle() async throws {
         try await client.send([probe.message(Array(#"{"revision":1}"#.utf8))])
         let isSettled = await eventually {
@@ -125,9 +125,9 @@ package struct RunningService {
         guard isSettled else { throw NotInTime() }
     }
 
-    // MARK: What is seen
+    // MARK: Results
 
-    /// Waits for a condition while the service's clock stands still.
+    /// Waits for a condition. The service's clock does not advance.
     package func expectEventually(_ condition: () throws -> Bool) async throws {
         let isSo = try await eventually {
             try await settle()
@@ -136,7 +136,7 @@ package struct RunningService {
         guard isSo else { throw NotInTime() }
     }
 
-    /// Waits for a value while the service's clock stands still.
+    /// Waits for a value. The service's clock does not advance.
     package func expectSome<Found>(_ find: () throws -> Found?) async throws -> Found {
         var found: Found?
         try await expectEventually {

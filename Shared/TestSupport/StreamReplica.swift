@@ -15,9 +15,9 @@ package struct StreamReplica<Work: StreamWork> {
         owner = try await StreamOwner(store, clock: clock)
     }
 
-    /// Takes shards, also from another replica, which does not notice. Returns what was sent.
+    /// Takes shards, also from another replica, which does not notice. Returns the sent messages.
     ///
-    /// - Parameter retained: what the broker then delivers, before it has granted the subscriptions.
+    /// - Parameter retained: the broker's messages before it grants the subscriptions.
     @discardableResult
     package mutating func gain(_ shards: Set<Shard>, retained: [MQTTMessage] = []) async throws
         -> [MQTTMessage]
@@ -27,7 +27,7 @@ package struct StreamReplica<Work: StreamWork> {
         return sent + (try await owner.handle(.announce(shards)))
     }
 
-    /// Gives shards up in order.
+    /// Releases shards in an orderly way.
     @discardableResult
     package mutating func release(_ shards: Set<Shard>) async throws -> [MQTTMessage] {
         let sent = try await owner.handle(.ownership(store.release(shards)))

@@ -156,7 +156,7 @@ def garmin_fields(path, numbers):
 
 def field(name, number, value):
     values = value if isinstance(value, (tuple, list)) else [value]
-    # Floats that are not numbers stand for none.
+    # NaN counts as absent.
     numbers = [v for v in map(plain, values) if isinstance(v, (int, float)) and v == v]
     return {"name": str(name), "number": number, "values": numbers}
 

@@ -1,4 +1,4 @@
-// The cheapest possible subscriber: libmosquitto, its thread, a counter. The services are compared with it.
+// The cheapest possible subscriber, for comparison: libmosquitto, its thread, a counter.
 //
 // bare PORT FILE: counts messages on `samples/…` in the first eight bytes of FILE, for other processes to read.
 

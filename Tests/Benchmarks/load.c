@@ -1,4 +1,4 @@
-// Plays many devices at once, each by the protocol, and measures the receiver. `load --help` says more.
+// Plays many devices at once by the protocol and measures the receiver. `load --help` lists the options.
 
 #include "measure.h"
 #include "mqtt.h"
@@ -146,7 +146,7 @@ static void handle_ack(int number, int64_t next, double time) {
             add_duration(&to_move, time - options.since);
         }
         acknowledged += next - stream->acknowledged;
-        // What was on its way twice may be acknowledged before it goes out again.
+        // An acknowledgement may cover items that are still to be sent again.
         if (next > stream->next) {
             under_way += next - stream->next;
             stream->next = next;
@@ -275,7 +275,7 @@ static void run_for_a_time(void) {
 
 static void drain(void) {
     for (int number = 0; number < options.sessions; number++) {
-        // Nothing new: only what is under way, and what of it has to go again.
+        // No new items: only those in flight, and their repetitions.
         if (options.items == 0) streams[number].due = streams[number].sent;
     }
     double begin = now();
@@ -301,7 +301,7 @@ static void run(void) {
         double begin = acknowledged_at = now();
         while (acknowledged < options.items * options.sessions) {
             turn(now());
-            if (now() - acknowledged_at > timeout) fail("nothing was acknowledged any more");
+            if (now() - acknowledged_at > timeout) fail("no more acknowledgements");
         }
         printf("seconds=%.1f items_per_second=%.0f ", now() - begin, (double)acknowledged / (now() - begin));
     } else {

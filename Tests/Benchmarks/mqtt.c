@@ -162,7 +162,7 @@ static void greet(struct connection *connection, const char *client_id) {
     size_t length = strlen(client_id);
     uint8_t *at = begin(connection, CONNECT, 0, 6 + 4 + 2 + length);
     at = write_text(at, "MQTT", 4);
-    // Version 3.1.1, a clean session, and no keep-alive: nobody answers pings here.
+    // Version 3.1.1, a clean session, and no keep-alive, because this client sends no pings.
     at = write_bytes(at, (uint8_t[]){4, 2, 0, 0}, 4);
     end(connection, write_text(at, client_id, length));
     flush(connection);

@@ -1,4 +1,4 @@
-// The sending side of one stream: what may be sent, what is in flight, what is on the server's disk.
+// The sending side of one stream: sent items, items in flight and items on the server's disk.
 
 #pragma once
 #include <stdbool.h>
@@ -6,29 +6,29 @@
 #include <stdint.h>
 
 enum {
-    /// Items, and batches, that may be sent and not yet acknowledged: the limits of every device.
+    /// The limits of every device: items and batches in flight.
     ITEM_WINDOW = 1000,
     BATCH_WINDOW = 20,
 };
 
 struct stream {
-    /// Items there are to send.
+    /// The number of items to send.
     int64_t due;
-    /// The next item to send; below it everything is under way or acknowledged.
+    /// The next item to send. All items below are in flight or acknowledged.
     int64_t next;
-    /// Everything below is on the receiver's disk.
+    /// All items below are on the receiver's disk.
     int64_t acknowledged;
-    /// Everything below has been seen in `metrics`.
+    /// All items below are in received `metrics`.
     int64_t shown;
-    /// The highest `next` there was: what lies below is sent again.
+    /// The highest `next` so far. Items below it are sent again.
     int64_t sent;
-    /// The acknowledgement that it went back for last.
+    /// The last acknowledgement that moved `next` back.
     int64_t went_back_for;
-    /// When something last went out with nothing under way, or an acknowledgement moved.
+    /// The time of the last advance of the acknowledgement, or of a batch with no other in flight.
     double moved_at;
-    /// When each batch first went out, by its place in the ring: for its acknowledgement and for its metrics.
+    /// The time at which each batch was first sent, by its place in the ring.
     double sent_at[2 * BATCH_WINDOW];
-    /// It stands in the queue of those that may send.
+    /// Whether the stream is in the queue of senders.
     bool is_queued;
 };
 

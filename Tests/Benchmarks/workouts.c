@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { CHUNK_ROWS = 512, TEXT_SIZE = 256 << 10 };
-static const double start = 1600000000, patience = 120;
+static const double start = 1600000000, timeout = 120;
 
 static struct connection connection;
 static char text[TEXT_SIZE];
@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     open_connection(&connection, atoi(argv[1]), "workouts");
     subscribe(&connection, "pacebus/v1/+/+/+/export/folder");
     settle(&connection, handle);
-    // Of a single one the rows are there before the clock starts.
+    // The rows of a single workout arrive before the measurement starts.
     if (sessions == 1) {
         publish_rows(0);
         settle(&connection, handle);
@@ -126,8 +126,8 @@ int main(int argc, char **argv) {
             publish_workout(next++);
         }
         turn();
-        if (now() - began > patience) {
-            fprintf(stderr, "workouts: %d of %d were exported in %.0f s\n", done, sessions, patience);
+        if (now() - began > timeout) {
+            fprintf(stderr, "workouts: %d of %d were exported in %.0f s\n", done, sessions, timeout);
             return 1;
         }
     }

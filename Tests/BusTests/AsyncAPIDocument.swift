@@ -11,7 +11,7 @@ struct AsyncAPIDocument: Decodable {
         let retain: Bool
         /// The pattern of each parameter of the address.
         let patterns: [String: String]
-        /// Whether its payload has a schema.
+        /// Whether the payload has a schema.
         let described: Bool
 
         /// Matches the names of the channel's topics.

@@ -51,7 +51,7 @@ struct AsyncAPITests {
                     let level = isUsual ? usual[parameter] ?? "a" : levels.randomElement(using: &random)!
                     return name.replacing("{\(parameter)}", with: level)
                 }
-                // "virtual-run/request" is a topic of its own, and the shard must match the session.
+                // "virtual-run/request" is a separate topic, and the shard must match the session.
                 guard !name.hasPrefix("pacebus/v1/00/"), !name.contains("/virtual-run/request") else { continue }
                 let isTopic = try regex.wholeMatch(in: name) != nil
                 #expect((Topic(name) != nil) == isTopic, "\(name)")

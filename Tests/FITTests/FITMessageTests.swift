@@ -48,7 +48,7 @@ struct FITMessageTests {
             [.init(1, .uint16, 0xFFFF, 5, 600), .init(2, .byte, 0xFF, 1), .string(3, "Überfahrt", size: 16)],
             bigEndian: bigEndian)[0]
         #expect(message.fields[1] == .numbers([nil, 5, 600]))
-        #expect(message.number(FITProfile.Record.longitude) == 5.0 * 180 / 2_147_483_648, "the first that is present")
+        #expect(message.number(FITProfile.Record.longitude) == 5.0 * 180 / 2_147_483_648, "the first valid element")
         #expect(message.fields[2] == .bytes([0xFF, 1]))
         #expect(message.fields[3] == .text("Überfahrt"))
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Real and generated recordings, read by Pacebus and by fitdecode.
-@Suite(.disabled(if: IndependentReader.isMissing, "PYTHON names no interpreter that has fitdecode"))
+@Suite(.disabled(if: IndependentReader.isMissing, "PYTHON has no fitdecode"))
 struct IndependentReaderTests {
     static let recordings = ProcessInfo.processInfo.environment["RECORDINGS_DIR"].map { URL(filePath: $0) }
 

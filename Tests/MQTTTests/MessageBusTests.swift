@@ -138,7 +138,7 @@ import Testing
                     case .connected:
                         try await buses.other.publish(MQTTMessage("a", "first"))
                     case .batch(let batch) where held == nil && texts.isEmpty:
-                        // Unacknowledged, so that the next message stays in the client.
+                        // The batch is unacknowledged, so the next message stays in the client.
                         texts += batch.messages.map(\.text)
                         held = batch
                         try await buses.other.publish(MQTTMessage("a", "second"))
@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `an unacknowledged batch blocks the next batch and holds back sent messages`(kind: Kind) async throws {
+    func `an unacknowledged batch blocks the next batch and delays sent messages`(kind: Kind) async throws {
         try await withBuses(kind) { buses in
             try await withRecorder(buses.other, ["b"]) { listener in
                 try await buses.one.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
@@ -317,7 +317,7 @@ import Testing
                 guard case .connected = await iterator.next() else { throw NotInTime() }
                 try await buses.other.publish(MQTTMessage("a", "1"))
                 guard case .batch(let first) = await iterator.next() else { throw NotInTime() }
-                // The client reads in order: what it publishes to itself is read after "2".
+                // The client reads in order: it receives its own message after "2".
                 try await buses.other.publish(MQTTMessage("a", "2"))
                 try await buses.one.publish(MQTTMessage("other", "later"))
                 buses.one.setSubscriptions([], renewing: [])
@@ -356,7 +356,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `each change is answered once and the newest set holds, whatever is lost meanwhile`(kind: Kind) async throws {
+    func `each change is answered once and the newest set applies after any losses`(kind: Kind) async throws {
         var random = SeededRandom()
         try await withBuses(kind) { buses in
             let topics = (0..<100).map { "t/\($0)" }

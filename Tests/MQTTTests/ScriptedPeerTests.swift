@@ -124,7 +124,7 @@ import Testing
             try await client.withSubscriptions([MQTTSubscription(filter: "a", qos: .atLeastOnce)]) { events in
                 var seen = 0
                 for await case .batch(let batch) in events {
-                    // A message published now would carry the PUBACKs along if they were not held back.
+                    // A message published now would also flush PUBACKs that were not withheld.
                     try await client.send([MQTTMessage("b", "pushes", qos: .atMostOnce)])
                     let slipped = await eventually(within: .milliseconds(100)) {
                         peer.packets(.puback).count > seen || !peer.packets(.publish).isEmpty && seen == 0

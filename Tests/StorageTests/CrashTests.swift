@@ -25,7 +25,7 @@ import Workouts
             }
             let open = try await OpenStore(path)
             let stored = try await open.all(.apples)
-            // Earlier rounds count too. The last commit may be complete without its note.
+            // Earlier rounds count too. The last commit may be complete but not noted.
             let lastReturned = max(latest, returned.last ?? 0)
             latest = stored.values.map { $0.reduce(0) { $0 << 8 | Int($1) } }.max() ?? 0
             #expect((lastReturned...lastReturned + 1).contains(latest))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// The store in memory keeps the same promises as a real one.
+/// The in-memory store has the same guarantees as a real one.
 @Suite struct MemoryStoreTests {
     private let database = MemoryDatabase()
     private let shard = Shard(7)
@@ -33,7 +33,7 @@ import Workouts
         #expect(try await store.commit([change]).lostShards == [shard])
     }
 
-    @Test func `commits fail as asked, before or after writing`() async throws {
+    @Test func `commits fail on request, before or after writing`() async throws {
         let store = database.replica()
         let change = store.gain([shard])
         store.failNextCommit(.beforeWriting)
@@ -51,7 +51,7 @@ import Workouts
         await #expect(throws: StoreError.self) { try await store.records(in: .apples, shards: [shard]) }
     }
 
-    @Test func `keys come in order, and folders hold their own`() async throws {
+    @Test func `keys are in order, and folders contain their own`() async throws {
         let store = database.replica()
         let change = store.gain([shard])
         _ = try await store.commit(["b/2", "b/1", "bc/1", "a"].map { try write($0, [1], change) })

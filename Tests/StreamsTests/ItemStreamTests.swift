@@ -5,7 +5,7 @@ import Workouts
 
 @testable import Streams
 
-/// The rule of the acknowledgement: each number once, in order, and only what is on disk counts.
+/// The rule of acknowledgement: each number once, in order, and only when it is on disk.
 struct ItemStreamTests {
     private func batch(_ first: Int, _ count: Int, offset: Double = 0) -> SampleBatch {
         SampleBatch(

@@ -17,8 +17,8 @@ extension SeededRandom {
         }
     }
 
-    /// Measurements of up to three devices in and around the segments, with gaps, clocks that jump back, empty items
-    /// and items of equal time.
+    /// Measurements of up to three devices in and around the segments, with gaps, clocks that step backwards, empty
+    /// items and items of equal time.
     mutating func streams(around segments: [Segment]) -> [Device: [Sample]] {
         let names = ["watch-3f9a", "strap-1", "phone-77", "pod", "treadmill", "watch-zz"]
         let devices = names.shuffled(using: &self).prefix(Int.random(in: 1...3, using: &self))

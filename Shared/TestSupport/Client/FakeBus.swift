@@ -4,7 +4,7 @@ import Synchronization
 
 /// A bus between one subscriber and ``FakeServices``, which answer inside `send`.
 ///
-/// It knows when its subscriber has taken all events and waits for more. A test that advances its clock only then is
+/// It detects when its subscriber has taken all events and waits for more. A test that advances its clock only then is
 /// repeatable: no time passes while a message is in flight.
 package final class FakeBus: MessageBus {
     /// The subscriber did not wait in time.
@@ -153,7 +153,7 @@ package final class FakeBus: MessageBus {
         state.withLock { $0.number == number ? $0.reader.take() : nil }?.resume(returning: nil)
     }
 
-    /// Hands the first event to a reader that waits.
+    /// Passes the first event to a waiting reader.
     private func change<R: Sendable>(_ body: (inout State) -> R) -> R {
         let (result, reader, event) = state.withLock {
             state -> (R, CheckedContinuation<MQTTEvent?, Never>?, MQTTEvent?) in
@@ -184,7 +184,7 @@ extension FakeBus.State {
         events.append(.batch(MQTTBatch(messages: [message]) {}))
     }
 
-    /// `+` stands for one level.
+    /// `+` matches one level.
     private static func filter(_ filter: String, matches topic: String) -> Bool {
         let (levels, actual) = (filter.split(separator: "/"), topic.split(separator: "/"))
         return levels.count == actual.count && zip(levels, actual).allSatisfy { $0 == "+" || $0 == $1 }

@@ -4,7 +4,7 @@ package import MQTT
 import Synchronization
 package import Workouts
 
-/// The part of all services that a client sees: replies, acknowledgements, the finished workout.
+/// The behaviour of all services towards a client: replies, acknowledgements, the finished workout.
 package final class FakeServices: Sendable {
     /// The faults of the services and the way to them.
     package struct Faults: Sendable {
@@ -156,7 +156,7 @@ package final class FakeServices: Sendable {
         return [ack] + workout(&state)
     }
 
-    /// Saved plans are the only requests with an effect.
+    /// Only requests for saved plans have an effect.
     private func keep(_ request: UserRequest, _ state: inout State) -> [MQTTMessage] {
         var refusal: Refusal?
         switch request.action {

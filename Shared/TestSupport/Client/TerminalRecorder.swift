@@ -1,7 +1,7 @@
 package import Client
 import Synchronization
 
-/// Records what a command prints.
+/// Records a command's output.
 package final class TerminalRecorder: Sendable {
     private let printed = Mutex((all: "", status: ""))
     /// Results, progress and remarks.

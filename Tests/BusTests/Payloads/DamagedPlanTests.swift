@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Workouts
 
-/// Payloads of planned workouts with a replaced value: decoding refuses them, or everything can be computed from them.
+/// Payloads of planned workouts with a replaced value: decoding refuses them, or all values can be computed.
 @Suite struct DamagedPlanTests {
     private static let values = [
         "-1", "0", "1", "2", "17", "201", "0.5", "1e15", "-1e15", "9223372036854775807", "1e308", "null", "[]",

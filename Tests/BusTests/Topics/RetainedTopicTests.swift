@@ -61,7 +61,7 @@ import Workouts
             (8, [5, 8, 10], .known), (7, [5, 8, 10], .republish), (4, [5, 8, 10], .republish),
             (11, [5, 8, 10], .revised),
         ] as [(Int64, [Int64], RetainedTopic.Seen)])
-    func `a newer revision is exceeded, an echo is known, an older revision is answered`(
+    func `a newer revision is exceeded, an echo is ignored, an older revision is answered`(
         seen: Int64, published: [Int64], expected: RetainedTopic.Seen
     ) {
         var topic = topic(published: published)
@@ -102,7 +102,7 @@ import Workouts
         #expect(try JSONCoding.decode([RetainedTopic].self, from: bytes) == [RetainedTopic(revision: 10)])
     }
 
-    /// The owner publishes, the broker echoes late, forgets, and brings old and foreign revisions back.
+    /// The owner publishes. The broker echoes late, loses messages, and delivers old and foreign revisions.
     @Test func `in any order revisions only rise and the newest ends up on the topic`() {
         var random = SeededRandom()
         var topic = RetainedTopic(revision: 0)
@@ -117,7 +117,7 @@ import Workouts
         }
         func receive(_ seen: Int64) {
             let before = topic.revision
-            // The clock may be anywhere.
+            // The clock may show any time.
             let answer = topic.see(seen, Self.now + Double.random(in: -1e6...1e6, using: &random))
             #expect(topic.revision >= before && topic.revision >= seen)
             if answer != .known { publish() }
@@ -143,7 +143,7 @@ import Workouts
                 if let retained { inbox.append(retained) }
             }
         }
-        // What is on the topic is received again and again until the owner has nothing to say.
+        // The owner receives the retained message until it publishes nothing more.
         while !inbox.isEmpty { receive(inbox.removeFirst()) }
         if let last = retained { receive(last) }
         #expect(retained == nil || retained == topic.revision)

@@ -4,7 +4,7 @@ import Workouts
 
 @testable import Client
 
-/// Chunks arrive before their session is wanted.
+/// Chunks that arrive before their session is requested.
 @Suite struct ChunkCollectorTests {
     private static let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
 
@@ -36,7 +36,7 @@ import Workouts
         collector.receive(revision: revision, chunks: rows.chunkCount, kind: kind, of: key)
     }
 
-    @Test mutating func `chunks that arrived before want are complete at once`() throws {
+    @Test mutating func `chunks that arrived before the request are complete at once`() throws {
         try publish(FinalRows(series(1_200)), .series, 5)
         try publish(FinalRows(track(600)), .track, 6)
         #expect(collector.complete.isEmpty)
@@ -133,7 +133,7 @@ import Workouts
         #expect(try collector.take(key)?.series[.heartRate] == [60])
     }
 
-    @Test mutating func `a full cache evicts the oldest session and no wanted one`() throws {
+    @Test mutating func `a full cache evicts the oldest session and no requested one`() throws {
         collector = ChunkCollector(limits: .init(cache: 200_000, session: 100_000, wanted: 100_000))
         let rows = FinalRows(series(512))
         func session(_ number: Int) -> SessionKey {

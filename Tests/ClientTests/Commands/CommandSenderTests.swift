@@ -23,7 +23,7 @@ import Workouts
         Reply(id: command.id, revision: 1, now: now, error: refusal)
     }
 
-    @Test func `one command is in flight, and its reply comes to this process`() {
+    @Test func `one command is in flight, and this process receives its reply`() {
         let (pause, resume) = (command(.pause), command(.resume))
         var sender = connected([pause, resume])
         let sent = sender.take(now)
@@ -93,7 +93,7 @@ import Workouts
         return reply
     }
 
-    @Test func `a start that has just happened takes the engine's time, and the reply shows the clock's offset`() {
+    @Test func `a start that just happened takes the engine's time, and the reply shows the clock's offset`() {
         let start = start
         var sender = simulating(start)
         #expect(sender.take(now + 0.05)?.at == nil)

@@ -116,7 +116,7 @@ import Workouts
     }
 
     @Test(arguments: 0..<40)
-    func `late, repeated and unordered acknowledgements never take items back`(run: Int) {
+    func `late, repeated and unordered acknowledgements never send items again`(run: Int) {
         var random = SeededRandom("acknowledgements late, repeated and out of order, run \(run)")
         let items = samples(Int.random(in: 1_000...4_000, using: &random))
         var stream = ItemStream<Sample>()

@@ -124,7 +124,7 @@ import Workouts
     }
 
     @Test func `a session that is lost during its recording begins again with its start`() async throws {
-        // More than is played without an acknowledgement: no command is repeated.
+        // Longer than the playback continues without acknowledgements: no command is repeated.
         let fixture = try NotSyncedFixture(duration: 2_400, pauses: [])
         let generations = fixture.generations()
         let bus = FakeBus(generations)
@@ -188,7 +188,7 @@ import Workouts
         #expect(try await fixture.play(fixture.service(bus), bus))
         fixture.expectWhole(leader[1], inPlaceOf: leader[0])
 
-        // Fake services support one device each: these are the strap's, in the session that the other device ended.
+        // Fake services support one device each. These serve the strap, in the session that the other device ended.
         var session = Session(
             key: leader[1].key, start: SessionStart(activity: .running, countdown: 0), at: fixture.file.recording.start,
             now: fixture.clock.now)

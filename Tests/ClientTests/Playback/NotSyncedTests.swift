@@ -90,7 +90,7 @@ import Workouts
         #expect(playback.outcome == .notSynced)
     }
 
-    @Test func `an engine that finds the session on the second try is believed`() throws {
+    @Test func `an engine that finds the session on the second try has not lost it`() throws {
         var playback = playback()
         _ = playback.takeDue(now)
         playback.connected()
@@ -133,7 +133,7 @@ import Workouts
         #expect(playback.outcome == .notSynced)
     }
 
-    @Test func `a session that the user deleted is not logged again, even if the engine lost it since`() throws {
+    @Test func `a session that the user deleted is not logged again, even if the engine lost it afterwards`() throws {
         var (playback, end) = try ending()
         _ = playback.receive(try deleted(after: nil), now)
         _ = playback.receive(reply(end, revision: nil, .sessionNotFound), now)

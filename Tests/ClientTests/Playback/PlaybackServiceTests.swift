@@ -206,7 +206,7 @@ import Workouts
 }
 
 @Suite struct FakeBusTests {
-    @Test func `a wait for a subscriber that does not come times out`() async throws {
+    @Test func `a wait for an absent subscriber times out`() async throws {
         let bus = FakeBus([])
         await #expect(throws: FakeBus.NoReader.self) { try await bus.waitForReader(bound: .milliseconds(1)) }
     }

@@ -7,7 +7,7 @@ import Workouts
 @testable import Client
 @testable import Formats
 
-/// A playback with samples and locations: both are queued, sent, announced, covered, and taken back after a loss.
+/// A playback with samples and locations: both are queued, sent, announced, covered, and sent again after a loss.
 @Suite struct PlaybackStreamsTests {
     private let start = Timestamp(seconds: 1_700_000_000)
     private let now = Timestamp(seconds: 1_800_000_000)
@@ -209,7 +209,7 @@ import Workouts
             guard isTold else { continue }
             _ = playback.takeBack(.locations, from: 0, queued)
             #expect(topics(try reply(&playback, time)) == [.locations(header.device)])
-            // The server had them all the time.
+            // The server never lost them.
             _ = acknowledge(&playback, .locations, 8, time)
             _ = try reply(&playback, time)
         }

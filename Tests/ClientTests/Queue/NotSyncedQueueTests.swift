@@ -103,7 +103,7 @@ import Workouts
         var lost = 0
         var kills = 0
         while true {
-            // A playback that waits longer than one life ends as well.
+            // A playback that waits longer than one life also ends.
             let isCalm = kills > 20
             let ticks = isCalm ? Int.max : Int.random(in: 1...250, using: &random)
             if try await fixture.play(fixture.service(bus, speed: 30), bus, ticks: ticks) { break }

@@ -76,7 +76,7 @@ import Workouts
                 #expect(file.contents.samples.items == samples(2))
                 #expect(file.contents.commands.isEmpty)
                 #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == whole.dropLast(lastLine))
-                // Shorter than the line that was cut off.
+                // Shorter than the truncated line.
                 try file.append([.acknowledged(.samples, 1)])
             }
             let file = try open()
@@ -120,7 +120,7 @@ import Workouts
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     }
 
-    @Test func `a removed queue is gone`() throws {
+    @Test func `a removed queue leaves no file`() throws {
         let file = try open()
         #expect(queues.devices(of: key) == [device])
         try file.remove()

@@ -168,7 +168,7 @@ extension SampleBatch {
     var range: Range<Int> { first..<first + items.count }
 }
 
-/// Items a second apart, each with another heart rate than its neighbours.
+/// Items a second apart, with heart rates that differ from item to item.
 func samples(_ count: Int, from start: Double = 1_700_000_000) -> [Sample] {
     (0..<count).map { number in
         var sample = Sample(time: Timestamp(seconds: start + Double(number)))

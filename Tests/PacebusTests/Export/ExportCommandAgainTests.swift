@@ -114,7 +114,7 @@ import Workouts
         #expect(error?.description == "upload: pending; the exporter continues")
     }
 
-    @Test func `Ctrl-C says that the exporter continues`() async throws {
+    @Test func `Ctrl-C prints that the exporter continues`() async throws {
         let system = try FetchSystem { [session] request, _ in
             [session.reply(request), session.status(.upload, .pending, revision: 2)]
         }

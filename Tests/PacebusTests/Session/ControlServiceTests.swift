@@ -70,11 +70,11 @@ import Workouts
 
     @Test func `status shows a silent engine and the age of the state`() async throws {
         let gone = SessionKey(User("bob")!, key.session)
-        let told = fixture.clock.now - 131
+        let publishedAt = fixture.clock.now - 131
         let state = Session(
-            key: gone, start: SessionStart(activity: .running, countdown: 0), at: told, now: told
+            key: gone, start: SessionStart(activity: .running, countdown: 0), at: publishedAt, now: publishedAt
         )
-        .state(revision: told.milliseconds)
+        .state(revision: publishedAt.milliseconds)
         try await publish(.session(gone, .state), JSONCoding.encode(state))
         try await publish(.session(gone, .metrics), MetricsSnapshot(user: gone.user, revision: 3).payload)
         let text = try await run("status", "--user", "bob", "--session", "\(gone.session)")
@@ -145,7 +145,7 @@ import Workouts
         #expect(fixture.services.requestCount == 1)
     }
 
-    @Test func `a message that the broker lost is waited for`() async throws {
+    @Test func `the command waits for a message that the broker lost`() async throws {
         let fixture = ControlFixture(faults: .init(requestsLost: 1))
         let current = CurrentSession(revision: 7, state: active)
         let text = try await fixture.run(["follow", "--user", "ann"]) {

@@ -62,7 +62,7 @@ import Workouts
         broker.retained(topic).flatMap { try? JSONCoding.decode(Presence.Payload.self, from: $0.payload) }?.shards
     }
 
-    @Test func `each connect is announced before the service sees it`() async throws {
+    @Test func `each connect is announced before the service receives it`() async throws {
         let broker = InMemoryBroker()
         let client = broker.client()
         let seen = Mutex<[MQTTMessage?]>([])
@@ -83,7 +83,7 @@ import Workouts
         #expect(seen.withLock { $0[1] } == message)
     }
 
-    @Test func `presence names the shards that are owned, as they come and go`() async throws {
+    @Test func `presence names the owned shards after each gain and loss`() async throws {
         let broker = InMemoryBroker()
         let store = MemoryDatabase().replica()
         store.gain([])
@@ -122,7 +122,7 @@ import Workouts
         let batches = Mutex<[String]>([])
         try await withServing(broker, broker.client(), store) {
             try await expectEventually { shards(broker) == "01" }
-            // Not by the owner of another shard.
+            // The owner of another shard clears nothing.
             try await pass(4_000)
             store.gain([Shard(0)])
             try await expectEventually { shards(broker) == "00-01" }

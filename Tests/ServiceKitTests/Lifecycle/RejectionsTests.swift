@@ -9,8 +9,8 @@ import Workouts
 @Suite struct RejectionsTests {
     private let start = Timestamp(seconds: 1_735_689_600)
 
-    /// How many of `count` refusals at one moment are told.
-    private func told(
+    /// The number of published rejections out of `count` at one moment.
+    private func published(
         _ count: Int, _ rejections: inout Rejections, at time: Timestamp, stepped step: Double = 0
     ) -> Int {
         let now = Moment(time).stepped(by: step)
@@ -19,32 +19,32 @@ import Workouts
 
     @Test func `a burst of 100 is published, and the rest only counted`() {
         var rejections = Rejections(service: "session-engine")
-        #expect(told(250, &rejections, at: start) == 100)
+        #expect(published(250, &rejections, at: start) == 100)
         #expect(rejections.count == 250)
     }
 
     @Test func `ten a second are published after a burst`() {
         var rejections = Rejections(service: "session-engine")
-        _ = told(100, &rejections, at: start)
-        #expect(told(50, &rejections, at: start + 0.05) == 0)
-        #expect(told(50, &rejections, at: start + 1) == 10)
-        #expect(told(50, &rejections, at: start + 3) == 20)
-        #expect(told(500, &rejections, at: start + 3600) == 100)
+        _ = published(100, &rejections, at: start)
+        #expect(published(50, &rejections, at: start + 0.05) == 0)
+        #expect(published(50, &rejections, at: start + 1) == 10)
+        #expect(published(50, &rejections, at: start + 3) == 20)
+        #expect(published(500, &rejections, at: start + 3600) == 100)
     }
 
     @Test func `a wall clock that steps earns nothing`() {
         var rejections = Rejections(service: "session-engine")
-        _ = told(100, &rejections, at: start)
-        #expect(told(50, &rejections, at: start, stepped: 3_600) == 0)
-        #expect(told(50, &rejections, at: start + 1, stepped: -3_600) == 10)
+        _ = published(100, &rejections, at: start)
+        #expect(published(50, &rejections, at: start, stepped: 3_600) == 0)
+        #expect(published(50, &rejections, at: start + 1, stepped: -3_600) == 10)
     }
 
     @Test func `the message has topic, reason, size and the first 256 bytes`() throws {
         var rejections = Rejections(service: "metrics-aggregator")
         let payload = [0xff] + [UInt8](repeating: UInt8(ascii: "x"), count: 300)
-        let told = rejections.reject(
+        let rejection = rejections.reject(
             topic: "pacebus/v1/a", payload: payload[...], reason: "not JSON", at: Moment(start))
-        let message = try #require(told)
+        let message = try #require(rejection)
         #expect(message.topic == "pacebus/v1/rejected/_metrics-aggregator")
         #expect(!message.retain)
         let head = "\u{fffd}" + String(repeating: "x", count: 255)

@@ -9,7 +9,7 @@ import Workouts
 @testable import ServiceKit
 
 @Suite(.timeLimit(.minutes(5))) struct ServeTests {
-    /// What a service under test has seen.
+    /// The events of a service under test.
     private final class Record: Sendable {
         private let seen = Mutex<[String]>([])
 
@@ -33,7 +33,7 @@ import Workouts
         }
     }
 
-    /// Tells when reading is to stop.
+    /// Records `stopReading`.
     private final class WatchedBus: MessageBus {
         private let bus: InMemoryBus
         private let stopped = Mutex(false)
@@ -148,7 +148,7 @@ import Workouts
                 try await expectEventually { record.ticks == tick + 1 }
             }
             try await clock.waitForSleepers()
-            // A machine that slept does not make up for what it missed.
+            // After the machine sleeps, missed ticks are not repeated.
             clock.advance(by: .seconds(3_600))
             try await clock.waitForSleepers()
             try await expectEventually { record.ticks == 6 }
@@ -217,7 +217,7 @@ import Workouts
         return store
     }
 
-    @Test func `a service that starts without shards is connected, gains some again and again, and announces them`()
+    @Test func `a service that starts without shards is connected, gains some repeatedly, and announces them`()
         async throws
     {
         let (broker, store) = (InMemoryBroker(), store([]))
@@ -242,7 +242,7 @@ import Workouts
             ])
     }
 
-    @Test func `shards are released when what was read for them is handled`() async throws {
+    @Test func `shards are released after their read messages are handled`() async throws {
         let (broker, store) = (InMemoryBroker(), store([one, two]))
         let held = Mutex<MQTTBatch?>(nil)
         let record = try await withServing(broker.client(), clock: ManualClock(), store: store) { record, _ in

@@ -20,7 +20,7 @@ private struct Scripted: Service {
     }
 }
 
-/// A member of a presence payload, of which text alone matters here.
+/// A member of a presence payload; `nil` if it is not text.
 private struct Field: Decodable {
     let text: String?
 
@@ -34,7 +34,7 @@ private struct Broken: Error, CustomStringConvertible {
 }
 
 @Suite struct ServiceRunnerTests {
-    /// A broker nobody listens on: the services run without it.
+    /// No broker listens here: the services run without it.
     private static let flags = ["--mqtt-url", "mqtt://ann@127.0.0.1:1"]
 
     private static func text(_ bytes: [UInt8]?) -> String { String(decoding: bytes ?? [], as: UTF8.self) }
@@ -45,7 +45,7 @@ private struct Broken: Error, CustomStringConvertible {
                 [Scripted { print("done") }]
             }
         }
-        // The client may complain of the absent broker; to whoever started it nothing is said at `info`.
+        // The client may warn of the absent broker, but nothing is logged at `info`.
         let lines = Self.text(result.standardErrorContent).split(separator: "\n").filter { $0.contains(" info ") }
         #expect(lines.isEmpty)
     }
@@ -153,7 +153,7 @@ private struct Signaling: Service {
     func run() async throws {
         try await context.serve(store: MemoryStore.owningAll(), subscriptions: Self.subscriptions) { event in
             guard case .connected = event else { return }
-            // The broker answers after the presence that was sent before.
+            // The broker acknowledges this after the presence.
             try await context.bus.publish(MQTTMessage(topic: "elsewhere", payload: [], qos: .atLeastOnce))
             kill(getpid(), signal)
         }

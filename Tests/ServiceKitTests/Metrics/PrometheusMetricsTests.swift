@@ -9,7 +9,7 @@ import Testing
 @Suite struct PrometheusMetricsTests {
     private let metrics = PrometheusMetrics()
 
-    /// What is rendered of one family, without the process' own.
+    /// The rendered lines of one family.
     private func rendered(_ name: String) -> [String] {
         metrics.render().split(separator: "\n").map(String.init).filter {
             $0.hasPrefix(name) || $0.hasPrefix("# HELP \(name) ") || $0.hasPrefix("# TYPE \(name) ")

@@ -3,7 +3,7 @@ import ServiceKit
 import Storage
 import Workouts
 
-/// Counts per shard: the smallest machine that has every kind of action.
+/// Counts per shard: the smallest machine with every kind of action.
 struct CounterMachine: OwningMachine {
     enum Action: OwnedAction {
         case save(Shard)

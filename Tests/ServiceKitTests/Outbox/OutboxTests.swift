@@ -252,7 +252,7 @@ struct OutboxTests {
 
     // MARK: Any order
 
-    @Test func `whatever fails, only what is stored is published, and in the end all of it`() async throws {
+    @Test func `in any order of faults only stored values are published, and finally all of them`() async throws {
         var random = SeededRandom()
         for _ in 0..<200 {
             let database = MemoryDatabase()
@@ -288,7 +288,7 @@ struct OutboxTests {
             run.store.accept()
             try await run.gain(Self.shards)
             for shard in Self.shards { run.count(shard) }
-            // After a backoff that a clock step made longer, and a failure that is left over.
+            // Enough time for the backoff and one more failed commit.
             for _ in 0..<3 {
                 run.clock.advance(by: .seconds(1))
                 await run.flush()

@@ -13,7 +13,7 @@ import Workouts
             "session-engine", BaseOptions.parse(flags), StoreOptions.parse(store), environment: environment)
     }
 
-    /// One row of the settings table: how a configuration shows it, its default, and two values other than that.
+    /// One row of the settings table: its value in a configuration, its default, and two other values.
     struct Row: Sendable, CustomTestStringConvertible {
         let flag: String
         let variable: String
@@ -83,7 +83,7 @@ import Workouts
 
     @Test(arguments: rows) func `help shows the flag, its variable and its default`(row: Row) {
         let help = row.isOfStore ? StoreOptions.helpMessage(columns: 500) : BaseOptions.helpMessage(columns: 500)
-        // The text of a long flag stands on a line of its own.
+        // The text of a long flag is on a separate line.
         let lines = help.split(separator: "\n")
         let entry = lines.drop { !$0.hasPrefix("  \(row.flag) <") }.prefix(2).joined()
         let standard = row.flag == "--mqtt-ca-file" ? "the system's" : row.standard

@@ -11,7 +11,7 @@ import Workouts
         #expect(abs(difference) < 1)
     }
 
-    @Test func `the system's clocks go on while a task waits`() async throws {
+    @Test func `the system's clocks continue while a task waits`() async throws {
         let clock: any WallClock = SystemClock()
         let start = clock.moment
         try await clock.wait(for: .milliseconds(20))
@@ -97,7 +97,7 @@ import Workouts
     }
 
     @Test(arguments: [(0.0, false), (0.9, false), (-0.9, false), (1.1, true), (-1.1, true), (-1e9, true)])
-    func `a step is a wall clock that moves otherwise than the uptime`(step: Double, isStep: Bool) {
+    func `a step is a difference between the moves of wall clock and uptime`(step: Double, isStep: Bool) {
         let later = now + 10
         let stepped = Moment(wallClock: later.wallClock + step, uptime: later.uptime)
         #expect(stepped.hasStepped(since: now) == isStep)

@@ -19,7 +19,7 @@ import Testing
         return physiology
     }
 
-    /// Items of two or three devices as they come live: batches of two seconds, beside one another, with silences.
+    /// Live items of up to three devices at once, in batches of two seconds, with silences.
     private func liveStreams(_ segments: [Segment], _ random: inout SeededRandom) -> [Device: [Sample]] {
         let end = segments.last!.end!.seconds(since: year2026) + 10
         var streams: [Device: [Sample]] = [:]
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `live totals equal those of the summary whenever they claim to be exact`(isWild: Bool) {
+    func `live totals equal those of the summary whenever they are exact`(isWild: Bool) {
         var random = SeededRandom()
         var claimed = 0
         for round in 0..<40 {
@@ -100,7 +100,7 @@ import Testing
         #expect(claimed > 0)
     }
 
-    @Test func `the next source takes over after 15 seconds and gives way again`() {
+    @Test func `the next source takes over after 15 seconds and yields again`() {
         var live = LiveMetrics()
         live.add(sample(0, [.heartRate: 150]), from: strap, segments: open)
         live.add(sample(1, [.heartRate: 140]), from: watch, segments: open)
@@ -126,7 +126,7 @@ import Testing
         #expect(!live.isExact)
     }
 
-    @Test func `a clock that is ten minutes ahead does not make the others' values old`() {
+    @Test func `a clock that is ten minutes ahead does not expire other devices' values`() {
         let now = year2026 + 100
         for order in [[watch, strap], [strap, watch]] {
             var live = LiveMetrics()
@@ -140,7 +140,7 @@ import Testing
             #expect(live.newest == year2026 + 99)
             #expect(live.latest(.speed) == 3)
         }
-        // Alone it is taken at its word.
+        // Without other devices its clock counts.
         var live = LiveMetrics()
         for second in 700..<710 {
             live.add(sample(Double(second), [.speed: 3]), from: strap, segments: open, now: now)
@@ -148,7 +148,7 @@ import Testing
         #expect(live.newest == year2026 + 709)
     }
 
-    @Test func `before the first item there is nothing, whatever the profile says`() {
+    @Test func `before the first item no value is known, whatever the profile`() {
         let live = LiveMetrics(physiology: physiology)
         #expect(live.energy(open) == nil)
         #expect(live.energy([segment(0, 10), segment(20, nil)])?.source == .estimate)
@@ -165,7 +165,7 @@ import Testing
         #expect(live.total(.distance) == 300)
     }
 
-    @Test func `heart rate is shown during a pause and display speed stands`() {
+    @Test func `during a pause heart rate is shown and display speed is unchanged`() {
         var live = LiveMetrics()
         let segments = [segment(0, 10)]
         for second in 0...10 {

@@ -16,7 +16,7 @@ import Testing
             let segments = random.segments()
             var stream = random.samples(around: segments).filter { $0.time != nil }.sorted { $0.time! < $1.time! }
             stream.removeAll { $0.time! >= segments.last!.end! }
-            // The summary lets the last value hold on; a reading at the very end leaves nothing to hold.
+            // The summary extends the last value to the end. A reading at the end leaves nothing to extend.
             var last = Sample(time: segments.last!.end!)
             for quantity in Quantity.allCases { last[quantity] = quantity.isDelta ? 1 : quantity.range.upperBound }
             stream.append(last)

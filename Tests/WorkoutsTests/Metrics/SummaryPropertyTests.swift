@@ -4,7 +4,7 @@ import Testing
 @testable import Workouts
 
 @Suite struct SummaryPropertyTests {
-    /// What a receiver keeps of a stream: batches below what it expects are old, those beyond it are not taken.
+    /// The receiver of a stream. It ignores batches below and beyond the expected number.
     private struct Receiver {
         var stored: [Sample] = []
 
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    /// Sends every stream in batches cut anywhere, repeated and out of order, until everything is stored.
+    /// Sends every stream in batches of random sizes, repeated and out of order, until everything is stored.
     private func deliver(_ streams: [Device: [Sample]], _ random: inout SeededRandom) -> [Device: [Sample]] {
         var receivers: [Device: Receiver] = [:]
         var missing = streams.keys.filter { streams[$0]?.isEmpty == false }.sorted()
@@ -38,7 +38,7 @@ import Testing
             let expected = CountedItems(streams: streams, segments: segments)
             for _ in 0..<3 {
                 let stored = deliver(streams, &random)
-                // What was computed meanwhile, from part of the items and older segments, leaves no trace.
+                // Earlier results of partial items and older segments have no effect.
                 let early = [Segment(start: segments[0].start, end: nil)]
                 #expect(
                     CountedItems(streams: stored, segments: early).summary(laps: [], units: .metric).distance == nil)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `columns of the series add up to the totals, and nothing is summed twice`() {
+    @Test func `columns of the series add up to the totals`() {
         var random = SeededRandom()
         for _ in 0..<60 {
             let segments = random.segments()

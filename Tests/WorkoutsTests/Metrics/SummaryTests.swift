@@ -2,20 +2,20 @@ import Testing
 import Workouts
 
 @Suite struct SummaryTests {
-    @Test func `an average is weighted by the time each value holds`() {
+    @Test func `an average is time-weighted`() {
         let result = summary(
             ["watch": [sample(0, [.heartRate: 100]), sample(10, [.heartRate: 160])]], [segment(0, 15)])
         #expect(result.averageHeartRate == 120)
         #expect(result.maximumHeartRate == 160)
     }
 
-    @Test func `a value holds 15 seconds at most`() {
+    @Test func `a value counts for at most 15 seconds`() {
         let result = summary(
             ["watch": [sample(0, [.power: 100]), sample(60, [.power: 200])]], [segment(0, 65)])
         #expect(result.averagePower == 125)
     }
 
-    @Test func `a value does not hold over a pause`() {
+    @Test func `a value does not count over a pause`() {
         let items = [sample(8, [.heartRate: 100]), sample(33, [.heartRate: 160])]
         let result = summary(["watch": items], [segment(0, 10), segment(30, 35)])
         #expect(result.averageHeartRate == 130)
@@ -29,11 +29,11 @@ import Workouts
         #expect(summary(["watch": items], [segment(0, nil)]) == MetricsSummary())
     }
 
-    @Test func `a reading that holds for no time still gives an average`() {
+    @Test func `a reading of no duration still gives an average`() {
         #expect(summary(["watch": [sample(10, [.cadence: 80])]], [segment(0, 10)]).averageCadence == 80)
     }
 
-    @Test func `the watch counts and the phone beside it does not`() {
+    @Test func `the watch counts and a phone at the same time does not`() {
         let watch = (0...20).map { sample(Double($0), [.distance: 3, .heartRate: 120]) }
         let phone = (0...20).map { sample(Double($0), [.distance: 4, .heartRate: 90]) }
         let result = summary(["watch-1": watch, "phone-1": phone], [segment(0, 20)])
@@ -41,7 +41,7 @@ import Workouts
         #expect(result.averageHeartRate == 120)
     }
 
-    @Test func `a strap knows heart rate best and a watch the distance`() {
+    @Test func `a strap takes precedence for heart rate and a watch for distance`() {
         let watch = (0...20).map { sample(Double($0), [.distance: 3, .heartRate: 120]) }
         let strap = (0...20).map { sample(Double($0), [.distance: 9, .heartRate: 150]) }
         let result = summary(["watch-1": watch, "strap-1": strap], [segment(0, 20)])
@@ -58,22 +58,22 @@ import Workouts
         #expect(result.distance == Double(2 * (watch.count - 1)) + phoneMeters)
     }
 
-    @Test func `of the delta that ends a gap only what exceeds counts`() {
+    @Test func `of the delta that ends a gap only the excess counts`() {
         let phone = (1...60).map { sample(Double($0), [.distance: 1]) }
         for (delta, extra) in [(50.0, 21.0), (29, 0), (10, 0)] {
             let watch = [sample(1, [.distance: 2]), sample(31, [.distance: delta]), sample(32, [.distance: 2])]
-            // The phone has 2 to 30 and, from 33 on, the rest.
+            // The phone counts from 2 to 30 and from 33 on.
             let result = summary(["watch-1": watch, "phone-1": phone], [segment(0, 60)])
             #expect(result.distance == 2 + 29 + extra + 2 + 28)
         }
     }
 
-    @Test func `a delta reaches back over a pause to the item before it`() {
+    @Test func `a delta includes the time since the item before a pause`() {
         let items = [sample(5, [.distance: 10]), sample(15, [.distance: 20]), sample(25, [.distance: 30])]
         #expect(summary(["watch": items], [segment(0, 10), segment(20, 30)]).distance == 40)
     }
 
-    @Test func `splits are cut where the distance reaches them`() {
+    @Test func `splits end where the distance reaches them`() {
         let items = (1...700).map { sample(Double($0), [.distance: 3, .heartRate: $0 <= 400 ? 100 : 150]) }
         let result = summary(["watch": items], [segment(0, 700)])
         #expect(result.splits.map(\.distance) == [1_000, 1_000, 100])
@@ -101,7 +101,7 @@ import Workouts
         #expect(result.distance == 1_500_000)
     }
 
-    @Test func `laps carry what was done between their marks`() throws {
+    @Test func `laps have the totals between their marks`() throws {
         let items = (1...100).map {
             sample(Double($0), [.distance: 2, .activeEnergy: 0.5, .heartRate: $0 <= 30 ? 100 : 140])
         }

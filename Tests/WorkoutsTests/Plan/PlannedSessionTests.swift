@@ -88,7 +88,7 @@ import Testing
         try session.apply(Self.complete, at: year2026 + 40)
         try session.apply(.resume, at: year2026 + 100)
         #expect(session.planned?.progress.completed["a"]?.map(\.at) == [year2026 + 40])
-        // Ten seconds of the rest were over as it was paused.
+        // The pause began ten seconds into the rest.
         #expect(session.phaseEnd(after: year2026 + 100) == year2026 + 150)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Several devices in one session.
 @Suite struct RouteSourcesTests {
-    /// The path as each device measures it, with its own noise.
+    /// The path as measured by a device, with its own noise.
     private func sight(_ way: [Location], _ noise: Double, _ random: inout SeededRandom) -> [Location] {
         way.map { location in
             var location = location
