@@ -14,6 +14,8 @@ struct SessionEngineLoop {
     let metrics: SessionEngineMetrics
     var machine: SessionEngineMachine
     var outbox: Outbox<SessionEngineMachine>
+    /// Commands and requests of users in shards that this process does not own. It may be about to gain them.
+    private(set) var pending = PendingBuffer<Shard>(byteLimit: 1 << 20, timeout: 10)
 
     /// - Parameter asksCoach: whether an external coach decides swaps and changes of difficulty.
     init(context: ServiceContext, store: any Store, asksCoach: Bool = false) {
@@ -30,7 +32,9 @@ struct SessionEngineLoop {
         switch event {
         case .ownership(let change):
             outbox.apply(change, to: &machine)
-            if case .gained(let gained) = change { try await load(Set(gained.keys), now) }
+            guard case .gained(let gained) = change else { break }
+            try await load(Set(gained.keys), now)
+            try await replay(Set(gained.keys), now)
         case .announce(let shards): outbox.add(machine.announce(shards))
         case .connected: outbox.add(machine.connected(now: now))
         case .disconnected: machine.disconnected()
@@ -42,7 +46,8 @@ struct SessionEngineLoop {
             for message in incoming { receive(message, now) }
         case .tick:
             outbox.add(machine.advance(to: now))
-            metrics.show(machine.statusCounts)
+            pending.expire(now: now)
+            metrics.show(machine.statusCounts, pending)
         }
         try await follow(await outbox.flush(&machine, at: now, acknowledging: batch), now)
     }
@@ -80,13 +85,26 @@ struct SessionEngineLoop {
         return keys.sorted().map { Topic.session($0, .announcements).message(JSONCoding.encode(warning)) }
     }
 
+    /// Handles the commands and requests that arrived for gained shards before the gain. Those that the former owner executed are
+    /// repeats.
+    private mutating func replay(_ shards: Set<Shard>, _ now: Moment) async throws {
+        var others = pending
+        let incoming = shards.sorted().flatMap { others.take($0, now: now) }.map(Incoming.init)
+        try await unarchive(incoming, now)
+        // Not before: a failed read repeats the event.
+        pending = others
+        for message in incoming { receive(message, now) }
+    }
+
     private mutating func receive(_ incoming: Incoming, _ now: Moment) {
         let message = incoming.message
         guard let topic = incoming.topic else { return reject(message, "bad_topic", now) }
         do throws(PayloadError) {
             switch topic {
-            case .session(let key, _) where !outbox.owns(key.user.shard): break
-            case .user(let user, _) where !outbox.owns(user.shard): break
+            case .session(let key, let kind) where !outbox.owns(key.user.shard):
+                if kind == .command { pending.add(message, for: key.user.shard, now: now) }
+            case .user(let user, let kind) where !outbox.owns(user.shard):
+                if kind == .request { pending.add(message, for: user.shard, now: now) }
             case .session(let key, .command): receive(command: message, key, now)
             case .user(let user, .request): receive(incoming.request, message, user, now)
             case .presence("route-builder", let instance):

@@ -12,6 +12,8 @@ struct SessionEngineMetrics {
     private let commitWrites: Recorder
     private let commitTime: Timer
     private let sessions: [SessionStatus: Meter]
+    private let pendingBytes: Meter
+    private let pendingDropped: Meter
 
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
@@ -25,6 +27,8 @@ struct SessionEngineMetrics {
                 let dimensions = [("status", status.rawValue)]
                 return (status, Meter(label: Self.prefix + "sessions", dimensions: dimensions, factory: factory))
             })
+        pendingBytes = Meter(label: Self.prefix + "pending_bytes", factory: factory)
+        pendingDropped = Meter(label: Self.prefix + "pending_dropped", factory: factory)
     }
 
     func received(_ count: Int) {
@@ -46,8 +50,10 @@ struct SessionEngineMetrics {
         commitTime.record(duration: duration)
     }
 
-    func show(_ counts: [SessionStatus: Int]) {
+    func show(_ counts: [SessionStatus: Int], _ pending: PendingBuffer<Shard>) {
         for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
+        pendingBytes.set(pending.bytes)
+        pendingDropped.set(pending.overflowed)
     }
 
     private func count(_ name: String, _ label: String, _ value: String) {
@@ -62,5 +68,7 @@ struct SessionEngineMetrics {
         prefix + "commit_writes": "Records written per commit.",
         prefix + "commit_seconds": "Duration of a commit, in seconds.",
         prefix + "sessions": "Sessions in memory, by status.",
+        prefix + "pending_bytes": "Commands and requests kept for 10 s for another process's users, in bytes.",
+        prefix + "pending_dropped": "Commands and requests for another process's users that did not fit.",
     ]
 }

@@ -22,9 +22,12 @@ struct SessionEngineService: Service {
     }
 
     private func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
-        guard !shards.isEmpty else { return [] }
         // Users are owned by shard, and a user's sessions are in every shard.
         let all = Set(Shard.all)
+        // A replica without shards keeps the commands for those that it may gain next.
+        guard !shards.isEmpty else {
+            return TopicFilter.sessions(.command, shards: all) + [TopicFilter.users(.request)]
+        }
         let topics: [SessionTopic.Kind] = [
             .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .workout, .request,
         ]

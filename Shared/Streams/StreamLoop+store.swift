@@ -126,7 +126,7 @@ extension StreamLoop {
         }
         machine.drop { shards.contains($0.session.shard) }
         retention.drop(shards)
-        pendingBuffer.drop(shards)
+        pendingBuffer.drop { shards.contains($0.session.shard) }
         unknown = unknown.filter { !shards.contains($0.session.shard) }
         corrupt = corrupt.filter { !shards.contains($0.session.shard) }
         requestedChunks.removeAll { shards.contains($0.session.shard) }

@@ -15,7 +15,8 @@ package struct StreamLoop<Work: StreamWork> {
     let health: StoreHealth
     var machine = StreamMachine<Work>()
     var epochs: [Shard: Epoch] = [:]
-    var pendingBuffer = PendingBuffer()
+    /// Batches of unknown sessions, unacknowledged, until the sessions' `state` comes.
+    var pendingBuffer = PendingBuffer<SessionKey>(byteLimit: StreamTimes.pendingBytes, timeout: StreamTimes.pending)
     var rejections = Rejections(service: Work.service)
     /// Messages to send after the next commit if this process still owns the shard. Rejections have no shard.
     private(set) var messages: [(shard: Shard?, message: MQTTMessage)] = []
@@ -125,7 +126,7 @@ package struct StreamLoop<Work: StreamWork> {
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
             machine.receive(state, now: now)
             unknown.remove(key)
-            for waiting in pendingBuffer.take(key) {
+            for waiting in pendingBuffer.take(key, now: now) {
                 guard case .session(_, let kind)? = topic(waiting.topic), let device = Work.kind.device(of: kind) else {
                     continue
                 }

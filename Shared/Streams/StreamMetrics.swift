@@ -57,10 +57,10 @@ struct StreamMetrics {
         rejections[reason]?.increment()
     }
 
-    func show(_ counts: [SessionStatus: Int], _ pending: PendingBuffer) {
+    func show(_ counts: [SessionStatus: Int], _ pending: PendingBuffer<SessionKey>) {
         for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
         waitingBytes.set(pending.bytes)
-        waitingDropped.set(pending.dropped)
+        waitingDropped.set(pending.overflowed + pending.expired)
     }
 
     private static func help(_ prefix: String) -> [String: String] {

@@ -41,8 +41,8 @@ struct BoundsTests {
                 #expect(try await aggregator.deliver(messages).isEmpty, "round \(round)")
             }
         }
-        #expect(aggregator.loop.pendingBuffer.bytes <= PendingBuffer.byteLimit)
-        #expect(aggregator.loop.pendingBuffer.dropped > 0)
+        #expect(aggregator.loop.pendingBuffer.bytes <= StreamTimes.pendingBytes)
+        #expect(aggregator.loop.pendingBuffer.overflowed > 0)
         #expect(aggregator.loop.machine.sessions.count == 1)
         #expect(aggregator.loop.unknown.count == 10_000)
         let sent = try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
@@ -51,7 +51,7 @@ struct BoundsTests {
         try await aggregator.tick()
         #expect(aggregator.loop.pendingBuffer.bytes == 0)
         // All messages of two rounds: each expired after a minute or found no room.
-        #expect(aggregator.loop.pendingBuffer.dropped == 20_000)
+        #expect(aggregator.loop.pendingBuffer.overflowed + aggregator.loop.pendingBuffer.expired == 20_000)
     }
 
     @Test func `the store is read once for an unknown session`() async throws {
