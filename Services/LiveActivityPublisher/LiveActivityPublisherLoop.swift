@@ -22,8 +22,8 @@ struct LiveActivityPublisherLoop {
     private var unsaved: [Push] = []
     /// Pushes to send, oldest first.
     private var ready: [Push] = []
-    /// The events of the pushes under way, by their `apns-id`.
-    private var underway: [UUID: PushThrottle.Event] = [:]
+    /// The pushes under way, by their `apns-id`, and their events.
+    private var underway: [UUID: (shard: Shard, event: PushThrottle.Event?)] = [:]
     /// The newest metrics of sessions that no device shows, not decoded: a device may register in a pause, when none come.
     private var unread: [SessionKey: [UInt8]] = [:]
     private var countedAt: Moment?
@@ -45,6 +45,8 @@ struct LiveActivityPublisherLoop {
         var batch: MQTTBatch?
         switch event {
         case .ownership(let change):
+            // The next owner needs the outcomes that came before the release.
+            if case .releasing = change { await flush(now) }
             outbox.apply(change, to: &machine)
             switch change {
             case .gained(let gained): try await load(Set(gained.keys), now)
@@ -60,15 +62,18 @@ struct LiveActivityPublisherLoop {
         case .tick: pass(now)
         }
         choosePushes(now)
+        await flush(now, acknowledging: batch)
+        defer { metrics.show(inFlight: underway.count) }
+        return begin()
+    }
+
+    private mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch? = nil) async {
         let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
         report(flushed)
         drop(flushed.lost)
-        if flushed.isSaved {
-            ready += unsaved.compactMap { machine.remake($0, now: now) }
-            unsaved = []
-        }
-        defer { metrics.show(inFlight: underway.count) }
-        return begin()
+        guard flushed.isSaved else { return }
+        ready += unsaved.compactMap { machine.remake($0, now: now) }
+        unsaved = []
     }
 
     /// Takes the last outcomes, at shutdown.
@@ -111,7 +116,7 @@ struct LiveActivityPublisherLoop {
     // MARK: Pushes
 
     private mutating func take(_ ended: EndedPush, _ now: Moment) {
-        if let event = underway.removeValue(forKey: ended.push.id) { metrics.ended(event, ended) }
+        if let event = underway.removeValue(forKey: ended.push.id)?.event { metrics.ended(event, ended) }
         if case .tokenGone(let reason) = ended.outcome {
             context.logger.debug(
                 "APNs no longer knows a token",
@@ -136,8 +141,13 @@ struct LiveActivityPublisherLoop {
     private mutating func begin() -> [Push] {
         let pushes = Array(ready.prefix(Self.concurrency - underway.count))
         ready.removeFirst(pushes.count)
-        for push in pushes { underway[push.id] = machine.event(of: push) }
+        for push in pushes { underway[push.id] = (push.key.session.shard, machine.event(of: push)) }
         return pushes
+    }
+
+    /// The ids of the pushes under way for sessions in some shards.
+    func pushes(in shards: Set<Shard>) -> Set<UUID> {
+        Set(underway.filter { shards.contains($0.value.shard) }.keys)
     }
 
     private func report(_ flushed: Flushed<ActivityAction>) {

@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Bus
+import Foundation
 import Logging
 import MQTT
 import ServiceKit
@@ -28,6 +29,10 @@ struct LiveActivityPublisherService: Service {
             // Shutdown awaits the pushes under way: the next process would repeat a start whose success is not stored.
             try await withThrowingDiscardingTaskGroup { deliveries in
                 try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
+                    // A release awaits them too.
+                    if case .ownership(.releasing(let shards)) = event {
+                        await outcomes.wait(for: loop.pushes(in: shards), clock: context.clock)
+                    }
                     let pushes = try await loop.handle(event, outcomes: outcomes.take())
                     guard let apns else { return }
                     for push in pushes { deliveries.addTask { outcomes.add(await apns.deliver(push)) } }
@@ -42,6 +47,21 @@ struct LiveActivityPublisherService: Service {
         // States first: a session's other messages mean little before its state.
         let topics: [SessionTopic.Kind] = [.state, .metrics, .activityRegister, .activity]
         return topics.flatMap { TopicFilter.sessions($0, shards: shards) }
+    }
+}
+
+extension Inbox<EndedPush> {
+    /// The timeout for the pushes under way before their shards are released.
+    private static var releaseTimeout: Duration { .seconds(2) }
+
+    /// Returns when these pushes have ended, or after the timeout.
+    func wait(for pushes: Set<UUID>, clock: any WallClock) async {
+        await withTaskGroup { group in
+            group.addTask { await self.wait { pushes.isSubset(of: $0.map(\.push.id)) } }
+            group.addTask { try? await clock.wait(for: Self.releaseTimeout) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 }
 
