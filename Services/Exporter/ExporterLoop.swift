@@ -55,7 +55,9 @@ struct ExporterLoop {
             metrics.received(received.messages.count)
             let incoming = received.messages.map { (message: $0, topic: Topic($0.topic)) }
             try await load(incoming.compactMap { wantsRecord($0.message, $0.topic) }, now)
-            for (message, topic) in incoming { receive(message, topic, now) }
+            let users = incoming.compactMap { wantsTargets($0.message, $0.topic) }
+            let names = await targets.names(for: Set(users))
+            for (message, topic) in incoming { receive(message, topic, names, now) }
         case .tick:
             outbox.add(machine.advance(to: now))
             // Counting takes time, so it follows the machine's sweep.
@@ -111,20 +113,29 @@ struct ExporterLoop {
 
     // MARK: Messages
 
-    private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ now: Moment) {
+    /// The user whose targets the message needs.
+    private func wantsTargets(_ message: MQTTMessage, _ topic: Topic?) -> User? {
+        guard case .session(let key, let topic)? = topic, topic == .workout || topic == .request,
+            !message.payload.isEmpty, outbox.owns(key.session.shard)
+        else { return nil }
+        return key.user
+    }
+
+    /// - Parameter targets: those of the users whose messages need them.
+    private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ targets: [User: [Target]], _ now: Moment) {
         // The filter for sessions' requests matches users' requests too.
         if case .user? = topic { return }
         guard case .session(let key, let topic)? = topic else { return reject(message, "bad_topic", now) }
         guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {
-            try receive(message, key, topic, now)
+            try receive(message, key, topic, targets[key.user] ?? [], now)
         } catch {
             reject(message, error.reason, now)
         }
     }
 
     private mutating func receive(
-        _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic, _ now: Moment
+        _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic, _ targets: [Target], _ now: Moment
     ) throws(PayloadError) {
         switch topic {
         case .series(let number): try collector.receive(message.payload, number: number, kind: .series, of: key)
@@ -140,7 +151,7 @@ struct ExporterLoop {
             guard SessionKey(workout.user, workout.session) == key else {
                 throw .malformed("user or session is not the topic's")
             }
-            let news = machine.receive(workout, targets: targets.names(for: key.user), now: now)
+            let news = machine.receive(workout, targets: targets, now: now)
             // A slice would keep the bytes of its whole batch.
             if !news.isEmpty { machine.payloads[key] = [UInt8](message.payload) }
             outbox.add(news)
@@ -154,7 +165,7 @@ struct ExporterLoop {
             outbox.add(machine.receive(result, of: key, target: target, now: now))
         case .request:
             let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
-            outbox.add(machine.receive(request, of: key, targets: targets.names(for: key.user), now: now))
+            outbox.add(machine.receive(request, of: key, targets: targets, now: now))
         default: break
         }
     }

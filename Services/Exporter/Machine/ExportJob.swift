@@ -136,8 +136,8 @@ extension ExportJob {
 /// The backoff after failed attempts.
 enum RetryPlan {
     private static let backoff = Backoff(minimum: 60, maximum: 6 * 3_600)
-    /// The longest delay that a target may ask for, in seconds.
-    static let longestRetryAfter = 7 * 86_400.0
+    /// The longest `Retry-After` of a target that counts, in seconds.
+    static let longestRetryAfter = 86_400.0
 
     /// - Parameters:
     ///   - failures: consecutive failures, at least one.

@@ -18,8 +18,8 @@ protocol ExportTarget: Sendable {
     /// Returns `nil` if the configuration does not ask for the target.
     init?(_ configuration: ExportConfiguration, _ resources: ExportResources)
 
-    /// Returns whether the user's workouts go to the target. The loop calls it for every workout, so it returns at once.
-    func takes(_ user: User) -> Bool
+    /// Returns whether the user's workouts go to the target. The loop awaits it once for each user of a batch.
+    func takes(_ user: User) async -> Bool
 
     /// Brings a workout to the target. A repeated delivery does no harm.
     ///
@@ -36,7 +36,7 @@ protocol ExportTarget: Sendable {
 }
 
 extension ExportTarget {
-    func takes(_ user: User) -> Bool { true }
+    func takes(_ user: User) async -> Bool { true }
     func remove(_ keys: Set<SessionKey>) async throws {}
     func removeLeftovers(_ shards: Set<Shard>) async throws {}
 }

@@ -33,9 +33,15 @@ struct ExportTargets: Sendable {
         Dictionary(types.map { ($0.name, $0.policy) }) { first, _ in first }
     }
 
-    /// The targets that a user's workouts go to.
-    func names(for user: User) -> [Target] {
-        configured.filter { $0.takes(user) }.map { type(of: $0).name }
+    /// The targets that the users' workouts go to.
+    func names(for users: Set<User>) async -> [User: [Target]] {
+        var names: [User: [Target]] = [:]
+        for user in users {
+            for target in configured where await target.takes(user) {
+                names[user, default: []].append(type(of: target).name)
+            }
+        }
+        return names
     }
 
     // MARK: Work

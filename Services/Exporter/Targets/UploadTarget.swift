@@ -22,8 +22,6 @@ struct UploadTarget: ExportTarget {
     static let minimumBandwidth = 16_384
     /// The largest file, in bytes. Forty hours with an item a second take half of it as JSON.
     static let sizeLimit = 64 << 20
-    /// The longest `Retry-After` that counts, in seconds.
-    static let longestRetryAfter = 86_400.0
 
     let url: String
     let format: ExportFormat
@@ -62,7 +60,7 @@ struct UploadTarget: ExportTarget {
     }
 
     /// Users with credentials have their workouts uploaded.
-    func takes(_ user: User) -> Bool { credentials.has(user) }
+    func takes(_ user: User) async -> Bool { await onFileThread { credentials.has(user) } }
 
     /// Uploads a workout; the header `Idempotency-Key` is the same for every attempt.
     func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery {
@@ -143,8 +141,7 @@ struct UploadTarget: ExportTarget {
         case 403: return .refused("\(title): the server does not permit uploads of '\(user)'")
         case 404, 405, 410: return .refused("\(title): the server takes no uploads at this address")
         case 408, 425, 429, 500..<600:
-            let retryAfter = answer.retryAfter.flatMap(RetryAfter.init)?.seconds(from: clock.now)
-            return .failed(title, retryAfter: retryAfter.map { min($0, Self.longestRetryAfter) })
+            return .failed(title, retryAfter: answer.retryAfter.flatMap(RetryAfter.init)?.seconds(from: clock.now))
         case 413: return .refused("\(title): the file is too large for the server")
         case 400..<500: return .refused("\(title): the server rejects the file")
         default: return .failed("\(title): unexpected status")

@@ -57,4 +57,36 @@ import Workouts
             #expect((targets.concurrency[name] ?? 0 > 0) == (policy != .device), "\(name)")
         }
     }
+
+    /// Takes one user's workouts, and counts how often each user was asked for.
+    private final class ChoosingTarget: ExportTarget {
+        static let name = Target("choosing")!
+        static let policy = ExportPolicy.once
+        static let concurrency = 1
+        let user: User
+        let asked = Mutex<[User: Int]>([:])
+
+        init(_ user: User) {
+            self.user = user
+        }
+
+        init?(_ configuration: ExportConfiguration, _ resources: ExportResources) { nil }
+
+        func takes(_ user: User) async -> Bool {
+            await onFileThread { self.asked.withLock { $0[user, default: 0] += 1 } }
+            return user == self.user
+        }
+
+        func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery { .delivered() }
+    }
+
+    @Test func `a target chooses its users, once for each user of a batch`() async throws {
+        let (workout, other) = (ServiceWorkout("anna"), ServiceWorkout("bert"))
+        let choosing = ChoosingTarget(workout.key.user)
+        var run = try await LoopRun(try TemporaryFolder(), others: [choosing])
+        try await run.deliver(workout.messages + other.messages + workout.messages + other.messages)
+        #expect(choosing.asked.withLock(\.self) == [workout.key.user: 1, other.key.user: 1])
+        let chosen = run.takeDeliveries().filter { $0.work.destinations.map(\.target).contains(ChoosingTarget.name) }
+        #expect(chosen.map(\.work.key) == [workout.key])
+    }
 }
