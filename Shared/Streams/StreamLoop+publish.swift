@@ -5,15 +5,20 @@ import Storage
 import Workouts
 
 extension StreamLoop {
-    /// Publishes the live metrics that are due. Their revisions never go back, even when the clock steps backwards.
+    /// Publishes the live metrics that are due, after a commit that shows that their shards are not lost. Their revisions never
+    /// go back, even when the clock steps backwards.
     mutating func publishLive(_ now: Moment) async throws {
         let due = machine.liveDue(now: now)
         let shards = Set(due.map(\.session.shard))
-        let short = shards.filter { now.wallClock.milliseconds + StreamTimes.reserve / 2 > ceilings[$0, default: 0] }
-        if !short.isEmpty {
+        let unsure = shards.filter { shard in
+            now.wallClock.milliseconds + StreamTimes.reserve / 2 > ceilings[shard, default: 0]
+                || confirmed[shard].map { now.seconds(since: $0) > StreamTimes.confirmation } ?? true
+        }
+        if !unsure.isEmpty {
             var reserved: [Shard: Int64] = [:]
-            for shard in short {
-                reserved[shard] = max(now.wallClock.milliseconds, floors[shard, default: 0]) + StreamTimes.reserve
+            for shard in unsure {
+                let lowest = max(now.wallClock.milliseconds, floors[shard, default: 0])
+                reserved[shard] = max(ceilings[shard, default: 0], lowest + StreamTimes.reserve)
             }
             let writes = reserved.compactMap { shard, ceiling in
                 write(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))

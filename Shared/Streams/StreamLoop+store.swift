@@ -50,11 +50,13 @@ extension StreamLoop {
     mutating func commit(_ writes: [StoreWrite], items: Int = 0) async -> Bool {
         guard !writes.isEmpty else { return true }
         let begun = ContinuousClock.now
+        let now = context.clock.moment
         do throws(StoreError) {
             let report = try await store.commit(writes)
             metrics.commit(items: items, took: ContinuousClock.now - begun)
             if health.note(true) { context.logger.notice("the store takes writes again") }
             drop(report.lostShards)
+            for write in writes where epochs[write.shard] != nil { confirmed[write.shard] = now }
             return true
         } catch {
             // Logged once, because a full disk fails many commits a second.
@@ -122,6 +124,7 @@ extension StreamLoop {
         for shard in shards {
             epochs[shard] = nil
             ceilings[shard] = nil
+            confirmed[shard] = nil
             floors[shard] = nil
         }
         machine.drop { shards.contains($0.session.shard) }

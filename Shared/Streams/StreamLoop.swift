@@ -29,6 +29,8 @@ package struct StreamLoop<Work: StreamWork> {
     var retention = Retention()
     /// The highest revision that `metrics` or `route` of each shard may have.
     var ceilings: [Shard: Int64] = [:]
+    /// The time of each shard's last commit. Since then another process may own it.
+    var confirmed: [Shard: Moment] = [:]
     /// The ceilings of an earlier owner: the first revisions of this one are above these.
     var floors: [Shard: Int64] = [:]
     private var topics: [String: Topic] = [:]

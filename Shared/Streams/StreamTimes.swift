@@ -4,6 +4,8 @@ import Workouts
 enum StreamTimes {
     /// The minimum interval of a session's live messages.
     static let live = 1.0
+    /// The maximum age of a shard's last commit when its live messages are published: a commit shows whether it is lost.
+    static let confirmation = 1.0
     /// The time without items after which live values are unknown.
     static let silence = 15.0
     /// The minimum interval of summaries while items arrive; longer beyond `manyItems`.

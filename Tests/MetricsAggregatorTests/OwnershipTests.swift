@@ -93,7 +93,7 @@ struct OwnershipTests {
         #expect(!replica.owner.loop.requestedChunks.isEmpty && !replica.owner.loop.ceilings.isEmpty)
         try await replica.lose(shards)
         let loop = replica.owner.loop
-        #expect(loop.epochs.isEmpty && loop.ceilings.isEmpty && loop.floors.isEmpty)
+        #expect(loop.epochs.isEmpty && loop.ceilings.isEmpty && loop.floors.isEmpty && loop.confirmed.isEmpty)
         #expect(loop.retention.keys(in: shards).isEmpty && loop.pendingBuffer.bytes == 0)
         #expect(loop.requestedChunks.isEmpty && loop.corrupt.isEmpty && loop.unknown.isEmpty)
         #expect(loop.machine.sessions.isEmpty && loop.machine.unsaved.isEmpty && loop.machine.awaitingSummary.isEmpty)
@@ -128,6 +128,28 @@ struct OwnershipTests {
         #expect(results(try await former.owner.tick()).isEmpty)
         #expect(former.owner.loop.machine.sessions.isEmpty)
         #expect(!results(try await owner.owner.tick()).isEmpty)
+    }
+
+    @Test(arguments: [0.9, 1.1])
+    func `a former owner publishes live metrics for at most a second after its last commit`(seconds: Double)
+        async throws
+    {
+        var (former, owner) = (try await replica(), try await replica())
+        try await former.gain(shards)
+        try await former.owner.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<10))])
+        #expect(try revisions(try await former.owner.tick()).count == 1)
+        clock.advance(by: .seconds(20))
+        // Silence and the route change live metrics without a commit.
+        #expect(try revisions(try await former.owner.tick()).count == 1)
+        try await owner.gain(shards, retained: [script.stateMessage])
+        clock.advance(by: .seconds(seconds))
+        var route = RouteSnapshot(user: script.key.user, revision: 1)
+        route.newest = Timestamp(seconds: Self.start + 650)
+        route.distance = 210
+        try await former.owner.deliver([Topic.session(script.key, .route).message(route.payload)])
+        clock.advance(by: .seconds(0.1))
+        #expect(try revisions(try await former.owner.tick()).count == (seconds < 1 ? 1 : 0))
+        #expect(former.owner.loop.epochs.isEmpty == (seconds > 1))
     }
 
     @Test func `a gain announces unpublished commits of the former owner`() async throws {
