@@ -12,7 +12,7 @@ extension ExporterLoop {
     mutating func work(_ now: Moment) async {
         if isConnected, outbox.isWriting { await begin(now) }
         for key in collector.complete { collect(key, now) }
-        let overdue = collector.advance(to: now.wallClock)
+        let overdue = collector.advance(to: now)
         for key in overdue.requests {
             let request = SessionRequest(id: CommandID(UUID()), client: context.client, action: .chunks)
             outbox.send(Topic.session(key, .request).message(JSONCoding.encode(request)), of: key.session.shard)
@@ -44,7 +44,7 @@ extension ExporterLoop {
             let bytes = records.first { $0.key == "\(work.key)" }?.value ?? []
             do throws(PayloadError) {
                 collecting[work.key] = (work, try JSONCoding.decode(WorkoutRecord.self, from: bytes))
-                collector.want(work.key, summaries: work.summaries, now: now.wallClock)
+                collector.want(work.key, summaries: work.summaries, now: now)
             } catch {
                 context.logger.error("corrupt record", metadata: [LogKey.record: "workouts/\(work.key)"])
                 end(work, .refused("the stored workout is corrupt"), now)

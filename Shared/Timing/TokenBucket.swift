@@ -14,9 +14,8 @@ package struct TokenBucket<Time: InstantProtocol>: Equatable, Sendable where Tim
 
     /// Takes a token; `false` if there is none.
     package mutating func take(_ now: Time) -> Bool {
-        // A clock that stepped backwards earns nothing.
         let passed = (latest ?? now).duration(to: now) / .seconds(1)
-        tokens = min(burst, tokens + max(0, passed) * perSecond)
+        tokens = min(burst, tokens + passed * perSecond)
         latest = now
         guard tokens >= 1 else { return false }
         tokens -= 1

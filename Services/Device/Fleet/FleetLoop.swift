@@ -14,7 +14,7 @@ struct FleetLoop {
     private struct Runner {
         var playback: Playback
         /// When the oldest batch without an acknowledgement was sent.
-        var sentAt: Timestamp?
+        var sentAt: Moment?
         var isOver = false
     }
 
@@ -27,11 +27,11 @@ struct FleetLoop {
     private var meter: FleetMeter
     private var line: ProgressLine
     /// The end of the wait after Ctrl-C.
-    private var leaveBy: Timestamp?
+    private var leaveBy: Moment?
 
     init(service: FleetService) {
         self.service = service
-        let now = service.context.clock.now
+        let now = service.context.clock.moment
         runners = service.keys.enumerated().map { number, key in
             Runner(playback: service.playback(number, key, now + Double(number) / Self.startsPerSecond))
         }
@@ -50,7 +50,7 @@ struct FleetLoop {
 
     /// Returns once all sessions are over.
     mutating func handle(_ event: ClientEvent) async throws -> Void? {
-        let now = service.context.clock.now
+        let now = service.context.clock.moment
         var outgoing: [MQTTMessage] = []
         switch event {
         case .connected: for index in runners.indices { runners[index].playback.connected() }
@@ -83,13 +83,13 @@ struct FleetLoop {
         return error
     }
 
-    private mutating func takeDue(_ index: Int, _ now: Timestamp) {
-        guard !runners[index].isOver, runners[index].playback.header.beganAt <= now else { return }
+    private mutating func takeDue(_ index: Int, _ now: Moment) {
+        guard !runners[index].isOver else { return }
         _ = runners[index].playback.takeDue(now)
     }
 
     /// The messages of a runner to send now.
-    private mutating func takeOutgoing(_ index: Int, _ now: Timestamp) -> [MQTTMessage] {
+    private mutating func takeOutgoing(_ index: Int, _ now: Moment) -> [MQTTMessage] {
         guard !runners[index].isOver else { return [] }
         let outgoing = runners[index].playback.takeOutgoing(now)
         if runners[index].sentAt == nil, runners[index].playback.itemsInFlight > 0 {
@@ -98,7 +98,7 @@ struct FleetLoop {
         return outgoing
     }
 
-    private mutating func receive(_ message: MQTTMessage, _ now: Timestamp) -> [MQTTMessage] {
+    private mutating func receive(_ message: MQTTMessage, _ now: Moment) -> [MQTTMessage] {
         guard let index = index(message), !runners[index].isOver else { return [] }
         let before = runners[index].playback.acknowledgedCount
         let reaction = runners[index].playback.receive(message, now)
@@ -147,7 +147,7 @@ struct FleetLoop {
         service.terminal.status(line.remark("\(service.keys[index].user): \(text)"))
     }
 
-    private mutating func stop(_ now: Timestamp) {
+    private mutating func stop(_ now: Moment) {
         leaveBy = now + Playback.stopTimeout
         for index in runners.indices {
             if runners[index].playback.hasBegun {
@@ -159,7 +159,7 @@ struct FleetLoop {
         service.terminal.status(line.remark("ending the sessions"))
     }
 
-    private func progress(_ now: Timestamp) -> String {
+    private func progress(_ now: Moment) -> String {
         "\(overCount) of \(runners.count) sessions over, \(meter.text(now))"
     }
 

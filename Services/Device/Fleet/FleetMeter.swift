@@ -1,16 +1,16 @@
 import Client
 import Foundation
-import Workouts
+import ServiceKit
 
 /// Counts items and acknowledgements of a fleet between two progress lines.
 struct FleetMeter {
-    private var since: Timestamp
+    private var since: Moment
     private var items = 0
     private var acknowledgements = 0
     /// The longest time from sending to acknowledgement, in seconds.
     private var lag = 0.0
 
-    init(_ now: Timestamp) {
+    init(_ now: Moment) {
         since = now
     }
 
@@ -20,13 +20,13 @@ struct FleetMeter {
         self.lag = max(self.lag, lag)
     }
 
-    func text(_ now: Timestamp) -> String {
+    func text(_ now: Moment) -> String {
         let seconds = max(now.seconds(since: since), 0.001)
         return "\(Int(Double(items) / seconds)) items/s, \(Int(Double(acknowledgements) / seconds)) acks/s, "
             + "lag \(Int(lag * 1_000)) ms"
     }
 
-    mutating func restart(_ now: Timestamp) {
+    mutating func restart(_ now: Moment) {
         self = FleetMeter(now)
     }
 }

@@ -53,15 +53,15 @@ struct FleetStopped: Error, CustomStringConvertible {
 
 extension FleetService {
     /// The runner of a number, which begins at its own time.
-    func playback(_ number: Int, _ key: SessionKey, _ beganAt: Timestamp) -> Playback {
+    func playback(_ number: Int, _ key: SessionKey, _ beganAt: Moment) -> Playback {
         let seed = seed &+ UInt64(number)
         let header = QueueHeader(
-            user: key.user, session: key.session, device: device, beganAt: beganAt,
+            user: key.user, session: key.session, device: device, beganAt: beganAt.wallClock,
             source: .simulation(seed: seed, rate: rate))
         return Playback(
             header: header, contents: QueueContents(),
-            steps: SimulatedRun(seed: seed, start: beganAt, duration: duration, rate: rate, replaces: true),
-            pace: Pace(beganAt: beganAt, origin: beganAt, speed: speed), client: context.client,
+            steps: SimulatedRun(seed: seed, start: beganAt.wallClock, duration: duration, rate: rate, replaces: true),
+            pace: Pace(beganAt: beganAt, origin: beganAt.wallClock, speed: speed), client: context.client,
             newID: { CommandID(UUID()) })
     }
 }

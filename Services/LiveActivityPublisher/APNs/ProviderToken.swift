@@ -22,7 +22,7 @@ actor ProviderToken {
     private let account: APNsAccount
     private let clock: any WallClock
     private var current: (number: Int, madeAt: Timestamp, signing: Task<Signed, any Error>)?
-    private var replacedAt: Timestamp?
+    private var replacedAt: Moment?
     private var count = 0
 
     init(_ account: APNsAccount, clock: any WallClock) {
@@ -43,10 +43,10 @@ actor ProviderToken {
     /// not the tokens' age then that is wrong, but a clock.
     func replacement(of refused: Signed) async throws -> Signed? {
         guard let current, current.number == refused.number else { return try await newest() }
-        let now = clock.now
-        if let replacedAt, (0..<Self.shortestLife).contains(now.seconds(since: replacedAt)) { return nil }
+        let now = clock.moment
+        if let replacedAt, now.seconds(since: replacedAt) < Self.shortestLife { return nil }
         replacedAt = now
-        return try await make(now)
+        return try await make(now.wallClock)
     }
 
     private func make(_ now: Timestamp) async throws -> Signed {

@@ -16,9 +16,9 @@ struct DeliveryService: Service {
     /// - Throws: `DeliveryFailure` or `Interrupted`.
     func run() async throws {
         var watch = DeliveryWatch(
-            key, target: target, client: context.client, id: CommandID(UUID()), now: context.clock.now)
+            key, target: target, client: context.client, id: CommandID(UUID()), now: context.clock.moment)
         let statuses = try await context.follow(watch.subscriptions) { event -> [ExportStatus]? in
-            let now = context.clock.now
+            let now = context.clock.moment
             switch event {
             case .connected: watch.connected(now)
             case .disconnected: watch.disconnected()

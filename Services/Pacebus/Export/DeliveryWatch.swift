@@ -1,6 +1,7 @@
 import Bus
 import Client
 import MQTT
+import ServiceKit
 import Workouts
 
 /// Requests a delivery from the exporter and follows its status. A value without a clock.
@@ -21,14 +22,14 @@ struct DeliveryWatch {
     private let request: SessionRequest
     private var timer = RequestTimer()
     /// The last connect, reply or new status.
-    private var newsAt: Timestamp
-    private var acceptedAt: Timestamp?
+    private var newsAt: Moment
+    private var acceptedAt: Moment?
     /// Whether retained statuses are older than the request.
     private var isNew = true
     private var old: [Target: ExportStatus] = [:]
     private var new: [Target: ExportStatus] = [:]
 
-    init(_ key: SessionKey, target: Target?, client: Client, id: CommandID, now: Timestamp) {
+    init(_ key: SessionKey, target: Target?, client: Client, id: CommandID, now: Moment) {
         self.key = key
         self.target = target
         request = SessionRequest(id: id, client: client, action: .export(target))
@@ -46,7 +47,7 @@ struct DeliveryWatch {
     /// Whether the exporter has accepted the request.
     var isAccepted: Bool { acceptedAt != nil }
 
-    mutating func connected(_ now: Timestamp) {
+    mutating func connected(_ now: Moment) {
         timer.connected(now)
         newsAt = now
     }
@@ -59,7 +60,7 @@ struct DeliveryWatch {
     /// Handles a message of the exporter.
     ///
     /// - Returns: a status that is newer than the request.
-    mutating func receive(_ message: MQTTMessage, _ now: Timestamp) throws(DeliveryFailure) -> ExportStatus? {
+    mutating func receive(_ message: MQTTMessage, _ now: Moment) throws(DeliveryFailure) -> ExportStatus? {
         guard !message.payload.isEmpty else { return nil }
         switch Topic(message.topic) {
         case .user(_, .replies):
@@ -100,7 +101,7 @@ struct DeliveryWatch {
     /// The request to send now, if it is due.
     ///
     /// - Throws: after a timeout.
-    mutating func takeRequest(_ now: Timestamp) throws(DeliveryFailure) -> MQTTMessage? {
+    mutating func takeRequest(_ now: Moment) throws(DeliveryFailure) -> MQTTMessage? {
         let silence = now.seconds(since: newsAt)
         if isAccepted {
             guard !watched.isEmpty || silence < Self.timeout else { throw .noStatus }
@@ -114,7 +115,7 @@ struct DeliveryWatch {
     /// The final status of each target; `nil` while a delivery is open.
     ///
     /// A target without a new status had nothing to deliver.
-    func outcome(_ now: Timestamp) -> [ExportStatus]? {
+    func outcome(_ now: Moment) -> [ExportStatus]? {
         guard let acceptedAt, !latest.isEmpty, watched.allSatisfy({ !$0.isOpen }) else { return nil }
         let isNews = target.map { new[$0] != nil } ?? false
         guard isNews || now.seconds(since: acceptedAt) >= Self.grace else { return nil }

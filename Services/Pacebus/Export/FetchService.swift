@@ -25,11 +25,11 @@ struct FetchService: Service {
     }
 
     private func fetch() async throws -> ExportedWorkout {
-        var fetch = WorkoutFetch(key, client: context.client, id: CommandID(UUID()), now: context.clock.now)
+        var fetch = WorkoutFetch(key, client: context.client, id: CommandID(UUID()), now: context.clock.moment)
         var line = ProgressLine(isInteractive: terminal.isInteractive)
         do {
             let exported = try await context.follow(fetch.subscriptions) { event in
-                let now = context.clock.now
+                let now = context.clock.moment
                 switch event {
                 case .connected: fetch.connected(now)
                 case .disconnected: fetch.disconnected()

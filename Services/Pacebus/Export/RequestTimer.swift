@@ -1,5 +1,4 @@
-import Client
-import Workouts
+import ServiceKit
 
 /// The times of a repeated request: after each connect, then at an interval.
 struct RequestTimer {
@@ -9,7 +8,7 @@ struct RequestTimer {
     /// Seconds after a connect.
     private let grace: Double
     /// `nil` without a connection.
-    private var dueAt: Timestamp?
+    private var dueAt: Moment?
 
     init(grace: Double = 0) {
         self.grace = grace
@@ -17,12 +16,12 @@ struct RequestTimer {
 
     var isConnected: Bool { dueAt != nil }
 
-    mutating func connected(_ now: Timestamp) { dueAt = now + grace }
+    mutating func connected(_ now: Moment) { dueAt = now + grace }
 
     mutating func disconnected() { dueAt = nil }
 
     /// Whether the request is due; the next one is due after the interval.
-    mutating func take(_ now: Timestamp) -> Bool {
+    mutating func take(_ now: Moment) -> Bool {
         guard let dueAt, now >= dueAt else { return false }
         self.dueAt = now + Self.interval
         return true

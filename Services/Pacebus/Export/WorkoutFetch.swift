@@ -2,6 +2,7 @@ import Bus
 import Client
 import Formats
 import MQTT
+import ServiceKit
 import Workouts
 
 /// Collects a finished workout with its series and track, and requests missing chunks. A value without a clock.
@@ -16,12 +17,12 @@ struct WorkoutFetch {
     let key: SessionKey
     private let request: SessionRequest
     private var timer = RequestTimer(grace: WorkoutFetch.grace)
-    private var newsAt: Timestamp
+    private var newsAt: Moment
     private var state: SessionState?
     private(set) var workout: WorkoutRecord?
     private var collector = ChunkCollector()
 
-    init(_ key: SessionKey, client: Client, id: CommandID, now: Timestamp) {
+    init(_ key: SessionKey, client: Client, id: CommandID, now: Moment) {
         self.key = key
         request = SessionRequest(id: id, client: client, action: .chunks)
         newsAt = now
@@ -32,7 +33,7 @@ struct WorkoutFetch {
             + [SessionTopic.series(0), .track(0)].map { TopicFilter.anyLast(.session(key, $0)) }
     }
 
-    mutating func connected(_ now: Timestamp) {
+    mutating func connected(_ now: Moment) {
         timer.connected(now)
         // The timeout begins again with each connection.
         newsAt = now
@@ -41,7 +42,7 @@ struct WorkoutFetch {
     mutating func disconnected() { timer.disconnected() }
 
     /// Handles a message of the session.
-    mutating func receive(_ message: MQTTMessage, _ now: Timestamp) throws(FetchFailure) {
+    mutating func receive(_ message: MQTTMessage, _ now: Moment) throws(FetchFailure) {
         guard case .session(key, let topic) = Topic(message.topic) else { return }
         do throws(PayloadError) {
             if try take(message.payload, topic, now) { newsAt = now }
@@ -54,7 +55,7 @@ struct WorkoutFetch {
     /// The request to send now, if it is due.
     ///
     /// - Throws: if the session has no workout, or after a timeout.
-    mutating func takeRequest(_ now: Timestamp) throws(FetchFailure) -> MQTTMessage? {
+    mutating func takeRequest(_ now: Moment) throws(FetchFailure) -> MQTTMessage? {
         let timeout = timer.isConnected && isUnknown ? Self.firstTimeout : Self.timeout
         guard now.seconds(since: newsAt) < timeout else { throw failure }
         guard timer.take(now) else { return nil }
@@ -89,7 +90,7 @@ struct WorkoutFetch {
 extension WorkoutFetch {
     /// Whether a message brings news. A repeated chunk brings none, so that a missing owner leads to the timeout.
     private mutating func take(
-        _ payload: ArraySlice<UInt8>, _ topic: SessionTopic, _ now: Timestamp
+        _ payload: ArraySlice<UInt8>, _ topic: SessionTopic, _ now: Moment
     ) throws(PayloadError) -> Bool {
         switch topic {
         case .series(let number): return try take(payload, number, .series)

@@ -21,7 +21,7 @@ struct LiveView {
     private var workout: WorkoutRecord?
     private var isConnected = false
     private var isEngineSilent = false
-    private var completedAt: Timestamp?
+    private var completedAt: Moment?
     /// The last line, with and without its running clocks.
     private var printed: (text: String, change: String)?
 
@@ -87,8 +87,8 @@ struct LiveView {
     }
 
     /// The line to print now; `nil` if unchanged.
-    mutating func take(_ now: Timestamp) -> String? {
-        guard let text = text(now), let change = self.text(nil) else { return nil }
+    mutating func take(_ now: Moment) -> String? {
+        guard let text = text(now.wallClock), let change = self.text(nil) else { return nil }
         guard isInteractive else {
             guard change != printed?.change else { return nil }
             printed = (text, change)
@@ -102,7 +102,7 @@ struct LiveView {
     }
 
     /// The outcome of a session that has ended.
-    mutating func takeEnd(_ now: Timestamp) -> String? {
+    mutating func takeEnd(_ now: Moment) -> String? {
         guard let state else { return nil }
         switch state.status {
         case .preparing, .active, .paused, .suspended, .saving: return nil

@@ -41,7 +41,7 @@ extension ControlService {
             if case .message(let message) = event, case .user(_, .plans) = Topic(message.topic) {
                 return try JSONCoding.decode(SavedPlans.self, from: message.payload).plans
             }
-            return link.hasEverything(context.clock.now) ? [] : nil
+            return link.hasEverything(context.clock.moment) ? [] : nil
         }
     }
 
@@ -49,10 +49,10 @@ extension ControlService {
     private func send(_ action: UserRequest.Action) async throws {
         let client = context.client
         let request = UserRequest(id: CommandID(UUID()), client: client, action: action)
-        var sentAt: Timestamp?
+        var sentAt: Moment?
         var isConnected = false
         let _: Bool = try await follow([], missing: nil, requestingAfter: EngineLink.settlingTime) { event, _ in
-            let now = context.clock.now
+            let now = context.clock.moment
             switch event {
             case .connected: (isConnected, sentAt) = (true, nil)
             case .disconnected: isConnected = false

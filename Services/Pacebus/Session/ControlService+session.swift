@@ -30,13 +30,13 @@ extension ControlService {
         let client = context.client
         let command = Command(id: CommandID(UUID()), client: client, at: context.clock.now, action: action)
         var sender = CommandSender(client: client, waiting: [command])
-        var accepted: (revision: Int64, at: Timestamp)?
+        var accepted: (revision: Int64, at: Moment)?
         var clockOffset = 0.0
         var shown: Shown?
         /// The state when the command was first sent.
         var before: Shown?
         let result = try await follow([.session(key, .state)], missing: nil) { event, link -> Shown?? in
-            let now = context.clock.now
+            let now = context.clock.moment
             switch event {
             case .connected: sender.connected()
             case .disconnected: sender.disconnected()
@@ -49,7 +49,7 @@ extension ControlService {
                     case .nothing: break
                     case .accepted:
                         accepted = (reply.revision ?? 0, now)
-                        clockOffset = reply.now.seconds(since: now)
+                        clockOffset = reply.now.seconds(since: now.wallClock)
                     case .postponed(let refusal), .refused(_, let refusal):
                         throw Failure(action.inCommandWords(refusal, before?.plan))
                     }
@@ -87,7 +87,7 @@ extension ControlService {
                 default: break
                 }
             }
-            let isComplete = metrics != nil && link.offset != nil || link.hasRetained(context.clock.now)
+            let isComplete = metrics != nil && link.offset != nil || link.hasRetained(context.clock.moment)
             guard let shown, isComplete else { return nil }
             let (state, now) = (shown.state, context.clock.now + (link.offset ?? 0))
             let moment = Text.moment(of: state, shown.plan, metrics, now: now)
@@ -105,14 +105,14 @@ extension ControlService {
     func watch(_ key: SessionKey) async throws {
         var view = LiveView(isInteractive: terminal.isInteractive)
         var link = EngineLink(user: key.user, client: context.client)
-        var timeout = ReplyTimeout(key.user, began: context.clock.now, isInteractive: view.isInteractive)
+        var timeout = ReplyTimeout(key.user, began: context.clock.moment, isInteractive: view.isInteractive)
         let topics = LiveView.topics(key) + [link.topic]
         let write = view.isInteractive ? terminal.status : terminal.output
         // The view overwrites the line of the timeout.
         defer { if !view.hasSession { terminal.status(timeout.finish()) } }
         do {
             let end: String = try await context.follow(topics.map(TopicFilter.topic)) { event in
-                let now = context.clock.now
+                let now = context.clock.moment
                 if case .message(let message) = event, message.payload.isEmpty { return nil }
                 try link.receive(event, now)
                 if let request = link.take(now) { await context.send([request]) }

@@ -117,10 +117,10 @@ struct ControlService: Service {
         _ handle: (ClientEvent, EngineLink) async throws -> R?
     ) async throws -> R {
         var link = EngineLink(user: user, client: context.client, delay: delay)
-        var timeout = ReplyTimeout(user, began: context.clock.now, isInteractive: terminal.isInteractive)
+        var timeout = ReplyTimeout(user, began: context.clock.moment, isInteractive: terminal.isInteractive)
         defer { terminal.status(timeout.finish()) }
         return try await context.follow((topics + [link.topic]).map(TopicFilter.topic)) { event in
-            let now = context.clock.now
+            let now = context.clock.moment
             switch event {
             case .stop: throw Interrupted()
             case .message(let message) where message.payload.isEmpty: return nil

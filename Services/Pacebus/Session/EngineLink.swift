@@ -25,13 +25,13 @@ struct EngineLink {
     private(set) var offset: Double?
     /// Whether the engine has missed requests and not replied since.
     private(set) var isSilent = false
-    private var connectedAt: Timestamp?
+    private var connectedAt: Moment?
     /// The first reply on this connection.
-    private var repliedAt: Timestamp?
+    private var repliedAt: Moment?
     /// The first request on this connection since the last reply.
-    private var requestedAt: Timestamp?
+    private var requestedAt: Moment?
     /// The next request; `nil` without a connection.
-    private var dueAt: Timestamp?
+    private var dueAt: Moment?
 
     /// - Parameter delay: seconds from a connect to the first request.
     init(user: User, client: Client, delay: Double = 0) {
@@ -45,16 +45,16 @@ struct EngineLink {
     var isConnected: Bool { connectedAt != nil }
 
     /// Whether the broker has sent its retained messages.
-    func hasRetained(_ now: Timestamp) -> Bool {
+    func hasRetained(_ now: Moment) -> Bool {
         connectedAt.map { now.seconds(since: $0) >= Self.retainedTime } ?? false
     }
 
     /// Whether broker and engine have sent everything: the broker alone may have lost retained messages.
-    func hasEverything(_ now: Timestamp) -> Bool {
+    func hasEverything(_ now: Moment) -> Bool {
         repliedAt.map { now.seconds(since: $0) >= Self.retainedTime } ?? false
     }
 
-    mutating func receive(_ event: ClientEvent, _ now: Timestamp) throws(PayloadError) {
+    mutating func receive(_ event: ClientEvent, _ now: Moment) throws(PayloadError) {
         switch event {
         case .connected: (connectedAt, dueAt) = (now, now + delay)
         case .disconnected: (connectedAt, dueAt, requestedAt, repliedAt) = (nil, nil, nil, nil)
@@ -62,7 +62,7 @@ struct EngineLink {
             guard Topic(message.topic) == topic else { return }
             let reply = try JSONCoding.decode(Reply.self, from: message.payload)
             guard reply.id == request.id else { return }
-            offset = reply.now.seconds(since: now)
+            offset = reply.now.seconds(since: now.wallClock)
             repliedAt = repliedAt ?? now
             (isSilent, requestedAt) = (false, nil)
         case .tick: if let requestedAt, now.seconds(since: requestedAt) >= Self.timeout { isSilent = true }
@@ -71,7 +71,7 @@ struct EngineLink {
     }
 
     /// The request, when it is due.
-    mutating func take(_ now: Timestamp) -> MQTTMessage? {
+    mutating func take(_ now: Moment) -> MQTTMessage? {
         guard let dueAt, now >= dueAt else { return nil }
         self.dueAt = now + Self.interval
         requestedAt = requestedAt ?? now

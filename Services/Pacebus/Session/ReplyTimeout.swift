@@ -1,4 +1,5 @@
 import Client
+import ServiceKit
 import Workouts
 
 /// The wait for a reply: after a moment a progress line names the component that the command waits for.
@@ -9,10 +10,10 @@ struct ReplyTimeout {
     private static let quiet = 3.0
 
     private let user: User
-    private let began: Timestamp
+    private let began: Moment
     private var line: ProgressLine
 
-    init(_ user: User, began: Timestamp, isInteractive: Bool) {
+    init(_ user: User, began: Moment, isInteractive: Bool) {
         self.user = user
         self.began = began
         line = ProgressLine(isInteractive: isInteractive)
@@ -21,7 +22,7 @@ struct ReplyTimeout {
     /// The progress to print now; `nil` if unchanged.
     ///
     /// - Throws: the component that did not reply in time.
-    mutating func update(_ link: EngineLink, _ now: Timestamp) throws(ControlService.Failure) -> String? {
+    mutating func update(_ link: EngineLink, _ now: Moment) throws(ControlService.Failure) -> String? {
         let seconds = now.seconds(since: began)
         guard seconds < Self.limit else { throw link.isConnected ? .noReply(user) : .noConnection }
         guard seconds >= Self.quiet else { return nil }

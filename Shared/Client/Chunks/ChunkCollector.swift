@@ -1,4 +1,5 @@
 package import Bus
+package import ServiceKit
 package import Workouts
 
 /// Collects the final series and track of wanted sessions from their chunks on the bus.
@@ -57,8 +58,8 @@ package struct ChunkCollector: Sendable {
     private struct Want {
         /// The summaries of the workout; a kind without one has no chunks.
         let revisions: [ChunkKind: Int64]
-        var askAt: Timestamp
-        var expiresAt: Timestamp
+        var askAt: Moment
+        var expiresAt: Moment
     }
 
     private let limits: Limits
@@ -120,7 +121,7 @@ package struct ChunkCollector: Sendable {
     /// Starts to collect the chunks of a workout.
     ///
     /// - Parameter summaries: the workout's `summaries`, by name: `metrics`, `route`.
-    package mutating func want(_ key: SessionKey, summaries: [String: Int64], now: Timestamp) {
+    package mutating func want(_ key: SessionKey, summaries: [String: Int64], now: Moment) {
         let named = ChunkKind.allCases.compactMap { kind in summaries[kind.summary].map { (kind, $0) } }
         let want = Want(
             revisions: Dictionary(uniqueKeysWithValues: named), askAt: now + Self.grace, expiresAt: now + Self.timeout)
@@ -134,16 +135,13 @@ package struct ChunkCollector: Sendable {
     /// Advances the service's clock.
     ///
     /// - Returns: the sessions whose chunks to request, and those that expired without all their chunks.
-    package mutating func advance(to now: Timestamp) -> (requests: [SessionKey], expired: [SessionKey]) {
+    package mutating func advance(to now: Moment) -> (requests: [SessionKey], expired: [SessionKey]) {
         var requests: [SessionKey] = []
         var expired: [SessionKey] = []
         for key in wanted.sorted() {
             guard let collection = collections[key], var want = collection.want, !collection.isComplete else {
                 continue
             }
-            // A deadline further ahead than its interval was computed before the clock stepped backwards.
-            want.expiresAt = min(want.expiresAt, now + Self.timeout)
-            want.askAt = min(want.askAt, now + Self.interval)
             if want.expiresAt <= now {
                 expired.append(key)
                 wanted.remove(key)

@@ -1,5 +1,6 @@
 package import Bus
 import DequeModule
+package import ServiceKit
 package import Workouts
 
 /// Sends commands one at a time and repeats each until the engine replies.
@@ -28,7 +29,7 @@ package struct CommandSender {
     package private(set) var clockOffset: Double
     private var waiting: Deque<Command>
     /// When the first waiting command was last sent on this connection.
-    private var sentAt: Timestamp?
+    private var sentAt: Moment?
     /// How often the first waiting command was sent.
     private var tries = 0
     /// The last try of a start that was refused because another session is unfinished.
@@ -73,13 +74,13 @@ package struct CommandSender {
     }
 
     /// The command to send now, if one is due.
-    package mutating func take(_ now: Timestamp) -> Command? {
+    package mutating func take(_ now: Moment) -> Command? {
         guard isConnected, var command = waiting.first else { return nil }
         if let sentAt, now.seconds(since: sentAt) < Self.interval { return nil }
         sentAt = now
         tries += 1
         if tries == 1, leavesStartToEngine, case .start = command.action, let at = command.at {
-            isTimeLeft = now.seconds(since: at) <= Self.startAge
+            isTimeLeft = now.wallClock.seconds(since: at) <= Self.startAge
         }
         if isTimeLeft, tries == 1 {
             command.at = nil
@@ -92,7 +93,7 @@ package struct CommandSender {
         return command
     }
 
-    package mutating func receive(_ reply: Reply, _ now: Timestamp) -> Received {
+    package mutating func receive(_ reply: Reply, _ now: Moment) -> Received {
         guard let command = waiting.first, command.id == reply.id else {
             // A second reply to a repeated command.
             return .nothing

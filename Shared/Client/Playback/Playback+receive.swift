@@ -1,5 +1,6 @@
 import Bus
 package import MQTT
+package import ServiceKit
 package import Workouts
 
 /// How a playback handles messages of the services.
@@ -21,7 +22,7 @@ extension Playback {
         case fail(Failure)
     }
 
-    package mutating func receive(_ message: MQTTMessage, _ now: Timestamp) -> Reaction {
+    package mutating func receive(_ message: MQTTMessage, _ now: Moment) -> Reaction {
         guard !message.payload.isEmpty else { return .nothing }
         do throws(PayloadError) {
             switch Topic(message.topic) {
@@ -44,7 +45,7 @@ extension Playback {
         }
     }
 
-    private mutating func receive(_ reply: Reply, _ now: Timestamp) -> Reaction {
+    private mutating func receive(_ reply: Reply, _ now: Moment) -> Reaction {
         switch commands.receive(reply, now) {
         case .nothing: return .nothing
         case .accepted(let command):

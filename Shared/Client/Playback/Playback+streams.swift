@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 package import Workouts
 
 /// The samples and locations of a playback together.
@@ -18,7 +19,7 @@ extension Playback {
         return counts
     }
 
-    mutating func receive(_ ack: Ack, _ kind: StreamName.Kind, _ now: Timestamp) -> Reaction {
+    mutating func receive(_ ack: Ack, _ kind: StreamName.Kind, _ now: Moment) -> Reaction {
         let progress =
             switch kind {
             case .samples: samples.receive(ack, now)

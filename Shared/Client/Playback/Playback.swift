@@ -1,6 +1,7 @@
 import Bus
 package import Formats
 package import MQTT
+package import ServiceKit
 package import Workouts
 
 /// A device that plays steps into a session: due steps go to the queue and from there to the services, until the finished
@@ -52,7 +53,7 @@ package struct Playback {
     /// The newest command that is in the queue.
     private var newestCommand: Command?
     /// When the wait for acknowledgements or the workout began; `nil` while a command is pending.
-    var settledAt: Timestamp?
+    var settledAt: Moment?
     /// Whether the end was sent again after the timeout.
     var isEndRepeated = false
     var state: SessionState?
@@ -92,7 +93,7 @@ package struct Playback {
     // MARK: Into the queue
 
     /// The steps due by now. Append them to the queue before sending.
-    package mutating func takeDue(_ now: Timestamp) -> [QueueEntry] {
+    package mutating func takeDue(_ now: Moment) -> [QueueEntry] {
         if isEndedElsewhere { return stop(now) }
         if isDiscardedElsewhere { next = nil }
         var entries: [QueueEntry] = []
@@ -120,11 +121,11 @@ package struct Playback {
     }
 
     /// Ends the session now; discards it if it has no item. A device that joined announces its counts.
-    package mutating func stop(_ now: Timestamp) -> [QueueEntry] {
+    package mutating func stop(_ now: Moment) -> [QueueEntry] {
         guard closing == nil else { return [] }
         next = nil
         let action: SessionAction = newestItem == nil && !header.joins ? .discard : .end(streams: [:])
-        return [.command(queue(action, at: newestItem ?? now + commands.clockOffset))]
+        return [.command(queue(action, at: newestItem ?? now.wallClock + commands.clockOffset))]
     }
 
     /// How many steps may be taken at once. Samples alone set the pace, so that the session ends even if no route-builder
@@ -175,7 +176,7 @@ package struct Playback {
     // MARK: To the services
 
     /// The messages to send now.
-    package mutating func takeOutgoing(_ now: Timestamp) -> [MQTTMessage] {
+    package mutating func takeOutgoing(_ now: Moment) -> [MQTTMessage] {
         repeatCommand(now)
         var messages: [MQTTMessage] = []
         if let command = commands.take(now) {
@@ -191,7 +192,7 @@ package struct Playback {
     /// Repeats the newest command, which has no effect if the engine has accepted it. The engine publishes a lost workout
     /// again on a repeated `end`. If items stay unacknowledged, the server may have lost the session: the reply shows it,
     /// and a repeated `start` begins the session again.
-    private mutating func repeatCommand(_ now: Timestamp) {
+    private mutating func repeatCommand(_ now: Moment) {
         guard commands.isEmpty, let newestCommand, isClosed || itemsInFlight > 0 else {
             settledAt = nil
             return

@@ -16,7 +16,7 @@ struct PlaybackLoop {
     private var playback: Playback
     private var line: ProgressLine
     /// The end of the wait after Ctrl-C.
-    private var leaveBy: Timestamp?
+    private var leaveBy: Moment?
 
     init(service: PlaybackService, queue: QueueFile, playback: Playback) {
         self.service = service
@@ -27,7 +27,7 @@ struct PlaybackLoop {
 
     /// Returns the ending once the playback is over.
     mutating func handle(_ event: ClientEvent) async throws -> Ending? {
-        let now = service.context.clock.now
+        let now = service.context.clock.moment
         switch event {
         case .connected: playback.connected()
         case .disconnected: playback.disconnected()
@@ -64,7 +64,7 @@ struct PlaybackLoop {
         }
     }
 
-    private mutating func stop(_ now: Timestamp) throws {
+    private mutating func stop(_ now: Moment) throws {
         guard queue.header.source.isLive, !queue.header.joins else { throw interrupted }
         leaveBy = now + Playback.stopTimeout
         try queue.append(playback.stop(now))

@@ -1,4 +1,5 @@
 package import Formats
+package import ServiceKit
 package import Workouts
 
 /// The source of a playback's steps and their pace.
@@ -37,13 +38,14 @@ package enum PlaybackScript: Sendable {
         return header.joins ? ItemSteps(steps: steps) : steps
     }
 
-    package func pace(_ header: QueueHeader, speed: Double) -> Pace {
+    package func pace(_ header: QueueHeader, speed: Double, now: Moment) -> Pace {
         let origin =
             switch self {
             case .recording(let file): file.recording.segments[0].lowerBound
             case .simulation: header.beganAt
             }
-        return Pace(beganAt: header.beganAt, origin: origin, speed: speed)
+        // Stored before the wall clock stepped backwards, it is in the future.
+        return Pace(beganAt: now.when(header.beganAt).atMost(now), origin: origin, speed: speed)
     }
 
     /// The number of items, if known.
@@ -100,13 +102,13 @@ struct RemainingSteps: IteratorProtocol {
 /// The times at which the steps of a playback are due.
 package struct Pace: Equatable {
     /// When playing began.
-    package let beganAt: Timestamp
+    package let beganAt: Moment
     /// The time of the first step.
     package let origin: Timestamp
     /// Times real time; 0 is as fast as the receiver acknowledges.
     package let speed: Double
 
-    package init(beganAt: Timestamp, origin: Timestamp, speed: Double) {
+    package init(beganAt: Moment, origin: Timestamp, speed: Double) {
         self.beganAt = beganAt
         self.origin = origin
         self.speed = speed
@@ -115,7 +117,7 @@ package struct Pace: Equatable {
     /// Whether acknowledgements set the pace.
     var followsReceiver: Bool { speed == 0 }
 
-    func isDue(_ time: Timestamp, _ now: Timestamp) -> Bool {
-        followsReceiver || time.seconds(since: origin) <= now.seconds(since: beganAt) * speed
+    func isDue(_ time: Timestamp, _ now: Moment) -> Bool {
+        now >= beganAt && (followsReceiver || time.seconds(since: origin) <= now.seconds(since: beganAt) * speed)
     }
 }

@@ -60,7 +60,8 @@ package struct PlaybackService: Service {
     private func makeLoop(_ queue: QueueFile) -> PlaybackLoop {
         let playback = Playback(
             header: queue.header, contents: queue.contents, steps: script.steps(queue.header),
-            pace: script.pace(queue.header, speed: speed), client: context.client, newID: { CommandID(UUID()) })
+            pace: script.pace(queue.header, speed: speed, now: context.clock.moment), client: context.client,
+            newID: { CommandID(UUID()) })
         return PlaybackLoop(service: self, queue: queue, playback: playback)
     }
 }

@@ -1,5 +1,6 @@
 package import Bus
 import DequeModule
+package import ServiceKit
 import Timing
 package import Workouts
 
@@ -10,13 +11,13 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private struct Stall {
         /// How often the first batch was sent.
         var tries = 1
-        var due: Timestamp
+        var due: Moment
 
-        init(_ now: Timestamp) {
+        init(_ now: Moment) {
             due = now + StreamWindow.stall.delay(after: tries)
         }
 
-        mutating func restart(_ now: Timestamp) {
+        mutating func restart(_ now: Moment) {
             due = now + StreamWindow.stall.delay(after: tries)
         }
     }
@@ -86,7 +87,7 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 
     /// The batches to send now.
-    package mutating func take(_ now: Timestamp) -> [ItemBatch<Item>] {
+    package mutating func take(_ now: Moment) -> [ItemBatch<Item>] {
         guard isConnected else { return [] }
         var batches: [ItemBatch<Item>] = []
         if var current = stall, current.due <= now, let first = flights.first {
@@ -106,7 +107,7 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         return batches
     }
 
-    package mutating func receive(_ ack: Ack, _ now: Timestamp) -> StreamProgress {
+    package mutating func receive(_ ack: Ack, _ now: Moment) -> StreamProgress {
         guard case .next(let number) = ack else { return .failed(.reused) }
         guard number <= count else { return .failed(.unknownItems(next: number, count: count)) }
         if number < acknowledged {

@@ -57,19 +57,14 @@ extension ServiceContext {
     package func follow<R: Sendable>(
         _ subscriptions: [MQTTSubscription], _ handle: (ClientEvent) async throws -> R?
     ) async throws -> R {
-        try await follow(subscriptions, clock: clock, handle)
-    }
-
-    private func follow<R: Sendable>(
-        _ subscriptions: [MQTTSubscription], clock: some WallClock, _ handle: (ClientEvent) async throws -> R?
-    ) async throws -> R {
         let (stops, stop) = AsyncStream.makeStream(of: [ClientEvent].self)
         return try await withGracefulShutdownHandler {
             try await bus.withSubscriptions(subscriptions) { stream in
                 let events = chain(stream.map(ClientEvent.events), [[ClientEvent.stop]].async)
-                let ticks = AsyncTimerSequence(interval: Self.clientTickInterval, clock: clock)
-                    .map { _ in [ClientEvent.tick] }
-                for try await batch in merge(events, ticks, stops) {
+                let ticks = AsyncStream {
+                    (try? await clock.wait(for: Self.clientTickInterval)).map { [ClientEvent.tick] }
+                }
+                for await batch in merge(events, ticks, stops) {
                     for event in batch {
                         if let result = try await handle(event) { return result }
                     }

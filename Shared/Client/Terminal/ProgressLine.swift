@@ -1,4 +1,4 @@
-package import Workouts
+package import ServiceKit
 
 /// The progress of a command: on a terminal one line that is overwritten, otherwise a line every few seconds.
 package struct ProgressLine {
@@ -7,7 +7,7 @@ package struct ProgressLine {
     private static let clear = "\r\u{1B}[K"
 
     private let isInteractive: Bool
-    private var writtenAt: Timestamp?
+    private var writtenAt: Moment?
     private var isLineOpen = false
 
     package init(isInteractive: Bool) {
@@ -15,7 +15,7 @@ package struct ProgressLine {
     }
 
     /// The text to write now; `nil` right after the last update.
-    package mutating func update(_ text: String, _ now: Timestamp) -> String? {
+    package mutating func update(_ text: String, _ now: Moment) -> String? {
         let interval = isInteractive ? Self.updateInterval : Self.lineInterval
         if let writtenAt, now.seconds(since: writtenAt) < interval { return nil }
         writtenAt = now

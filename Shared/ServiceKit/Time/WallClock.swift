@@ -2,7 +2,7 @@ import Foundation
 package import Workouts
 
 /// The clocks of a process. A test passes a ``ManualClock``.
-package protocol WallClock: Clock where Instant == Timestamp, Duration == Swift.Duration {
+package protocol WallClock: Sendable {
     var moment: Moment { get }
 
     /// Returns after this much uptime.
@@ -12,12 +12,6 @@ package protocol WallClock: Clock where Instant == Timestamp, Duration == Swift.
 extension WallClock {
     /// The time of day.
     package var now: Timestamp { moment.wallClock }
-
-    package var minimumResolution: Swift.Duration { .microseconds(1) }
-
-    package func sleep(until deadline: Timestamp, tolerance: Swift.Duration?) async throws {
-        try await wait(for: now.duration(to: deadline))
-    }
 }
 
 /// The machine's clocks.

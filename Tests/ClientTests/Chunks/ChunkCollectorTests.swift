@@ -1,4 +1,6 @@
 import Bus
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -10,7 +12,7 @@ import Workouts
 
     private var collector = ChunkCollector()
     private let key = ChunkCollectorTests.key
-    private let now = Timestamp(seconds: 1_800_000_000)
+    private let now = Moment(Timestamp(seconds: 1_800_000_000))
 
     private func series(_ rows: Int) -> Series {
         Series(

@@ -1,16 +1,18 @@
 import Bus
 import Foundation
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
 @testable import Client
 
 @Suite struct CommandSenderTests {
-    private let now = Timestamp(seconds: 1_700_000_000)
+    private let now = Moment(Timestamp(seconds: 1_700_000_000))
     private let client = Client("device-0123456789abcdef")!
 
     private func command(_ action: SessionAction) -> Command {
-        Command(id: CommandID(UUID()), client: Client("an-older-process")!, at: now, action: action)
+        Command(id: CommandID(UUID()), client: Client("an-older-process")!, at: now.wallClock, action: action)
     }
 
     private func connected(_ commands: [Command]) -> CommandSender {
@@ -20,7 +22,7 @@ import Workouts
     }
 
     private func reply(_ command: Command, _ refusal: Refusal? = nil) -> Reply {
-        Reply(id: command.id, revision: 1, now: now, error: refusal)
+        Reply(id: command.id, revision: 1, now: now.wallClock, error: refusal)
     }
 
     @Test func `one command is in flight, and this process receives its reply`() {
@@ -88,7 +90,7 @@ import Workouts
     }
 
     private func reply(_ command: Command, at: Timestamp) -> Reply {
-        var reply = Reply(id: command.id, revision: 1, now: now + 700)
+        var reply = Reply(id: command.id, revision: 1, now: now.wallClock + 700)
         reply.at = at
         return reply
     }
@@ -97,11 +99,11 @@ import Workouts
         let start = start
         var sender = simulating(start)
         #expect(sender.take(now + 0.05)?.at == nil)
-        _ = sender.receive(reply(start, at: now + 600.25), now + 0.4)
+        _ = sender.receive(reply(start, at: now.wallClock + 600.25), now + 0.4)
         #expect(sender.clockOffset == 600.25)
         // A second start uses the clock that counted.
         sender.append(start)
-        #expect(sender.take(now + 20)?.at == now + 600.25)
+        #expect(sender.take(now + 20)?.at == now.wallClock + 600.25)
     }
 
     @Test(arguments: [600.25, 0]) func `a repeated start carries its time, and the reply shows which try counted`(
@@ -110,22 +112,22 @@ import Workouts
         let start = start
         var sender = simulating(start)
         _ = sender.take(now)
-        #expect(sender.take(now + 5)?.at == now)
-        _ = sender.receive(reply(start, at: now + offset), now + 6)
+        #expect(sender.take(now + 5)?.at == now.wallClock)
+        _ = sender.receive(reply(start, at: now.wallClock + offset), now + 6)
         #expect(sender.clockOffset == offset)
     }
 
     @Test func `a start that waited for a connection keeps its time`() {
         let start = start
         var sender = simulating(start)
-        #expect(sender.take(now + 1.1)?.at == now)
-        #expect(sender.take(now + 6.1)?.at == now)
-        _ = sender.receive(reply(start, at: now), now + 6.2)
+        #expect(sender.take(now + 1.1)?.at == now.wallClock)
+        #expect(sender.take(now + 6.1)?.at == now.wallClock)
+        _ = sender.receive(reply(start, at: now.wallClock), now + 6.2)
         #expect(sender.clockOffset == 0)
     }
 
     @Test func `a recording's start keeps its time`() {
         var sender = connected([start])
-        #expect(sender.take(now)?.at == now)
+        #expect(sender.take(now)?.at == now.wallClock)
     }
 }

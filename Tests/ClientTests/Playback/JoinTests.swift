@@ -2,6 +2,8 @@ import Bus
 import Formats
 import Foundation
 import MQTT
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -10,7 +12,7 @@ import Workouts
 /// A device that joins the session of another device.
 @Suite struct JoinTests {
     private let start = Timestamp(seconds: 1_700_000_000)
-    private let now = Timestamp(seconds: 1_800_000_000)
+    private let now = Moment(Timestamp(seconds: 1_800_000_000))
     private let client = Client("device-1")!
     private let key = SessionKey(User("ann")!, SessionID(UUID()))
     private let device = Device("strap-77aa")!
@@ -20,7 +22,7 @@ import Workouts
         speed: Double = 0
     ) -> Playback {
         let header = QueueHeader(
-            user: key.user, session: key.session, device: device, beganAt: now, source: source, joins: true)
+            user: key.user, session: key.session, device: device, beganAt: now.wallClock, source: source, joins: true)
         let samples = (0..<10).map { Sample(time: start + Double($0)) }
         let steps = samples.compactMap { sample in sample.time.map { Step(at: $0, .sample(sample)) } }
         return Playback(
@@ -29,7 +31,8 @@ import Workouts
     }
 
     private func state(ended: Bool = false, discarded: Bool = false) throws -> MQTTMessage {
-        var session = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
+        var session = Session(
+            key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now.wallClock)
         if ended { try session.apply(.end(streams: [:]), at: start + 5) }
         if discarded { try session.apply(.discard, at: start + 5) }
         return Topic.session(key, .state)
@@ -106,8 +109,9 @@ import Workouts
         acknowledge(&playback, 10)
         _ = playback.receive(
             Topic.user(key.user, .replies(client)).message(
-                JSONCoding.encode(Reply(id: end.id, revision: 7, now: now))), now)
-        let session = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
+                JSONCoding.encode(Reply(id: end.id, revision: 7, now: now.wallClock))), now)
+        let session = Session(
+            key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now.wallClock)
         for (next, isOver) in [(9, false), (10, true)] {
             let report = MetricsReport(
                 revision: 1, state: 1, next: [StreamName(.samples, device): next], chunks: 0,
@@ -133,10 +137,10 @@ import Workouts
         defer { try? FileManager.default.removeItem(atPath: folder.path) }
         let script = PlaybackScript.simulation(seed: 1, duration: 5)
         do {
-            let queue = try script.openQueue(in: folder, key, device, now: now, joins: true)
+            let queue = try script.openQueue(in: folder, key, device, now: now.wallClock, joins: true)
             #expect(queue.header.joins)
         }
-        let queue = try script.openQueue(in: folder, key, device, now: now, joins: false)
+        let queue = try script.openQueue(in: folder, key, device, now: now.wallClock, joins: false)
         #expect(queue.header.joins)
         var steps = script.steps(queue.header)
         var count = 0

@@ -1,4 +1,5 @@
 import Bus
+import ServiceKit
 import TestSupport
 import Testing
 import Timing
@@ -11,9 +12,9 @@ import Workouts
     /// The receiver of the numbering and acknowledgement protocol.
     private struct Receiver {
         private(set) var stored: [Sample] = []
-        private var gapAnsweredAt: Timestamp?
+        private var gapAnsweredAt: Moment?
 
-        mutating func receive(_ batch: SampleBatch, _ now: Timestamp) -> Ack? {
+        mutating func receive(_ batch: SampleBatch, _ now: Moment) -> Ack? {
             if batch.first > stored.count {
                 if let gapAnsweredAt, now.seconds(since: gapAnsweredAt) < 0.1 { return nil }
                 gapAnsweredAt = now
@@ -65,7 +66,7 @@ import Workouts
         var sent = 0
         var stream = ItemStream<Sample>()
         var receiver = Receiver()
-        var now = Timestamp(seconds: 1_700_000_000)
+        var now = Moment(Timestamp(seconds: 1_700_000_000))
         var batches = Link<SampleBatch>()
         var acks = Link<Ack>()
         stream.connected()
@@ -121,8 +122,8 @@ import Workouts
         let items = samples(Int.random(in: 1_000...4_000, using: &random))
         var stream = ItemStream<Sample>()
         var receiver = Receiver()
-        var acks: [(due: Timestamp, ack: Ack)] = []
-        var now = Timestamp(seconds: 1_700_000_000)
+        var acks: [(due: Moment, ack: Ack)] = []
+        var now = Moment(Timestamp(seconds: 1_700_000_000))
         var sends = 0
         stream.connected()
         while stream.acknowledged < items.count || !acks.isEmpty {

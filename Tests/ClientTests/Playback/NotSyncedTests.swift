@@ -1,6 +1,8 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -10,7 +12,7 @@ import Workouts
 /// A playback whose session the server has lost.
 @Suite struct NotSyncedTests {
     private let start = Timestamp(seconds: 1_700_000_000)
-    private let now = Timestamp(seconds: 1_800_000_000)
+    private let now = Moment(Timestamp(seconds: 1_800_000_000))
     private let client = Client("device-1")!
     private let header = QueueHeader(
         user: User("ann")!, session: SessionID("0b7e1a5c-2222-4333-8444-123456789abc")!, device: Device("watch-1")!,
@@ -46,12 +48,12 @@ import Workouts
 
     private func reply(_ command: Command, revision: Int64?, _ refusal: Refusal? = nil) -> MQTTMessage {
         Topic.user(header.user, .replies(client))
-            .message(JSONCoding.encode(Reply(id: command.id, revision: revision, now: now, error: refusal)))
+            .message(JSONCoding.encode(Reply(id: command.id, revision: revision, now: now.wallClock, error: refusal)))
     }
 
     private func deleted(after reason: Session.CancelReason?) throws -> MQTTMessage {
         var session = Session(
-            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
+            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now.wallClock)
         switch reason {
         case .expired: session.expire()
         case .discarded: try session.apply(.discard, at: start + 5)
@@ -273,12 +275,12 @@ import Workouts
         // The successor's start carries its time even if it was queued just now.
         var second = playback(header.successor, again)
         second.connected()
-        #expect(try command(second.takeOutgoing(start + 600))?.at == start + 600)
+        #expect(try command(second.takeOutgoing(Moment(start + 600)))?.at == start + 600)
     }
 
     @Test func `a joined device joins the successor and begins none`() throws {
         let header = QueueHeader(
-            user: header.user, session: header.session, device: Device("strap-1")!, beganAt: now,
+            user: header.user, session: header.session, device: Device("strap-1")!, beganAt: now.wallClock,
             source: header.source, joins: true)
         let end = Command(id: CommandID(UUID()), client: client, at: start + 9, action: .end(streams: [:]))
         let queued = try contents([.samples(SampleBatch(first: 0, items: samples(10))), .command(end)])

@@ -74,6 +74,19 @@ import Workouts
         #expect(queues.isEmpty)
     }
 
+    @Test(arguments: [-3_600, 3_600])
+    func `a wall clock that steps during the playback changes neither its items nor its pace`(seconds: Int) async throws
+    {
+        let services = FakeServices(key: key, device: device, clock: clock)
+        let bus = FakeBus(services)
+        let began = clock.moment
+        let isDone = try await play(service(.recording(file), speed: 60, bus), bus) { [clock] tick in
+            if tick == 200 { clock.step(by: .seconds(seconds)) }
+        }
+        #expect(isDone && services.samples == file.recording.samples)
+        #expect((40...60).contains(clock.moment.seconds(since: began)))
+    }
+
     @Test func `repeated connection losses change no result`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)

@@ -1,6 +1,8 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -10,7 +12,7 @@ import Workouts
 /// A playback with samples and locations: both are queued, sent, announced, covered, and sent again after a loss.
 @Suite struct PlaybackStreamsTests {
     private let start = Timestamp(seconds: 1_700_000_000)
-    private let now = Timestamp(seconds: 1_800_000_000)
+    private let now = Moment(Timestamp(seconds: 1_800_000_000))
     private let client = Client("device-1")!
     private let header = QueueHeader(
         user: User("ann")!, session: SessionID(UUID()), device: Device("watch-1")!,
@@ -44,7 +46,7 @@ import Workouts
     }
 
     private func acknowledge(
-        _ playback: inout Playback, _ kind: StreamName.Kind, _ number: Int, _ now: Timestamp
+        _ playback: inout Playback, _ kind: StreamName.Kind, _ number: Int, _ now: Moment
     ) -> Playback.Reaction {
         playback.receive(message(kind.ack(header.device), Ack.next(number).payload), now)
     }
@@ -61,20 +63,20 @@ import Workouts
     }
 
     /// Replies to all waiting commands and returns the messages sent meanwhile.
-    private func reply(_ playback: inout Playback, _ now: Timestamp) throws -> [MQTTMessage] {
+    private func reply(_ playback: inout Playback, _ now: Moment) throws -> [MQTTMessage] {
         var sent: [MQTTMessage] = []
         while true {
             let messages = playback.takeOutgoing(now)
             sent += messages
             guard let command = try commands(messages).first else { return sent }
-            let reply = Reply(id: command.id, revision: 1, now: now)
+            let reply = Reply(id: command.id, revision: 1, now: now.wallClock)
             _ = playback.receive(Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now)
         }
     }
 
     private func workout(samples: Int, locations: Int?, revision: Int64 = 9) -> MQTTMessage {
         let session = Session(
-            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
+            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now.wallClock)
         var next = [header.stream(.samples): samples]
         if let locations { next[header.stream(.locations)] = locations }
         let report = MetricsReport(revision: 1, state: 1, next: next, chunks: 0, totals: MetricsSummary())
@@ -94,7 +96,7 @@ import Workouts
         let sent = try reply(&playback, now)
         #expect(topics(sent) == [.samples(header.device), .locations(header.device)])
         let batch = try #require(sent.last { Topic($0.topic) == Topic.session(header.key, .locations(header.device)) })
-        #expect(try LocationBatch(batch.payload, accepting: AcceptedTimes(now: now)).items == locations)
+        #expect(try LocationBatch(batch.payload, accepting: AcceptedTimes(now: now.wallClock)).items == locations)
     }
 
     @Test func `the playback ends when the workout covers both streams`() throws {
@@ -155,7 +157,7 @@ import Workouts
 
         let sent = playback.takeOutgoing(now + 5)
         #expect(topics(sent) == [.locations(header.device)])
-        let batch = try LocationBatch(try #require(sent.last).payload, accepting: AcceptedTimes(now: now))
+        let batch = try LocationBatch(try #require(sent.last).payload, accepting: AcceptedTimes(now: now.wallClock))
         #expect(batch.first == 3)
         #expect(batch.items == Array(locations[3...]))
 
@@ -164,7 +166,7 @@ import Workouts
         var command = try commands(sent).first
         while let repeated = command {
             names.append(repeated.action.name)
-            let reply = Reply(id: repeated.id, revision: 1, now: now, error: .invalidState("it is over"))
+            let reply = Reply(id: repeated.id, revision: 1, now: now.wallClock, error: .invalidState("it is over"))
             let reaction = playback.receive(
                 Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now + 5)
             // Already in the queue.

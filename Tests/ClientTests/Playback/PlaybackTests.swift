@@ -1,6 +1,8 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
@@ -12,7 +14,7 @@ import Workouts
     private let header = QueueHeader(
         user: User("ann")!, session: SessionID(UUID()), device: Device("watch-1")!,
         beganAt: Timestamp(seconds: 1_800_000_000), source: .simulation(seed: 1))
-    private let now = Timestamp(seconds: 1_800_000_000)
+    private let now = Moment(Timestamp(seconds: 1_800_000_000))
     private let client = Client("device-1")!
 
     /// Ten items a second apart, the clock paused from 4 to 6.
@@ -26,7 +28,7 @@ import Workouts
     private func playback(_ contents: QueueContents = QueueContents(), speed: Double = 0) -> Playback {
         Playback(
             header: header, contents: contents, steps: steps.makeIterator(),
-            pace: Pace(beganAt: header.beganAt, origin: start, speed: speed), client: client,
+            pace: Pace(beganAt: now, origin: start, speed: speed), client: client,
             newID: { CommandID(UUID()) })
     }
 
@@ -38,7 +40,7 @@ import Workouts
 
     private func batches(_ messages: [MQTTMessage]) throws -> [SampleBatch] {
         try messages.filter { $0.topic.hasSuffix("/samples/watch-1") }
-            .map { try SampleBatch($0.payload, accepting: AcceptedTimes(now: now)) }
+            .map { try SampleBatch($0.payload, accepting: AcceptedTimes(now: now.wallClock)) }
     }
 
     private func message(_ topic: SessionTopic, _ payload: [UInt8]) -> MQTTMessage {
@@ -47,19 +49,19 @@ import Workouts
 
     private func reply(_ command: Command, _ refusal: Refusal? = nil) -> MQTTMessage {
         Topic.user(header.user, .replies(client))
-            .message(JSONCoding.encode(Reply(id: command.id, revision: 1, now: now, error: refusal)))
+            .message(JSONCoding.encode(Reply(id: command.id, revision: 1, now: now.wallClock, error: refusal)))
     }
 
     private func state(_ change: (inout Session) throws -> Void = { _ in }) rethrows -> MQTTMessage {
         var session = Session(
-            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
+            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now.wallClock)
         try change(&session)
         return message(.state, JSONCoding.encode(session.state(revision: 5)))
     }
 
     private func workout(next: Int) throws -> MQTTMessage {
         let session = Session(
-            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now)
+            key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now.wallClock)
         let report = MetricsReport(
             revision: 1, state: 1, next: [header.stream(.samples): next], chunks: 0, totals: MetricsSummary())
         return message(
@@ -74,7 +76,7 @@ import Workouts
     }
 
     /// Runs until every command has a reply and every item is acknowledged.
-    private func settle(_ playback: inout Playback, _ now: Timestamp) throws {
+    private func settle(_ playback: inout Playback, _ now: Moment) throws {
         _ = playback.receive(message(.samplesAck(header.device), Ack.next(playback.samples.count).payload), now)
         while let command = try commands(playback.takeOutgoing(now)).first { _ = playback.receive(reply(command), now) }
     }
@@ -273,14 +275,15 @@ import Workouts
     @Test func `after the reply to start shows the clock's offset, times are the engine's, also after a crash`()
         throws
     {
+        let time = now.wallClock
         let steps = Recording(
-            start: now, end: now + 9, segments: [now...now + 4, now + 6...now + 9], activity: .running,
-            environment: nil, samples: (0...9).map { Sample(time: now + Double($0)) }
+            start: time, end: time + 9, segments: [time...time + 4, time + 6...time + 9], activity: .running,
+            environment: nil, samples: (0...9).map { Sample(time: time + Double($0)) }
         ).steps
         func playback(_ contents: QueueContents) -> Playback {
             Playback(
                 header: header, contents: contents, steps: steps.makeIterator(),
-                pace: Pace(beganAt: now, origin: now, speed: 1), client: client, newID: { CommandID(UUID()) })
+                pace: Pace(beganAt: now, origin: time, speed: 1), client: client, newID: { CommandID(UUID()) })
         }
         var first = playback(QueueContents())
         var contents = QueueContents()
@@ -288,8 +291,8 @@ import Workouts
         first.connected()
         let sent = try #require(try commands(first.takeOutgoing(now)).first)
         #expect(sent.at == nil)
-        var reply = Reply(id: sent.id, revision: 1, now: now + 600)
-        reply.at = now + 600
+        var reply = Reply(id: sent.id, revision: 1, now: now.wallClock + 600)
+        reply.at = now.wallClock + 600
         let reaction = first.receive(
             Topic.user(header.user, .replies(client)).message(JSONCoding.encode(reply)), now)
         #expect(reaction == .note([.replied(sent.id), .clock(600)]))
@@ -298,7 +301,7 @@ import Workouts
         for entry in first.takeDue(now + 2) { try contents.add(entry) }
         var second = playback(contents)
         for entry in second.takeDue(now + 9) { try contents.add(entry) }
-        #expect(contents.samples.items.map(\.time) == [now] + (1...9).map { now + 600 + Double($0) })
-        #expect(contents.commands.map(\.at) == [now] + [4, 6, 9].map { now + 600 + $0 })
+        #expect(contents.samples.items.map(\.time) == [time] + (1...9).map { time + 600 + Double($0) })
+        #expect(contents.commands.map(\.at) == [time] + [4, 6, 9].map { time + 600 + $0 })
     }
 }

@@ -1,11 +1,13 @@
 import Bus
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
 @testable import Client
 
 @Suite struct ItemStreamTests {
-    private let start = Timestamp(seconds: 1_700_000_000)
+    private let start = Moment(Timestamp(seconds: 1_700_000_000))
 
     private func connected(_ count: Int) -> ItemStream<Sample> {
         var stream = ItemStream(items: samples(count))

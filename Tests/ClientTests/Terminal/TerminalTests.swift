@@ -1,10 +1,12 @@
 import Client
+import ServiceKit
+import TestSupport
 import Testing
 import Workouts
 
 @Suite struct ProgressLineTests {
     @Test func `a terminal rewrites the line, other outputs get a line every 5 s`() {
-        let now = Timestamp(seconds: 1_700_000_000)
+        let now = Moment(Timestamp(seconds: 1_700_000_000))
         var line = ProgressLine(isInteractive: true)
         #expect(line.update("one", now) == "\r\u{1B}[Kone")
         #expect(line.update("two", now + 0.1) == nil)

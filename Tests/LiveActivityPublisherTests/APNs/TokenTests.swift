@@ -55,6 +55,17 @@ import Workouts
         #expect(try await token.newest() != first)
     }
 
+    @Test func `a token is replaced once in twenty minutes, however the wall clock steps`() async throws {
+        let first = try await token.newest()
+        let second = try #require(try await token.replacement(of: first))
+        for seconds in [-50, 3_600] {
+            clock.step(by: .seconds(seconds))
+            #expect(try await token.replacement(of: second) == nil)
+        }
+        clock.advance(by: .seconds(ProviderToken.shortestLife))
+        #expect(try await token.replacement(of: second) != nil)
+    }
+
     @Test func `concurrent requests share one token`() async throws {
         for _ in 0..<20 {
             clock.advance(by: .seconds(ProviderToken.renewal))

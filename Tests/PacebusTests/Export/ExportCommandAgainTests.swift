@@ -100,7 +100,7 @@ import Workouts
     }
 
     @Test func `five minutes without news end the wait`() throws {
-        let now = FetchSession.start
+        let now = Moment(FetchSession.start)
         let client = Client("pacebus-0123456789abcdef")!
         var watch = DeliveryWatch(session.key, target: .upload, client: client, id: CommandID(UUID()), now: now)
         watch.connected(now)

@@ -3,6 +3,7 @@ import Client
 import Formats
 import Foundation
 import MQTT
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts
@@ -11,7 +12,7 @@ import Workouts
 
 @Suite struct FetchTests {
     private let session = FetchSession()
-    private let now = Timestamp(seconds: 1_735_689_600)
+    private let now = Moment(Timestamp(seconds: 1_735_689_600))
     private let client = Client("pacebus-0123456789abcdef")!
 
     private func fetch() -> WorkoutFetch {
