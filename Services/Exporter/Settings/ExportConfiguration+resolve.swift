@@ -10,7 +10,7 @@ extension ExportConfiguration {
     static func resolve(
         _ options: ExportOptions, environment: [String: String]
     ) throws(SettingError) -> ExportConfiguration {
-        let values = Values(options: options, environment: environment)
+        let values = Values(options: options, settings: SettingValues(environment: environment))
         var configuration = ExportConfiguration()
         configuration.folder = try values.folder()
         configuration.formats = try values.formats()
@@ -21,20 +21,16 @@ extension ExportConfiguration {
 
 private struct Values {
     let options: ExportOptions
-    let environment: [String: String]
-
-    private func text(_ setting: Setting, _ flag: String?) -> String? {
-        flag ?? environment[setting.variable].flatMap { $0.isEmpty ? nil : $0 }
-    }
+    let settings: SettingValues
 
     func folder() throws(SettingError) -> String? {
-        let path = text(.exportFolder, options.folder) ?? ExportConfiguration.standardFolder
+        let path = settings.text(.exportFolder, options.folder) ?? ExportConfiguration.standardFolder
         guard !path.isEmpty else { throw SettingError(.exportFolder, refusing: path) }
         return path == "none" ? nil : path
     }
 
     func formats() throws(SettingError) -> [ExportFormat] {
-        guard let list = text(.exportFormats, options.formats) else { return ExportFormat.allCases }
+        guard let list = settings.text(.exportFormats, options.formats) else { return ExportFormat.allCases }
         var wanted: Set<ExportFormat> = []
         for name in list.split(separator: ",", omittingEmptySubsequences: false) {
             wanted.insert(try format(.exportFormats, String(name)))
@@ -49,7 +45,7 @@ private struct Values {
     }
 
     private func uploadFormat() throws(SettingError) -> ExportFormat {
-        guard let name = text(.uploadFormat, options.uploadFormat) else {
+        guard let name = settings.text(.uploadFormat, options.uploadFormat) else {
             return ExportConfiguration.Upload.standardFormat
         }
         return try format(.uploadFormat, name)
@@ -65,7 +61,7 @@ private struct Values {
 
     /// Errors never quote the address, because it may contain a password or a key.
     private func uploadURL() throws(SettingError) -> String? {
-        guard let text = text(.uploadURL, options.uploadURL) else { return nil }
+        guard let text = settings.text(.uploadURL, options.uploadURL) else { return nil }
         guard let url = URLComponents(string: text, encodingInvalidCharacters: false), let host = url.host,
             !host.isEmpty, ["http", "https"].contains(url.scheme), (1...65_535).contains(url.port ?? 1),
             url.user == nil, url.fragment == nil
@@ -85,7 +81,7 @@ private struct Values {
     }
 
     private func credentials() throws(SettingError) -> String {
-        guard let path = text(.uploadCredentials, options.uploadCredentials) else {
+        guard let path = settings.text(.uploadCredentials, options.uploadCredentials) else {
             throw SettingError(.uploadCredentials, "missing; uploads need credentials")
         }
         var isFolder: ObjCBool = false

@@ -12,7 +12,7 @@ extension APNsConfiguration {
     static func resolve(
         _ options: APNsOptions, environment: [String: String]
     ) throws(SettingError) -> APNsConfiguration {
-        let values = Values(options: options, environment: environment)
+        let values = Values(options: options, settings: SettingValues(environment: environment))
         return APNsConfiguration(
             account: try values.account(), url: try values.url(), caFile: try values.caFile())
     }
@@ -20,21 +20,17 @@ extension APNsConfiguration {
 
 private struct Values {
     let options: APNsOptions
-    let environment: [String: String]
-
-    private func text(_ setting: Setting, _ flag: String?) -> String? {
-        flag ?? environment[setting.variable].flatMap { $0.isEmpty ? nil : $0 }
-    }
+    let settings: SettingValues
 
     func account() throws(SettingError) -> APNsAccount? {
         let parts: [(Setting, String?)] = [
             (.apnsKeyFile, options.keyFile), (.apnsKeyID, options.keyID), (.apnsTeamID, options.teamID),
             (.apnsBundleID, options.bundleID),
         ]
-        guard parts.contains(where: { text($0.0, $0.1) != nil }) else { return nil }
+        guard parts.contains(where: { settings.text($0.0, $0.1) != nil }) else { return nil }
         var texts: [String] = []
         for (setting, flag) in parts {
-            guard let text = text(setting, flag) else {
+            guard let text = settings.text(setting, flag) else {
                 throw SettingError(
                     setting, "is missing; APNs requires all four of key file, key id, team id and bundle id")
             }
@@ -77,7 +73,7 @@ private struct Values {
 
     /// Errors do not quote the URL: it may contain a user, a password or a key.
     func url() throws(SettingError) -> String? {
-        guard let text = text(.apnsURL, options.url) else { return nil }
+        guard let text = settings.text(.apnsURL, options.url) else { return nil }
         guard let url = URLComponents(string: text, encodingInvalidCharacters: false), url.scheme == "https",
             url.host?.isEmpty == false, (1...65_535).contains(url.port ?? 443), ["", "/"].contains(url.path),
             url.user == nil, url.query == nil, url.fragment == nil
@@ -89,10 +85,7 @@ private struct Values {
     }
 
     func caFile() throws(SettingError) -> String? {
-        guard let path = text(.apnsCAFile, options.caFile) else { return nil }
-        guard access(path, R_OK) == 0 else {
-            throw SettingError(.apnsCAFile, "cannot read '\(path)': \(String(cString: strerror(errno)))")
-        }
+        guard let path = try settings.file(.apnsCAFile, options.caFile) else { return nil }
         do {
             guard try !NIOSSLCertificate.fromPEMFile(path).isEmpty else { throw NIOSSLError.failedToLoadCertificate }
         } catch {

@@ -7,7 +7,7 @@ struct EngineOptions: ParsableArguments {
 
     /// - Throws: `SettingError` for a word that is neither.
     func asksCoach(environment: [String: String]) throws(SettingError) -> Bool {
-        let word = coach ?? environment[Setting.coach.variable].flatMap { $0.isEmpty ? nil : $0 } ?? "off"
+        let word = SettingValues(environment: environment).text(.coach, coach) ?? "off"
         switch word {
         case "on": return true
         case "off": return false

@@ -1,5 +1,6 @@
 import Foundation
 import JWTKit
+import MQTT
 import ServiceKit
 
 extension WeatherConfiguration {
@@ -9,11 +10,11 @@ extension WeatherConfiguration {
     static func resolve(
         _ options: WeatherOptions, environment: [String: String]
     ) throws(SettingError) -> WeatherConfiguration {
-        let values = Values(options: options, environment: environment)
+        let values = Values(options: options, settings: SettingValues(environment: environment))
         var configuration = WeatherConfiguration()
         configuration.url = try values.url()
         configuration.contact = try values.contact()
-        let provider = values.text(.weatherProvider, options.provider) ?? Setting.weatherProvider.standard
+        let provider = values.settings.text(.weatherProvider, options.provider) ?? Setting.weatherProvider.standard
         switch provider {
         case "none": configuration.source = .none
         case "open-meteo": configuration.source = .openMeteo
@@ -31,15 +32,11 @@ extension WeatherConfiguration {
 
 private struct Values {
     let options: WeatherOptions
-    let environment: [String: String]
-
-    func text(_ setting: Setting, _ flag: String?) -> String? {
-        flag ?? environment[setting.variable].flatMap { $0.isEmpty ? nil : $0 }
-    }
+    let settings: SettingValues
 
     /// The provider's base URL without a trailing slash.
     func url() throws(SettingError) -> String? {
-        guard let text = text(.weatherURL, options.url) else { return nil }
+        guard let text = settings.text(.weatherURL, options.url) else { return nil }
         guard let url = URLComponents(string: text), ["http", "https"].contains(url.scheme), url.host?.isEmpty == false,
             url.user == nil, url.query == nil, url.fragment == nil
         else {
@@ -53,7 +50,7 @@ private struct Values {
 
     /// Restricted to characters that are safe in a header.
     func contact() throws(SettingError) -> String? {
-        guard let text = text(.weatherContact, options.contact) else { return nil }
+        guard let text = settings.text(.weatherContact, options.contact) else { return nil }
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw SettingError(.weatherContact, refusing: text)
         }
@@ -83,22 +80,14 @@ private struct Values {
 
     private func key() throws(SettingError) -> ES256PrivateKey {
         let path = try required(.weatherKitKeyFile, options.keyFile)
-        let text: String
+        let text: Secret
         do {
-            let target = URL(filePath: path).resolvingSymlinksInPath()
-            let permissions = try FileManager.default.attributesOfItem(atPath: target.path)[.posixPermissions] as? Int
-            guard let permissions, permissions & 0o004 == 0 else {
-                throw SettingError(
-                    .weatherKitKeyFile, "\(path) is readable by every user; run: chmod o-r \(path)")
-            }
-            text = try String(contentsOf: target, encoding: .utf8)
-        } catch let error as SettingError {
-            throw error
+            text = try PasswordFile(path: path).read()
         } catch {
-            throw SettingError(.weatherKitKeyFile, "cannot read '\(path)': \(error.localizedDescription)")
+            throw SettingError(.weatherKitKeyFile, "\(error)")
         }
         do {
-            return try ES256PrivateKey(pem: text)
+            return try ES256PrivateKey(pem: text.value)
         } catch {
             throw SettingError(
                 .weatherKitKeyFile, "'\(path)' contains no P-256 key; expected Apple's .p8 file")
@@ -106,7 +95,7 @@ private struct Values {
     }
 
     private func required(_ setting: Setting, _ flag: String?) throws(SettingError) -> String {
-        guard let text = text(setting, flag) else {
+        guard let text = settings.text(setting, flag) else {
             throw SettingError(setting, "is missing; WeatherKit requires it")
         }
         return text

@@ -1,14 +1,18 @@
 import Foundation
 import MQTT
 
-/// Looks up settings: the flag, else the environment variable.
-struct SettingValues {
+/// Looks up settings: the flag, else the environment variable. An empty variable counts as absent.
+package struct SettingValues {
     static let passwordVariable = "MQTT_PASSWORD_FILE"
 
     let environment: [String: String]
 
+    package init(environment: [String: String]) {
+        self.environment = environment
+    }
+
     /// The setting's text; `nil` if unset.
-    func text(_ setting: Setting, _ flag: String?) -> String? {
+    package func text(_ setting: Setting, _ flag: String?) -> String? {
         flag ?? variable(setting.variable)
     }
 
@@ -22,7 +26,7 @@ struct SettingValues {
     }
 
     /// The path of a readable file; `nil` if unset.
-    func file(_ setting: Setting, _ flag: String?) throws(SettingError) -> String? {
+    package func file(_ setting: Setting, _ flag: String?) throws(SettingError) -> String? {
         guard let path = text(setting, flag) else { return nil }
         guard access(path, R_OK) == 0 else {
             throw SettingError(setting.name, "cannot read '\(path)': \(String(cString: strerror(errno)))")
