@@ -214,6 +214,6 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Whether the session can leave memory.
     func isIdle(_ now: Moment) -> Bool {
-        !isUnfinished && record.chunksUntil == nil && now.seconds(since: heardAt) >= StreamTimes.idle
+        !isUnfinished && now.seconds(since: heardAt) >= StreamTimes.idle
     }
 }

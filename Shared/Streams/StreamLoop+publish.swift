@@ -43,7 +43,7 @@ extension StreamLoop {
         }
     }
 
-    /// Computes due summaries, answers requests and clears expired chunks.
+    /// Computes due summaries and answers requests for chunks.
     mutating func publishSummaries(_ now: Moment) async throws {
         for key in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
             let items = try await readStreams(key, now)
@@ -57,12 +57,6 @@ extension StreamLoop {
             let summary = machine.repeatChunks(key, items, now: now)
             if let summary, await !publish(summary, now) { continue }
             requestedChunks.remove(key)
-        }
-        for summary in machine.expireChunks(now: now) {
-            let key = summary.record.state.key
-            guard await commit([write(key, summary.record)], of: key) == .committed else { continue }
-            machine.adopt(summary)
-            send(summary.messages, of: key)
         }
     }
 

@@ -87,16 +87,11 @@ package struct StreamLoop<Work: StreamWork> {
         guard session.state.status != .deleted else {
             // The broker may have brought back what was cleared.
             send(StreamMachine<Work>.cleared(key), of: key)
-            send(StreamMachine<Work>.cleared(key, from: 0, to: session.record.mostChunks), of: key)
             return
         }
         machine.sessions[key]?.summaryTopic.reconnected()
         machine.withNews.insert(key)
-        if machine.sessions[key]?.record.chunksUntil.map({ $0 > now }) ?? false {
-            requestedChunks.append(key)
-        } else if retention.stands(key), let summary = machine.knownSummary(key) {
-            send([summary], of: key)
-        }
+        if retention.stands(key), let summary = machine.knownSummary(key) { send([summary], of: key) }
     }
 
     // MARK: Messages

@@ -7,7 +7,7 @@ extension StreamMachine {
     /// A record to commit and the messages to send afterwards. It takes effect with the commit.
     struct Summary {
         var record: StreamRecord<Work.Totals>
-        /// Chunks, then the summary, then empty payloads that clear unused chunks.
+        /// Chunks, then the summary.
         var messages: [MQTTMessage]
     }
 
@@ -33,16 +33,11 @@ extension StreamMachine {
         var chunks: [MQTTMessage] = []
         if !report.hasSameContent(as: old) || report.revision < session.summaryTopic.revision {
             report.revision = session.summaryTopic.revise(now.wallClock)
-            record.chunksUntil = now + StreamTimes.chunks
-            record.mostChunks = max(record.mostChunks, report.chunks)
             chunks = Self.chunks(key, result.rows, report)
         }
         record.report = report
         record.needsSummary = false
-        return Summary(
-            record: record,
-            messages: chunks + [summaryMessage(key, report)]
-                + Self.cleared(key, from: report.chunks, to: record.mostChunks))
+        return Summary(record: record, messages: chunks + [summaryMessage(key, report)])
     }
 
     /// The record is on disk and takes effect.
@@ -56,35 +51,18 @@ extension StreamMachine {
         return sessions[key]?.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition } ?? true
     }
 
-    /// Repeats the final chunks of a session, on request or because their publication may be incomplete.
+    /// Publishes the final chunks of a session again, on request.
     mutating func repeatChunks(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Moment) -> Summary? {
-        guard var record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
-        record.chunksUntil = now + StreamTimes.chunks
-        record.mostChunks = max(record.mostChunks, report.chunks)
+        guard let record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
         sessions[key]?.repeatedAt = now
         let rows = Work.finish(streams, of: record.state).rows
-        return Summary(
-            record: record,
-            messages: Self.chunks(key, rows, report) + [summaryMessage(key, report)]
-                + Self.cleared(key, from: report.chunks, to: record.mostChunks))
+        return Summary(record: record, messages: Self.chunks(key, rows, report) + [summaryMessage(key, report)])
     }
 
     /// The last summary, for a broker that may have lost it.
     mutating func knownSummary(_ key: SessionKey) -> MQTTMessage? {
         guard let report = sessions[key]?.record.report else { return nil }
         return summaryMessage(key, report)
-    }
-
-    /// Clears chunks whose retention has ended.
-    mutating func expireChunks(now: Moment) -> [Summary] {
-        defer { withExpiredChunks = [] }
-        return withExpiredChunks.sorted().compactMap { key in
-            guard var record = sessions[key]?.record, record.chunksUntil.map({ $0 <= now }) ?? false else { return nil }
-            let most = record.mostChunks
-            record.chunksUntil = nil
-            record.mostChunks = 0
-            return Summary(record: record, messages: Self.cleared(key, from: 0, to: most))
-        }
     }
 
     /// Handles a revision of the summary on the bus. Returns whether to publish the last summary again.
@@ -113,13 +91,9 @@ extension StreamMachine {
         }
     }
 
-    /// Clears the retained topics of a session except its chunks.
+    /// Clears the retained topics of a session.
     static func cleared(_ key: SessionKey) -> [MQTTMessage] {
         [Work.kind.live, Work.kind.summary].map { Topic.session(key, $0).message([]) }
-    }
-
-    static func cleared(_ key: SessionKey, from: Int, to: Int) -> [MQTTMessage] {
-        (from..<max(from, to)).map { Topic.session(key, Work.kind.chunk($0)).message([]) }
     }
 }
 
@@ -143,7 +117,9 @@ extension StreamMachine {
         session.isSilent = session.isSilent || session.becomesSilent(now)
         session.publishedAt = now
         let payload = live.payload(
-            session.state, revision: session.liveTopic.revise(now.wallClock, above: floor), count: session.count,
+            session.state,
+            revision: session.liveTopic.revise(now.wallClock, above: max(floor, evicted[key.session.shard] ?? 0)),
+            count: session.count,
             isSilent: session.isSilent)
         return Topic.session(key, Work.kind.live).message(payload)
     }

@@ -20,10 +20,11 @@ struct StreamMachine<Work: StreamWork> {
     private var withSplits: Set<SessionKey> = []
     /// Deleted sessions with stored data.
     private(set) var toPurge: Set<SessionKey> = []
-    /// Sessions with expired chunks.
-    var withExpiredChunks: Set<SessionKey> = []
     private(set) var statusCounts: [SessionStatus: Int] = [:]
     private var sweptAt: Moment?
+    /// The highest live revision of evicted sessions: a session that returns continues above it, even if revisions ran
+    /// ahead of the clock.
+    private(set) var evicted: [Shard: Int64] = [:]
     /// Sessions with items since the last commit.
     private var touched: [OwnedSession<Work>] = []
     /// Sessions whose record belongs to the next commit.
@@ -101,9 +102,6 @@ struct StreamMachine<Work: StreamWork> {
     /// Loads a session from the store without its streams.
     mutating func load(_ record: StreamRecord<Work.Totals>, now: Moment) {
         let key = record.state.key
-        var record = record
-        // Stored before the wall clock stepped backwards, it is too far ahead.
-        record.chunksUntil = record.chunksUntil?.atMost(now + StreamTimes.chunks)
         sessions[key] = OwnedSession(stored: record, heardAt: now)
         if record.state.status == .deleted { return }
         requestFold(key, now)
@@ -199,8 +197,8 @@ struct StreamMachine<Work: StreamWork> {
         for (key, session) in sessions {
             statusCounts[session.state.status, default: 0] += 1
             if session.becomesSilent(now) { withNews.insert(key) }
-            if let until = session.record.chunksUntil, until <= now { withExpiredChunks.insert(key) }
             if session.isIdle(now), !awaitingSummary.contains(key), !unsaved.contains(key), !toPurge.contains(key) {
+                evicted[key.session.shard] = max(evicted[key.session.shard] ?? 0, session.liveTopic.revision)
                 forget(key)
             }
         }
@@ -216,7 +214,6 @@ struct StreamMachine<Work: StreamWork> {
         withSplits.remove(key)
         toPurge.remove(key)
         awaitingSummary.remove(key)
-        withExpiredChunks.remove(key)
     }
 
     /// Loads the stream of a device from the store.
@@ -258,17 +255,15 @@ struct StreamMachine<Work: StreamWork> {
 
     /// Drops the pending items and deadlines of a deleted session.
     private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Moment) {
-        let record = StreamRecord<Work.Totals>(deleted: state, mostChunks: sessions[key]?.record.mostChunks ?? 0)
+        let record = StreamRecord<Work.Totals>(deleted: state)
         forget(key)
         sessions[key] = OwnedSession(stored: record, heardAt: now)
         toPurge.insert(key)
     }
 
-    /// The store keeps only the deletion and the highest number of chunks. Returns the messages that clear the
-    /// session's retained topics.
+    /// The store keeps only the deletion. Returns the messages that clear the session's retained topics.
     mutating func purged(_ key: SessionKey) -> [MQTTMessage] {
         toPurge.remove(key)
-        let most = sessions[key]?.record.mostChunks ?? 0
-        return Self.cleared(key) + Self.cleared(key, from: 0, to: most)
+        return Self.cleared(key)
     }
 }

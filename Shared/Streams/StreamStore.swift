@@ -44,15 +44,11 @@ struct StreamRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable 
     var report: SummaryReport<Totals>?
     /// Whether items or a state arrived after the summary.
     var needsSummary = false
-    /// The end of the retention of the final chunks.
-    var chunksUntil: Moment?
-    /// The highest number of chunks that may be retained, including those of earlier revisions.
-    var mostChunks = 0
 }
 
 extension StreamRecord {
     /// The rest of a deleted session: its revision, which prevents a return, and no personal data.
-    init(deleted state: SessionState, mostChunks: Int) {
+    init(deleted state: SessionState) {
         var state = state
         state.name = ""
         state.segments = []
@@ -61,6 +57,6 @@ extension StreamRecord {
         state.timeZone = nil
         state.place = nil
         state.streams = [:]
-        self.init(state: state, mostChunks: mostChunks)
+        self.init(state: state)
     }
 }

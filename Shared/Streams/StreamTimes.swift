@@ -12,9 +12,7 @@ enum StreamTimes {
     static let summary = 1.0
     static let longSummary = 10.0
     static let manyItems = 10_000
-    /// The retention of the final chunks.
-    static let chunks = 3_600.0
-    /// The minimum interval of repetitions of a session's chunks.
+    /// The minimum interval of answers to requests for a session's chunks.
     static let repetition = 5.0
     /// The minimum interval of answers to gaps of a stream.
     static let gap = 0.1

@@ -31,6 +31,8 @@ package struct HandoverStorm<Work: StreamWork> {
     private let database = MemoryDatabase()
     private var replicas: [StreamReplica<Work>] = []
     private var retained: [String: MQTTMessage] = [:]
+    /// The last chunks, by topic.
+    private var chunks: [String: MQTTMessage] = [:]
     /// The number of acknowledged items of each device, by the topic of its acknowledgements.
     private var next: [String: Int] = [:]
     private var ended: Set<SessionKey> = []
@@ -58,9 +60,10 @@ package struct HandoverStorm<Work: StreamWork> {
             if !message.retain, case .next(let number)? = try? Ack([UInt8](message.payload)) {
                 next[message.topic] = max(next[message.topic, default: 0], number)
             }
-            guard message.retain, case .session(let key, let topic)? = Topic(message.topic) else {
-                continue
-            }
+            guard case .session(let key, let topic)? = Topic(message.topic) else { continue }
+            if case .series = topic { chunks[message.topic] = message }
+            if case .track = topic { chunks[message.topic] = message }
+            guard message.retain else { continue }
             if message.payload.isEmpty {
                 let owns = replicas[replica].store.owned.contains(key.session.shard)
                 if !owns || topic == Work.kind.live || topic == Work.kind.summary {
@@ -191,6 +194,7 @@ package struct HandoverStorm<Work: StreamWork> {
                 try await tick(replica)
             }
         }
+        try await requestChunks()
         return try results()
     }
 
@@ -207,7 +211,16 @@ package struct HandoverStorm<Work: StreamWork> {
             try await deliver([workouts[index].script.change(.saving, workouts[index].segments)], to: 0)
         }
         try await tick(0)
+        try await requestChunks()
         return try results()
+    }
+
+    private mutating func requestChunks() async throws {
+        for replica in replicas.indices {
+            clocks[replica].advance(by: .seconds(6))
+            try await deliver(workouts.map(\.script.chunkRequest), to: replica)
+            try await tick(replica)
+        }
     }
 
     private struct Report: Decodable {
@@ -224,10 +237,10 @@ package struct HandoverStorm<Work: StreamWork> {
             }
             let report = try JSONCoding.decode(Report.self, from: summary.payload)
             let isCurrent = report.state == workout.script.state.revision
-            let chunks = (0..<report.chunks).map {
-                retained[Topic.session(key, Work.kind.chunk($0)).name]
+            let final = (0..<report.chunks).map {
+                chunks[Topic.session(key, Work.kind.chunk($0)).name]
             }
-            return ([summary] + chunks).map { message in
+            return ([summary] + final).map { message in
                 String(decoding: message?.payload ?? [], as: UTF8.self)
                     .replacing("\"revision\":\(report.revision)", with: "current: \(isCurrent)")
                     .replacing("\"state\":\(report.state)", with: "")

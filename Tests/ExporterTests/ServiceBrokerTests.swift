@@ -84,6 +84,7 @@ import Workouts
             let id = CommandID(UUID())
             try await exporter.send(workout.request(.folder, id: id))
             #expect(try await exporter.reply(to: id, of: workout.key.user).ok)
+            try await exporter.send(workout.chunks)
             try await exporter.status(of: workout.key, .folder)
         }
     }

@@ -138,6 +138,7 @@ import Workouts
             let id = CommandID(UUID())
             try await exporter.send(workout.request(.upload, id: id))
             #expect(try await exporter.reply(to: id, of: workout.key.user).ok)
+            try await exporter.send(workout.chunks)
             try await exporter.status(of: workout.key, .upload)
             #expect(try server.uploads.map(\.key) == ["\(workout.key)/upload"])
         }
@@ -169,6 +170,7 @@ import Workouts
         try await RunningExporter.run(in: folder, upload: upload(server), broker: broker, clock: clock) { exporter in
             try await exporter.send(workout.request(.upload, id: id))
             #expect(try await exporter.reply(to: id, of: workout.key.user).ok)
+            try await exporter.send(workout.chunks)
             try await exporter.status(of: workout.key, .upload)
             let again = try #require(try server.uploads.last?.key)
             #expect(again != "\(workout.key)/upload")
@@ -207,6 +209,7 @@ import Workouts
         #expect(ContinuousClock.now - began < UploadTarget.timeout)
         try server.script("{}")
         try await RunningExporter.run(in: folder, upload: upload(server), broker: broker, clock: clock) { exporter in
+            try await exporter.send(workout.chunks)
             try await exporter.status(of: workout.key, .upload)
             #expect(try server.uploads.map(\.key) == ["\(workout.key)/upload"])
         }

@@ -131,6 +131,9 @@ struct AnyOrderTests {
         clock.advance(by: .seconds(10))
         sent += try await aggregator?.deliver(latest) ?? []
         sent += try await aggregator?.tick() ?? []
+        clock.advance(by: .seconds(5))
+        sent += try await aggregator?.deliver([script.chunkRequest]) ?? []
+        sent += try await aggregator?.tick() ?? []
         return try comparable(sent, workout)
     }
 

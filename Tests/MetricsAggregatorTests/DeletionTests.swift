@@ -27,7 +27,7 @@ struct DeletionTests {
         }
     }
 
-    /// Ends the session, which then has a retained summary and series.
+    /// Ends the session, which then has a retained summary.
     private mutating func finish(_ aggregator: inout Aggregator) async throws {
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
         let end = Segment(start: script.state.segments[0].start, end: Timestamp(seconds: 1_700_000_599))
@@ -47,7 +47,7 @@ struct DeletionTests {
         let deleted = script.change(.deleted, script.state.segments)
         try await aggregator.deliver([deleted])
         let sent = try await aggregator.tick()
-        let retained: [SessionTopic] = [.metrics, .summaryMetrics, .series(0), .series(1)]
+        let retained: [SessionTopic] = [.metrics, .summaryMetrics]
         for topic in retained { #expect(sent.payloads(.session(script.key, topic)) == [[]], "\(topic)") }
         #expect(try await chunks(aggregator) == 0)
         let late = try await aggregator.deliver([script.batch("watch-1", 600, items(600..<610))])
@@ -121,7 +121,7 @@ struct DeletionTests {
         try await finish(&aggregator!)
         try await aggregator?.deliver([script.change(.deleted, script.state.segments)])
         try await aggregator?.tick()
-        let retained: [SessionTopic] = [.metrics, .summaryMetrics, .series(0), .series(1)]
+        let retained: [SessionTopic] = [.metrics, .summaryMetrics]
         let again = try await aggregator?.connect() ?? []
         for topic in retained { #expect(again.payloads(.session(script.key, topic)) == [[]], "\(topic)") }
         // A later process receives the retained state.

@@ -100,7 +100,7 @@ struct RouteBuilderTests {
         #expect(try await builder.tick().payloads(.session(script.key, .track(0))) == first)
         try await builder.deliver([script.change(.deleted, [])])
         let sent = try await builder.tick()
-        for topic in [SessionTopic.route, .summaryRoute, .track(0)] {
+        for topic in [SessionTopic.route, .summaryRoute] {
             #expect(sent.payloads(.session(script.key, topic)) == [[]], "\(topic)")
         }
         let late = try await builder.deliver([script.batch("watch-1", 600, fixes(600..<610))])

@@ -18,6 +18,9 @@ struct RequestTimer {
 
     mutating func connected(_ now: Moment) { dueAt = now + grace }
 
+    /// Ends the grace period of the first request.
+    mutating func hurry(_ now: Moment) { dueAt = dueAt.map { min($0, now) } }
+
     mutating func disconnected() { dueAt = nil }
 
     /// Whether the request is due; the next one is due after the interval.

@@ -105,6 +105,8 @@ extension WorkoutFetch {
         case .workout:
             let seen = try JSONCoding.decode(WorkoutRecord.self, from: payload)
             guard seen.revision > workout?.revision ?? -1 else { return false }
+            // Nothing retained is left to wait for.
+            if workout == nil { timer.hurry(now) }
             workout = seen
             collector.want(key, summaries: seen.summaries, now: now)
         default: return false

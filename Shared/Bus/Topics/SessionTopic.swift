@@ -62,11 +62,9 @@ package enum SessionTopic: Hashable, Sendable {
 
     package var isRetained: Bool {
         switch self {
-        case .state, .metrics, .route, .weather, .activity, .summaryMetrics, .summaryRoute, .series, .track, .workout,
-            .export:
-            true
-        case .command, .samples, .samplesAck, .locations, .locationsAck, .announcements, .activityRegister, .request,
-            .exportResult:
+        case .state, .metrics, .route, .weather, .activity, .summaryMetrics, .summaryRoute, .workout, .export: true
+        case .command, .samples, .samplesAck, .locations, .locationsAck, .announcements, .activityRegister, .series,
+            .track, .request, .exportResult:
             false
         }
     }

@@ -76,13 +76,10 @@ package struct ChunkCollector: Sendable {
 
     // MARK: Messages
 
-    /// Stores a chunk; an empty payload removes it.
+    /// Stores a chunk.
     package mutating func receive(
         _ payload: ArraySlice<UInt8>, number: Int, kind: ChunkKind, of key: SessionKey
     ) throws(PayloadError) {
-        guard !payload.isEmpty else {
-            return change(key, ifKnown: true) { $0[kind].remove(number) }
-        }
         let revision = try ChunkSet.revision(of: payload)
         let room = limits
         let held = wantedBytes
@@ -170,11 +167,9 @@ package struct ChunkCollector: Sendable {
 
     // MARK: Bounds
 
-    private mutating func change(
-        _ key: SessionKey, ifKnown: Bool = false, _ body: (inout Collection) -> Void
-    ) {
+    private mutating func change(_ key: SessionKey, _ body: (inout Collection) -> Void) {
         let known = collections.removeValue(forKey: key)
-        if let known { count(known, -1) } else if ifKnown { return }
+        if let known { count(known, -1) }
         var collection = known ?? Collection(number: collectionCount)
         if known == nil { collectionCount += 1 }
         body(&collection)

@@ -62,15 +62,10 @@ struct ChunkSet {
 
     mutating func insert(_ payload: ArraySlice<UInt8>, number: Int, revision: Int64) {
         guard revision == self.revision else { return }
-        remove(number)
+        if let old = payloads[number] { cost -= old.count + Self.overhead }
         // A slice keeps the bytes of its whole batch alive.
         payloads[number] = [UInt8](payload)
         cost += payload.count + Self.overhead
-    }
-
-    mutating func remove(_ number: Int) {
-        guard let old = payloads.removeValue(forKey: number) else { return }
-        cost -= old.count + Self.overhead
     }
 
     mutating func announce(revision: Int64, count: Int) {

@@ -55,7 +55,7 @@ import Workouts
             (.command, 1, false), (.state, 1, true), (.samplesAck(Device("watch")!), 0, false),
             (.locationsAck(Device("watch")!), 0, false), (.metrics, 0, true), (.route, 0, true), (.weather, 1, true),
             (.announcements, 0, false), (.activityRegister, 1, false), (.activity, 1, true), (.summaryMetrics, 1, true),
-            (.summaryRoute, 1, true), (.series(0), 1, true), (.track(0), 1, true), (.request, 1, false),
+            (.summaryRoute, 1, true), (.series(0), 1, false), (.track(0), 1, false), (.request, 1, false),
             (.workout, 1, true), (.export(Target("folder")!), 1, true), (.exportResult(Target("healthkit")!), 1, false),
             (.samples(Device("watch")!), 0, false), (.locations(Device("watch")!), 0, false),
         ] as [(SessionTopic, UInt8, Bool)])

@@ -74,14 +74,11 @@ import Workouts
         #expect(collector.complete.isEmpty)
     }
 
-    @Test mutating func `a cleared chunk is removed`() throws {
+    @Test mutating func `an empty chunk is invalid and changes nothing`() throws {
         collector.want(key, summaries: ["metrics": 5], now: now)
         try publish(FinalRows(series(1_200)), .series, 5)
-        try collector.receive([], number: 2, kind: .series, of: key)
-        #expect(collector.complete.isEmpty)
-        let other = SessionKey(User("bert")!, key.session)
-        try collector.receive([], number: 0, kind: .series, of: other)
-        #expect(collector.cachedBytes == 0)
+        #expect(throws: PayloadError.self) { try collector.receive([], number: 2, kind: .series, of: key) }
+        #expect(collector.complete == [key])
     }
 
     @Test mutating func `missing chunks are requested after 2 s and every 5 s, and expire after a minute`() {

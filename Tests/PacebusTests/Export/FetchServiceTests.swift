@@ -21,12 +21,14 @@ import Workouts
         [UInt8](try Data(contentsOf: URL(filePath: system.folder.file(name))))
     }
 
-    @Test func `retained messages are written without a request`() async throws {
-        let system = try FetchSystem()
-        try await system.publish(everything(session))
+    @Test func `the retained workout makes the first request due at once`() async throws {
+        let system = try FetchSystem { [session] _, _ in session.final(.series) + session.final(.track) }
+        try await system.publish([session.workout])
+        let began = system.clock.now
         try await system.run(session.key)
+        #expect(system.clock.now.seconds(since: began) < 1)
         #expect(try content(system) == ExportFormat.fit.bytes(of: session.exported))
-        #expect(system.requests.isEmpty)
+        #expect(system.requests.count == 1)
         let size = try content(system).count
         #expect(system.text.hasSuffix("(5 of 5 chunks)\(system.folder.file("run.fit")), \(size) bytes\n"))
         #expect(try system.files == ["run.fit"])
@@ -53,22 +55,28 @@ import Workouts
 
     @Test func `chunks of an older revision are ignored`() async throws {
         let old = FetchSession(shift: 40)
-        let system = try FetchSystem { [session] _, _ in session.final(.series) }
         let outdated = old.final(.series, FetchSession.revision - 1).map { message in
             // Older messages of this session.
             let topic = message.topic.replacing("\(old.key.session)", with: "\(session.key.session)")
                 .replacing("/\(old.key.session.shard)/", with: "/\(session.key.session.shard)/")
-            return MQTTMessage(topic: topic, payload: message.payload, qos: message.qos, retain: true)
+            return MQTTMessage(topic: topic, payload: message.payload, qos: message.qos, retain: message.retain)
         }
-        try await system.publish(outdated + session.final(.track) + [session.workout])
+        let system = try FetchSystem { [session] _, _ in outdated + session.final(.series) + session.final(.track) }
+        try await system.publish([session.workout])
         try await system.run(session.key)
         #expect(try content(system) == ExportFormat.fit.bytes(of: session.exported))
         #expect(system.requests.count == 1)
     }
 
     @Test func `a lost connection does not end the fetch`() async throws {
-        let system = try FetchSystem { [session] _, number in number == 2 ? session.final(.series) : [] }
-        try await system.publish(session.final(.track) + [session.workout])
+        let system = try FetchSystem { [session] _, number in
+            switch number {
+            case 1: session.final(.track)
+            case 2: session.final(.series)
+            default: []
+            }
+        }
+        try await system.publish([session.workout])
         try await system.run(try system.service(session.key)) { tick in
             if tick == 60 { system.cut() }
             if tick == 80 { system.connect() }
@@ -77,8 +85,8 @@ import Workouts
     }
 
     @Test func `a missing series is an error that names its service`() async throws {
-        let system = try FetchSystem { [session] _, _ in session.final(.track) }
-        try await system.publish([session.workout, session.final(.series)[0]])
+        let system = try FetchSystem { [session] _, _ in session.final(.track) + [session.final(.series)[0]] }
+        try await system.publish([session.workout])
         let began = system.clock.now
         let error = await #expect(throws: FetchFailure.missing(.series, count: 1, total: nil)) {
             try await system.run(session.key)
