@@ -84,24 +84,24 @@ import Workouts
     // MARK: Targets
 
     @Test func `a second target that keeps files works like the folder`() async throws {
-        let archive = ArchiveTarget(folder: folder.file("archive"))
-        var run = try await LoopRun(folder, others: [archive])
+        let other = SessionFolderTarget(folder: folder.file("archive"))
+        var run = try await LoopRun(folder, others: [other])
         func archived() throws -> [String] { try RunningExporter.files(in: folder.file("archive")) }
         var workout = ServiceWorkout()
         try await run.deliver(workout.messages)
         var sent = try await run.pass(1, await run.work())
-        let topic = Topic.session(workout.key, .export(.archive)).name
+        let topic = Topic.session(workout.key, .export(.sessionFolder)).name
         let status = try JSONCoding.decode(
             ExportStatus.self, from: try #require(sent.last { $0.topic == topic }).payload)
         let files = try archived()
         #expect(status.status == .done && status.files == files && files.count == 1)
-        #expect(run.loop.context.metrics.render().contains(#"outcome="delivered",target="archive"} 1"#))
+        #expect(run.loop.context.metrics.render().contains(#"outcome="delivered",target="session-folder"} 1"#))
         workout.revision = 2
         try await run.deliver(workout.messages)
         try await run.pass(1, await run.work())
         #expect(try archived().map { $0.hasSuffix("/2.json") } == [true])
-        try await run.deliver([workout.request(.archive)] + workout.chunks)
-        #expect(run.takeDeliveries().map { $0.work.destinations.map(\.target) } == [[.archive]])
+        try await run.deliver([workout.request(.sessionFolder)] + workout.chunks)
+        #expect(run.takeDeliveries().map { $0.work.destinations.map(\.target) } == [[.sessionFolder]])
         sent = try await run.deliver([workout.deletion])
         #expect(sent.contains { $0.topic == topic && $0.payload.isEmpty })
         #expect(try archived().isEmpty)

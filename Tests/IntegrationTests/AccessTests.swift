@@ -27,6 +27,9 @@ struct AccessTests {
             (.service("exporter"), "_exporter"),
             (.service("live-activity-publisher"), "_live-activity-publisher"),
         ]
+        // A new account is tested too.
+        let known = Set((others.map(\.1) + people.map(\.2)))
+        #expect(try compose.accountsWithRules().subtracting(known) == [])
         // One account for the test itself, and for each account a topic for its last message.
         try compose.addRules("\nuser _everything\ntopic readwrite #\npattern read seen/%u\n")
         let broker = try await compose.startBroker()

@@ -43,6 +43,12 @@ final class ComposeFolder: Sendable {
     }
 
     /// Adds lines to the broker's access rules. A later change of accounts removes them.
+    /// The accounts with rules of their own.
+    func accountsWithRules() throws -> Set<String> {
+        let rules = try String(contentsOfFile: folder.file("data/broker/access.conf"), encoding: .utf8)
+        return Set(rules.split(separator: "\n").filter { $0.hasPrefix("user ") }.map { String($0.dropFirst(5)) })
+    }
+
     func addRules(_ rules: String) throws {
         let path = folder.file("data/broker/access.conf")
         try folder.write(String(contentsOfFile: path, encoding: .utf8) + rules, to: "data/broker/access.conf")

@@ -1,5 +1,6 @@
 import Formats
 import Foundation
+import Glibc
 import ServiceKit
 import Workouts
 

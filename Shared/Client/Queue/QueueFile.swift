@@ -1,5 +1,6 @@
 import Bus
 import Foundation
+import Glibc
 
 /// The items and commands of one device in one session, in order, on disk until the finished workout covers them.
 ///

@@ -11,7 +11,7 @@ import Workouts
 /// A machine with a disk, a bus and targets of the test. It performs actions like the service.
 struct MachineRun {
     /// The targets of the service, and one more that keeps files.
-    private static let policies = ExportTargets.policies(ExportTargets.all + [ArchiveTarget.self])
+    private static let policies = ExportTargets.policies(ExportTargets.all + [SessionFolderTarget.self])
 
     private(set) var machine = ExporterMachine(policies: policies)
     private(set) var moment = Moment(Timestamp(seconds: 1_800_000_000))
@@ -71,7 +71,7 @@ struct MachineRun {
     }
 
     mutating func begin(room: Int = 4, uploads: Int? = nil) -> [ExportWork] {
-        let begun = machine.begin(now: moment, room: [.folder: room, .archive: room, .upload: uploads ?? room])
+        let begun = machine.begin(now: moment, room: [.folder: room, .sessionFolder: room, .upload: uploads ?? room])
         perform(begun.actions)
         return begun.works
     }

@@ -99,7 +99,7 @@ struct MachineTests {
         #expect(work.workout == 8 && work.destinations.map(\.idempotencyKey) == ["\(key)/upload"])
     }
 
-    @Test(arguments: [Target.folder, .archive])
+    @Test(arguments: [Target.folder, .sessionFolder])
     mutating func `a newer workout goes to every target that replaces`(target: Target) throws {
         run.receive(MachineRun.workout(7), targets: [target])
         run.end(try #require(run.begin().first), .delivered(files: ["anna/a.fit", "anna/a.tcx"]))

@@ -31,13 +31,13 @@ struct MachineWorld {
     }
 
     private func targets(_ key: SessionKey) -> [Target] {
-        key.user.description == "u2" ? [.folder, .archive] : [.archive, .folder, .upload]
+        key.user.description == "u2" ? [.folder, .sessionFolder] : [.sessionFolder, .folder, .upload]
     }
 
-    private static func keepsFiles(_ target: Target) -> Bool { [.archive, .folder].contains(target) }
+    private static func keepsFiles(_ target: Target) -> Bool { [.sessionFolder, .folder].contains(target) }
 
     private func files(_ workout: Int64, of key: SessionKey, in target: Target) -> [String] {
-        target == .archive ? ["\(key)/\(workout).json"] : ["\(key)-\(workout % 3).fit", "\(key).csv"]
+        target == .sessionFolder ? ["\(key)/\(workout).json"] : ["\(key)-\(workout % 3).fit", "\(key).csv"]
     }
 
     // MARK: Events
@@ -51,7 +51,7 @@ struct MachineWorld {
             receive(workout)
         case 9..<16: begin(Int.random(in: 0...3, using: &random))
         case 16..<26: end(&random)
-        case 26..<28: request(key, [nil, .folder, .archive, .upload, .healthKit].randomElement(using: &random)!)
+        case 26..<28: request(key, [nil, .folder, .sessionFolder, .upload, .healthKit].randomElement(using: &random)!)
         case 28..<32: answer(&random)
         case 32..<36: run.pass(.random(in: 0...3_600, using: &random))
         case 36:

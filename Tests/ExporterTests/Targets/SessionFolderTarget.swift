@@ -5,8 +5,8 @@ import Workouts
 @testable import Exporter
 
 /// A second target that keeps files, with another layout: one folder for each session.
-struct ArchiveTarget: ExportTarget {
-    static let name = Target.archive
+struct SessionFolderTarget: ExportTarget {
+    static let name = Target.sessionFolder
     static let policy = ExportPolicy.replace
     static let concurrency = 2
 
@@ -43,5 +43,5 @@ struct ArchiveTarget: ExportTarget {
 }
 
 extension Target {
-    static let archive = Target("archive")!
+    static let sessionFolder = Target("session-folder")!
 }
