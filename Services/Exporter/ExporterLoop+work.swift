@@ -46,7 +46,7 @@ extension ExporterLoop {
                 collecting[work.key] = (work, try JSONCoding.decode(WorkoutRecord.self, from: bytes))
                 collector.want(work.key, summaries: work.summaries, now: now)
             } catch {
-                context.logger.error("corrupt record", metadata: [LogKey.record: "workouts/\(work.key)"])
+                context.logger.error("corrupt record ignored", metadata: [LogKey.record: "workouts/\(work.key)"])
                 end(work, .refused("the stored workout is corrupt"), now)
             }
         }

@@ -119,7 +119,7 @@ struct LiveActivityPublisherLoop {
         if let event = underway.removeValue(forKey: ended.push.id)?.event { metrics.ended(event, ended) }
         if case .tokenGone(let reason) = ended.outcome {
             context.logger.debug(
-                "APNs no longer knows a token",
+                "APNs token expired, removed",
                 metadata: [
                     LogKey.session: "\(ended.push.key)", LogKey.device: "\(ended.push.device)",
                     LogKey.reason: "\(reason)",
@@ -153,12 +153,12 @@ struct LiveActivityPublisherLoop {
     private func report(_ flushed: Flushed<ActivityAction>) {
         for case .report(let report) in flushed.performed {
             switch report {
-            case .answering: context.logger.notice("APNs accepts pushes again")
+            case .answering: context.logger.notice("pushes succeed again")
             case .failing(let reason):
-                context.logger.warning("pushes fail, retrying", metadata: [LogKey.reason: "\(reason)"])
+                context.logger.warning("push failed, retrying", metadata: [LogKey.reason: "\(reason)"])
             case .refusing(let reason):
                 context.logger.error(
-                    "APNs refuses pushes; check the key, the team and the app in the settings",
+                    "pushes refused, check APNS_KEY_ID, APNS_TEAM_ID and APNS_BUNDLE_ID",
                     metadata: [LogKey.reason: "\(reason)"])
             }
         }

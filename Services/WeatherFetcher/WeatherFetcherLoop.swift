@@ -108,13 +108,13 @@ struct WeatherFetcherLoop {
     private func report(_ flushed: Flushed<WeatherAction>) {
         for case .report(let report) in flushed.performed {
             switch report {
-            case .answering: context.logger.notice("the weather provider answers again")
+            case .answering: context.logger.notice("weather requests succeed again")
             case .failing(let failure):
                 context.logger.warning(
                     "weather request failed, retrying", metadata: [LogKey.reason: "\(failure)"])
             case .refusing(let failure, let until):
                 context.logger.error(
-                    "the weather provider refuses requests, pausing for an hour; check its settings and terms",
+                    "weather requests refused, pausing for an hour; check credentials and terms",
                     metadata: [LogKey.reason: "\(failure)", "until": "\(Int(until.seconds))"])
             }
         }

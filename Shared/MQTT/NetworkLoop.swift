@@ -150,7 +150,7 @@ final class NetworkLoop {
         let isNews = reportedLosses.insert(error).inserted
         switch error {
         case .subscriptionRefused where isNews, .invalid where isNews:
-            logger.error("connection failed, settings or permissions are wrong", metadata: details)
+            logger.error("connection failed, check settings and permissions", metadata: details)
         case _ where isNews: logger.warning("connection failed, retrying", metadata: details)
         default: logger.debug("connection failed again, retrying", metadata: details)
         }

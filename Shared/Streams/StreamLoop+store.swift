@@ -54,7 +54,7 @@ extension StreamLoop {
         do throws(StoreError) {
             let report = try await store.commit(writes)
             metrics.commit(items: items, took: ContinuousClock.now - begun)
-            if health.note(true) { context.logger.notice("the store takes writes again") }
+            if health.note(true) { context.logger.notice("commits succeed again") }
             drop(report.lostShards)
             for write in writes where epochs[write.shard] != nil { confirmed[write.shard] = now }
             return true

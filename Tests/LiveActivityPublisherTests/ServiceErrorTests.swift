@@ -84,7 +84,7 @@ struct ServiceErrorTests {
         try await run(server) { publisher, session in
             try await publisher.rest()
             #expect(try requests(server).count == 1)
-            let line = "error APNs refuses pushes; check the key, the team and the app in the settings"
+            let line = "error pushes refused, check APNS_KEY_ID, APNS_TEAM_ID and APNS_BUNDLE_ID"
             #expect(publisher.count(logged: "\(line) reason=\(code) \(reason)") == 1)
             try await publisher.pass(14) {
                 try await publisher.send(session.metrics(distance: 5, now: publisher.clock.now))
@@ -110,7 +110,7 @@ struct ServiceErrorTests {
             let hasFailed = try await eventually {
                 publisher.clock.advance(by: .seconds(0.1))
                 try await publisher.settle()
-                return publisher.count(logged: "warning pushes fail, retrying") == 1
+                return publisher.count(logged: "warning push failed, retrying") == 1
             }
             #expect(hasFailed)
             let attempts = try requests(server)
@@ -123,7 +123,7 @@ struct ServiceErrorTests {
             #expect(next.count == 1)
             #expect(next.first?.payload?.aps.contentState.distance == 77)
             #expect(next.first?.headers["apns-id"] != attempts.first?.headers["apns-id"])
-            #expect(publisher.count(logged: "notice APNs accepts pushes again") == 1)
+            #expect(publisher.count(logged: "notice pushes succeed again") == 1)
             #expect(try status(publisher, session) == .active)
         }
     }
@@ -186,7 +186,7 @@ struct ServiceErrorTests {
             let isTold = try await eventually {
                 publisher.clock.advance(by: .seconds(0.1))
                 try await publisher.settle()
-                return publisher.count(logged: "warning pushes fail, retrying") == 1
+                return publisher.count(logged: "warning push failed, retrying") == 1
             }
             #expect(isTold)
             try await server.start()
@@ -194,7 +194,7 @@ struct ServiceErrorTests {
             let isBack = try await eventually {
                 publisher.clock.advance(by: .seconds(0.1))
                 try await publisher.settle()
-                return publisher.count(logged: "notice APNs accepts pushes again") == 1
+                return publisher.count(logged: "notice pushes succeed again") == 1
             }
             #expect(isBack)
             #expect(try server.requests.last?.payload?.aps.contentState.distance == 9)

@@ -301,7 +301,7 @@ struct ServiceTests {
             #expect(!publisher.broker.published.contains { $0.topic == replies })
             try await publisher.send(registration)
             try await publisher.expectEventually { publisher.broker.published.contains { $0.topic == replies } }
-            #expect(publisher.count(logged: "notice the store takes writes again") == 1)
+            #expect(publisher.count(logged: "notice commits succeed again") == 1)
         }
     }
 

@@ -115,7 +115,7 @@ struct CrashTests {
         var engine = try await Engine(try TemporaryFolder(), clock: clock, logger: log.logger)
         let outage = [
             "error commit failed, retrying error=the store cannot be written: disk full",
-            "notice the store takes writes again",
+            "notice commits succeed again",
         ]
         for times in 1...2 {
             engine.store.refuse(true)

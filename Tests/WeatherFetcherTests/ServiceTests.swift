@@ -87,7 +87,7 @@ import Workouts
             #expect(try server.requests.count == 2)
             let logged = fetcher.log.lines.filter { $0.hasPrefix("warning") || $0.hasPrefix("notice") }
             #expect(logged.count == 2)
-            #expect(logged.last?.hasPrefix("notice the weather provider answers again") == true)
+            #expect(logged.last?.hasPrefix("notice weather requests succeed again") == true)
         }
     }
 

@@ -43,7 +43,7 @@ extension ServiceContext {
         do throws(MQTTError) {
             try await bus.send(messages)
         } catch {
-            logger.debug("not published", metadata: [LogKey.error: "\(error)"])
+            logger.debug("publish failed", metadata: [LogKey.error: "\(error)"])
         }
     }
 }

@@ -86,7 +86,7 @@ package enum ServiceRunner {
             throw DrainError()
         }
         // A canceled service may end without an error.
-        if watch.isCutOff { throw DrainError() }
+        if watch.isCanceled { throw DrainError() }
     }
 
     /// Libraries log details at `info` that operators do not need.
@@ -100,21 +100,21 @@ package enum ServiceRunner {
 /// Detects that the drain took too long: the group stops services from last to first, so a cancellation reaches the
 /// first one too.
 private final class DrainWatch: Service {
-    private let wasCancelled = Atomic(false)
+    private let wasCanceled = Atomic(false)
 
     func run() async throws {
         do {
             try await gracefulShutdown()
         } catch {
-            wasCancelled.store(true, ordering: .relaxed)
+            wasCanceled.store(true, ordering: .relaxed)
             throw error
         }
     }
 
-    var isCutOff: Bool { wasCancelled.load(ordering: .relaxed) }
+    var isCanceled: Bool { wasCanceled.load(ordering: .relaxed) }
 }
 
 /// The services did not stop in time and were canceled.
 package struct DrainError: Error, CustomStringConvertible {
-    package var description: String { "the services did not stop in time and were cut off" }
+    package var description: String { "shutdown timed out; running work was canceled" }
 }

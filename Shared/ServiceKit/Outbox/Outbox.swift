@@ -134,7 +134,7 @@ package struct Outbox<Machine: OwningMachine> {
         do throws(StoreError) {
             let report = try await store.commit(writes)
             failedAt = nil
-            if health.note(true) { context.logger.notice("the store takes writes again") }
+            if health.note(true) { context.logger.notice("commits succeed again") }
             if !report.lostShards.isEmpty {
                 context.logger.warning("shards lost", metadata: [LogKey.shards: "\(report.lostShards.sorted())"])
             }
@@ -151,7 +151,7 @@ package struct Outbox<Machine: OwningMachine> {
     /// Without pending writes, after a loss of shards, no commit would ever end the outage. The next one shows whether it lasts.
     private mutating func skip() -> Flushed<Machine.Action>.Commit {
         failedAt = nil
-        if health.note(true) { context.logger.notice("no failed write is pending any more") }
+        if health.note(true) { context.logger.notice("failed writes dropped with their shards") }
         return .none
     }
 }

@@ -141,7 +141,7 @@ private struct Broken: Error, CustomStringConvertible {
         }
         #expect(
             Self.text(result.standardErrorContent).hasSuffix(
-                "Error: the services did not stop in time and were cut off\n"))
+                "Error: shutdown timed out; running work was canceled\n"))
     }
 }
 

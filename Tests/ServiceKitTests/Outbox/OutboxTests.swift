@@ -153,7 +153,7 @@ struct OutboxTests {
         }
         let outage = [
             "error commit failed, retrying error=the store cannot be written: disk full",
-            "notice the store takes writes again",
+            "notice commits succeed again",
         ]
         #expect(run.log.lines == outage + outage)
     }
