@@ -135,7 +135,7 @@ package struct CommitReport: Equatable, Sendable {
 
 /// Why a store cannot be used, one case for each remedy.
 package enum StoreError: Error, Equatable, Sendable {
-    /// Another process uses the file: SQLite allows one replica.
+    /// Another process has the file open: with SQLite, a service runs as one process.
     case inUse(path: String)
     /// A newer version of the service wrote it: run that one.
     case newer(path: String, version: Int, supported: Int)
@@ -150,10 +150,12 @@ package enum StoreError: Error, Equatable, Sendable {
 extension StoreError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .inUse(let path): "the store \(path) is in use by another process; with SQLite there can be only one"
+        case .inUse(let path):
+            "the store \(path) is in use by another process; stop that process or use another --store-url"
         case .newer(let path, let version, let supported):
-            "the store \(path) has version \(version), this program knows up to \(supported); run a newer one"
-        case .foreign(let path, let service): "the store \(path) belongs to \(service); name another file"
+            "the store \(path) has version \(version), this program supports at most \(supported); "
+                + "run the newer program or restore a backup"
+        case .foreign(let path, let service): "the store \(path) belongs to \(service); use another --store-url"
         case .notReadable(let text): "the store cannot be read: \(text)"
         case .notWritable(let text): "the store cannot be written: \(text)"
         }

@@ -66,10 +66,10 @@ private struct Values {
             !host.isEmpty, ["http", "https"].contains(url.scheme), (1...65_535).contains(url.port ?? 1),
             url.user == nil, url.fragment == nil
         else {
-            throw SettingError(.uploadURL, "invalid address; expected \(Setting.uploadURL.accepted)")
+            throw SettingError(.uploadURL, "is not accepted; expected \(Setting.uploadURL.accepted)")
         }
         guard url.scheme == "https" || isLoopback(host) else {
-            throw SettingError(.uploadURL, "http:// would send credentials unencrypted; expected https://")
+            throw SettingError(.uploadURL, "is not accepted: http:// sends credentials unencrypted; expected https://")
         }
         return text
     }
@@ -82,11 +82,11 @@ private struct Values {
 
     private func credentials() throws(SettingError) -> String {
         guard let path = settings.text(.uploadCredentials, options.uploadCredentials) else {
-            throw SettingError(.uploadCredentials, "missing; uploads need credentials")
+            throw SettingError(.uploadCredentials, "is missing; --upload-url requires it")
         }
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
-            throw SettingError(.uploadCredentials, "no such folder: '\(path)'")
+            throw SettingError(.uploadCredentials, "cannot read '\(path)': no such folder")
         }
         return path
     }

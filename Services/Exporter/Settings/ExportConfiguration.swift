@@ -52,7 +52,7 @@ struct ExportOptions: ParsableArguments {
 /// The service's own settings.
 extension Setting {
     static let exportFolder = Setting(
-        flag: "export-folder", explanation: "The folder for files, with one folder in it for each user",
+        flag: "export-folder", explanation: "The folder of exported files, with a subfolder per user",
         accepted: "a path, created if missing, or none", standard: ExportConfiguration.standardFolder)
     static let exportFormats = Setting(
         flag: "export-formats", explanation: "The formats of the files",
@@ -66,7 +66,7 @@ extension Setting {
         standard: ExportConfiguration.Upload.standardFormat.rawValue)
     static let uploadCredentials = Setting(
         flag: "upload-credentials",
-        explanation: "The folder of credentials; users with a file of their name in it have their workouts uploaded",
+        explanation: "The folder of credentials, one file per user, named after the user; other users have no uploads",
         accepted: "a folder of files with one line, 'bearer TOKEN' or 'basic NAME:PASSWORD', and mode 600")
 }
 

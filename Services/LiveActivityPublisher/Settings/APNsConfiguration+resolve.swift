@@ -31,8 +31,8 @@ private struct Values {
         var texts: [String] = []
         for (setting, flag) in parts {
             guard let text = settings.text(setting, flag) else {
-                throw SettingError(
-                    setting, "is missing; APNs requires all four of key file, key id, team id and bundle id")
+                let flags = parts.map { "--\($0.0.flag)" }.joined(separator: ", ")
+                throw SettingError(setting, "is missing; set all four or none of \(flags)")
             }
             texts.append(text)
         }

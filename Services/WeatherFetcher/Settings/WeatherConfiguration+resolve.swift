@@ -20,7 +20,7 @@ extension WeatherConfiguration {
         case "open-meteo": configuration.source = .openMeteo
         case "met-norway":
             guard configuration.contact != nil else {
-                throw SettingError(.weatherContact, "is missing; MET Norway requires a contact")
+                throw SettingError(.weatherContact, "is missing; --weather-provider met-norway requires it")
             }
             configuration.source = .metNorway
         case "weatherkit": configuration.source = .weatherKit(try values.account())
@@ -96,7 +96,7 @@ private struct Values {
 
     private func required(_ setting: Setting, _ flag: String?) throws(SettingError) -> String {
         guard let text = settings.text(setting, flag) else {
-            throw SettingError(setting, "is missing; WeatherKit requires it")
+            throw SettingError(setting, "is missing; --weather-provider weatherkit requires it")
         }
         return text
     }

@@ -46,8 +46,9 @@ extension MQTTConfiguration {
             certificateFile: try values.file(.mqttCertFile, base.mqttCertFile),
             keyFile: try values.file(.mqttKeyFile, base.mqttKeyFile))
         if (files.certificateFile == nil) != (files.keyFile == nil) {
-            let lone = files.keyFile == nil ? Setting.mqttCertFile : Setting.mqttKeyFile
-            throw SettingError(lone.name, "is set without its counterpart; expected \(lone.accepted)")
+            let (given, missing): (Setting, Setting) =
+                files.keyFile == nil ? (.mqttCertFile, .mqttKeyFile) : (.mqttKeyFile, .mqttCertFile)
+            throw SettingError(given, "requires \(missing.name)")
         }
         if !url.isTLS, files != TLS() {
             throw SettingError(Setting.mqttURL.name, "is not TLS, but TLS files are set; use mqtts://…")

@@ -45,7 +45,7 @@ extension Setting {
         accepted: "a PEM file, together with --mqtt-cert-file", standard: "none")
     static let httpPort = Setting(
         flag: "http-port", explanation: "The port of /healthz, /readyz and /metrics",
-        accepted: "0 to 65535, where 0 is off", standard: "0")
+        accepted: "0 to 65535; 0 disables it", standard: "0")
     static let httpHost = Setting(
         flag: "http-host", explanation: "The address the HTTP port listens on", accepted: "an address or a host name",
         standard: "127.0.0.1")

@@ -78,10 +78,13 @@ struct SettingsTests {
         (["--formats", "fit,"], "--export-formats (EXPORT_FORMATS): unknown export format ''; available"),
         (["--folder", ""], "--export-folder (EXPORT_FOLDER): '' is not accepted"),
         (["--upload-format", "FIT"], "--upload-format (UPLOAD_FORMAT): unknown export format 'FIT'; available"),
-        (["--upload-url", "https://example.org"], "--upload-credentials (UPLOAD_CREDENTIALS): missing"),
+        (
+            ["--upload-url", "https://example.org"],
+            "--upload-credentials (UPLOAD_CREDENTIALS): is missing; --upload-url requires it"
+        ),
         (
             ["--upload-url", "https://example.org", "--upload-credentials", "/nowhere"],
-            "--upload-credentials (UPLOAD_CREDENTIALS): no such folder: '/nowhere'"
+            "--upload-credentials (UPLOAD_CREDENTIALS): cannot read '/nowhere': no such folder"
         ),
     ])
     func `an invalid setting is refused at start in one line that names it`(arguments: [String], line: String) {

@@ -62,7 +62,9 @@ struct SettingsTests {
         fewer.removeSubrange(index...index + 1)
         #expect(problem(fewer).hasPrefix("\(flag) ("))
         #expect(
-            problem(fewer).hasSuffix(": is missing; APNs requires all four of key file, key id, team id and bundle id"))
+            problem(fewer).hasSuffix(
+                ": is missing; set all four or none of --apns-key-file, --apns-key-id, --apns-team-id, --apns-bundle-id"
+            ))
         #expect(problem(Array(all[index...index + 1])).contains("is missing"))
     }
 

@@ -98,9 +98,9 @@ import Workouts
     @Test(arguments: [
         (
             ["--http-port", "65536"],
-            "--http-port (HTTP_PORT): '65536' is not accepted; expected 0 to 65535, where 0 is off"
+            "--http-port (HTTP_PORT): '65536' is not accepted; expected 0 to 65535; 0 disables it"
         ),
-        (["--http-port=-1"], "--http-port (HTTP_PORT): '-1' is not accepted; expected 0 to 65535, where 0 is off"),
+        (["--http-port=-1"], "--http-port (HTTP_PORT): '-1' is not accepted; expected 0 to 65535; 0 disables it"),
         (["--http-host", ""], "--http-host (HTTP_HOST): '' is not accepted; expected an address or a host name"),
         (["--mqtt-version", "4"], "--mqtt-version (MQTT_VERSION): '4' is not accepted; expected 5 or 3.1.1"),
         (
@@ -114,7 +114,7 @@ import Workouts
         ),
         (
             ["--mqtt-url", "mqtts://example.org", "--mqtt-cert-file", "/etc/passwd"],
-            "--mqtt-cert-file (MQTT_CERT_FILE): is set without its counterpart; expected a PEM file, together with --mqtt-key-file"
+            "--mqtt-cert-file (MQTT_CERT_FILE): requires --mqtt-key-file (MQTT_KEY_FILE)"
         ),
         (
             ["--mqtt-ca-file", "/nowhere/ca.pem"],
