@@ -80,7 +80,7 @@ struct SessionEngineLoop {
     private func warnings(_ now: Moment) -> [MQTTMessage] {
         let warning = Announcement(
             .warning, at: now.wallClock,
-            text: "The workout continues, but cannot be saved right now: the server's disk refuses.")
+            text: "The workout continues, but the server cannot save it now: its disk is full or failing.")
         let keys = outbox.actions.compactMap { if case .save(let key) = $0 { key } else { nil } }
         return keys.sorted().map { Topic.session($0, .announcements).message(JSONCoding.encode(warning)) }
     }

@@ -27,7 +27,10 @@ extension ExporterMachine {
     ) -> [ExportAction] {
         answer(result.id, result.client, key, now) { entry throws(Refusal) in
             guard var job = entry.record[target], job.isForDevice else {
-                throw .invalidCommand("target: no device performs exports to '\(target)'")
+                let names = entry.record.jobs.filter(\.isForDevice).map(\.target.description).joined(separator: ", ")
+                throw .invalidCommand(
+                    "target: the workout has no export to '\(target)' by a device; "
+                        + "available: \(names.isEmpty ? "none" : names)")
             }
             let known = entry.record.workout
             guard result.workout <= known.revision else {

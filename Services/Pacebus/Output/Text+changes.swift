@@ -43,7 +43,7 @@ extension Text {
         }.uniqued()
     }
 
-    /// `Back Squat, set 1 done, 8 × 40 kg`, or `Back Squat, set 1 taken back`.
+    /// `Back Squat, set 1 done, 8 × 40 kg`, or `Back Squat, set 1 undone`.
     private static func sets(
         _ known: SessionPlan.Item, _ item: SessionPlan.Item, of block: SessionPlan.Block, _ before: [CompletedSet],
         _ after: [CompletedSet]
@@ -58,7 +58,7 @@ extension Text {
             let what = set(PlannedSet(repetitions: done.repetitions, weight: done.weight, time: done.time))
             return ["\(name(done, item)) done", what].compactMap(\.self).joined(separator: ", ")
         }
-        let takenBack = before.filter { set in !after.contains { ($0.round, $0.set) == (set.round, set.set) } }
-        return done + takenBack.map { "\(name($0, known)) taken back" }
+        let undone = before.filter { set in !after.contains { ($0.round, $0.set) == (set.round, set.set) } }
+        return done + undone.map { "\(name($0, known)) undone" }
     }
 }

@@ -51,7 +51,7 @@ extension ControlService {
                         accepted = (reply.revision ?? 0, now)
                         clockOffset = reply.now.seconds(since: now.wallClock)
                     case .postponed(let refusal), .refused(_, let refusal):
-                        throw Failure(action.inCommandWords(refusal, before?.plan))
+                        throw Failure(action.inCommandWords(refusal))
                     }
                 }
             case .tick, .stop: break
@@ -169,14 +169,10 @@ extension SessionAction {
         return (changes.isEmpty ? ["nothing"] : changes).map { "  changed: \($0)\n" }.joined()
     }
 
-    /// The engine's refusal with the name of the command instead of the name on the bus, and with the plan's exercises if
-    /// the exercise is unknown.
-    fileprivate func inCommandWords(_ refusal: Refusal, _ plan: PlanState?) -> Refusal {
+    /// The engine's refusal with the name of the command instead of the name on the bus.
+    fileprivate func inCommandWords(_ refusal: Refusal) -> Refusal {
         var message = refusal.message
         if message.hasPrefix("\(name) ") { message = commandName + message.dropFirst(name.count) }
-        if let plan, message.hasPrefix("item: ") {
-            message += "; available: \(plan.plan.blocks.flatMap { $0.items.map(\.id) }.joined(separator: ", "))"
-        }
         return Refusal(code: refusal.code, message: message)
     }
 }

@@ -108,20 +108,24 @@ extension SessionEngineMachine {
     /// Refuses commands that are invalid with or without a coach.
     private func check(_ command: Command, _ key: SessionKey, _ now: Moment) throws(Refusal) {
         try check(command.at, "at", now)
-        guard entries[key]?.replies.count ?? 0 < replyLimit(command.action) else {
-            throw .invalidState("the session has too many commands")
+        let limit = replyLimit(command.action)
+        guard entries[key]?.replies.count ?? 0 < limit else {
+            throw .invalidState("the session has reached its limit of \(limit) commands; end it and start another")
         }
     }
 
     private func check(_ time: Timestamp?, _ field: String, _ now: Moment) throws(Refusal) {
         guard let time, !AcceptedTimes(now: now.wallClock).contains(time) else { return }
-        throw .invalidCommand("\(field): before 2000 or more than a day ahead of the engine's clock")
+        throw .invalidCommand(
+            "\(field): \(time.seconds) is out of range; allowed: 2000 to 24 hours ahead of the engine's clock")
     }
 
     private func begin(
         _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Moment
     ) throws(Refusal) -> Entry {
-        guard entries[key] == nil else { throw .invalidState("the session already exists") }
+        guard entries[key] == nil else {
+            throw .invalidState("session \(key.session) already exists; start another one with a new id")
+        }
         try check(start.startAt, "startAt", now)
         try check(start.endAt, "endAt", now)
         if let obstacle = obstacle(key.user, from: at, to: start.endAt), !start.replace {
@@ -164,7 +168,7 @@ extension SessionEngineMachine {
         _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Moment
     ) -> [SessionEngineAction] {
         let plans = users[user]?.plans?.plans ?? []
-        guard plans.contains(where: { $0.plan == id }) else { return [refuse(request, user, .planNotFound, now)] }
+        guard plans.contains(where: { $0.plan == id }) else { return [refuse(request, user, .planNotFound(id), now)] }
         return set(plans.filter { $0.plan != id }, user, now) + accept(request, user, now)
     }
 
@@ -179,8 +183,9 @@ extension SessionEngineMachine {
 }
 
 extension Refusal {
-    /// The user has no saved plan with this id.
-    fileprivate static let planNotFound = Refusal(code: "plan_not_found", message: "saved plan not found")
+    fileprivate static func planNotFound(_ id: PlanID) -> Refusal {
+        Refusal(code: "plan_not_found", message: "saved plan \(id) not found; the topic plans lists the saved plans")
+    }
     /// The saved plans have reached their limit.
     fileprivate static let planLimit = Refusal(
         code: "plan_limit",
@@ -211,7 +216,8 @@ extension SessionEngineMachine {
         }
         guard let state = entry.record.session.planState(now.wallClock) else { return nil }
         guard entry.question == nil else {
-            throw .invalidState("another change is pending with the coach; try again in a moment")
+            throw .invalidState(
+                "another change is pending with the coach; try again in \(Int(CoachQuestion.timeout)) s")
         }
         var command = command
         command.at = at
@@ -266,7 +272,8 @@ extension SessionEngineMachine {
         do throws(Refusal) {
             let advice = try advice.get()
             if let item = question.request.item, advice.exercises.keys.contains(where: { $0 != item }) {
-                throw .coachFailed("the coach answered about another exercise")
+                throw .coachFailed(
+                    "the coach answered about another item than '\(item)'; the plan is unchanged, try again")
             }
             try entry.record.session.take(advice, at: question.command.at ?? now.wallClock)
             actions = accept(question.command, entry, key, now)
@@ -281,5 +288,6 @@ extension SessionEngineMachine {
 extension Refusal {
     /// The coach did not answer before the timeout.
     static let coachTimeout = Refusal(
-        code: "coach_timeout", message: "the coach did not answer within 3 s; nothing has changed")
+        code: "coach_timeout",
+        message: "the coach did not answer within \(Int(CoachQuestion.timeout)) s; the plan is unchanged, try again")
 }

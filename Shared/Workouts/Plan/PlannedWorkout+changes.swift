@@ -9,7 +9,9 @@ extension PlannedWorkout {
         if let alternative {
             guard let named = item.exercises.firstIndex(where: { $0.name == alternative }) else {
                 let others = item.exercises.indices.filter { $0 != item.chosen }.map { item.exercises[$0].name }
-                throw .invalidCommand("alternative: not one of \(others.joined(separator: ", "))")
+                throw .invalidCommand(
+                    "alternative: unknown alternative '\(alternative.prefix(PlanLimits.name))'; "
+                        + "available: \(others.joined(separator: ", "))")
             }
             index = named
         }
@@ -66,7 +68,7 @@ extension PlannedWorkout {
         let before = plan.place(of: now.item).map { plan[$0] }
         var next = plan
         for (id, exercise) in advice.exercises.sorted(by: { $0.key < $1.key }) {
-            guard let place = next.place(of: id) else { throw .noSuchItem(id) }
+            guard let place = next.place(of: id) else { throw .noSuchItem(id, in: plan) }
             let isPaced = next.blocks[place.block].timer.isPaced
             if let error = exercise.validationError ?? exercise.validationError(isPaced: isPaced) {
                 throw .coachFailed("\(id): \(error)")
@@ -76,7 +78,8 @@ extension PlannedWorkout {
                 next[place].chosen = index
             } else {
                 guard next[place].exercises.count < SessionPlan.Item.exerciseLimit else {
-                    throw .invalidState("\(id) has too many alternatives")
+                    throw .invalidState(
+                        "\(id) has \(SessionPlan.Item.exerciseLimit) exercises, the maximum; swap to one of them")
                 }
                 next[place].exercises.append(exercise)
                 next[place].chosen = next[place].exercises.count - 1
@@ -134,14 +137,15 @@ extension PlannedWorkout {
     /// The place of an item; of the current one by default.
     private func place(_ id: String?, _ timer: PlanTimer) throws(Refusal) -> SessionPlan.Place {
         let id = id ?? timer.item
-        guard let place = plan.place(of: id) else { throw .noSuchItem(id) }
+        guard let place = plan.place(of: id) else { throw .noSuchItem(id, in: plan) }
         return place
     }
 }
 
 extension Refusal {
-    static func noSuchItem(_ id: String) -> Refusal {
-        .invalidCommand("item: the plan has no item \(id.prefix(PlanLimits.id))")
+    static func noSuchItem(_ id: String, in plan: SessionPlan) -> Refusal {
+        let ids = plan.blocks.flatMap { $0.items.map(\.id) }.joined(separator: ", ")
+        return .invalidCommand("item: unknown item '\(id.prefix(PlanLimits.id))'; available: \(ids)")
     }
 
     /// The coach's answer is invalid.

@@ -1,4 +1,4 @@
-/// Completing sets and taking them back.
+/// Completing and undoing sets.
 extension PlannedWorkout {
     mutating func complete(
         _ completion: SetCompletion, _ place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp
@@ -16,7 +16,7 @@ extension PlannedWorkout {
             done.at = min(done.at, at)
         } else {
             guard progress.completedCount < PlanLimits.sets else {
-                throw .invalidState("a workout has at most \(PlanLimits.sets) sets")
+                throw .invalidState("a workout has at most \(PlanLimits.sets) completed sets")
             }
             done = CompletedSet(item.sets[number], round: round, set: number, exercise: item.chosen, at: at)
         }
@@ -75,17 +75,17 @@ extension PlannedWorkout {
             if let open = openSet(item, round: round) { return open }
             // A round with one set can be corrected without naming the set.
             if reference.round != nil, item.sets.count == 1 { return 0 }
-            throw .invalidState("every set of \(item.exercise.name) is completed")
+            throw .invalidState("every set of \(item.exercise.name) is completed; name a set to correct it")
         }
         guard item.sets.indices.contains(given) else {
-            let count = item.sets.count
-            throw .invalidCommand("set: \(item.exercise.name) has \(count) set\(count == 1 ? "" : "s")")
+            let count = item.sets.count == 1 ? "1 set" : "\(item.sets.count) sets"
+            throw .invalidCommand("set: \(given) is out of range; \(item.exercise.name) has \(count), counted from 0")
         }
         return given
     }
 
     mutating func uncomplete(_ reference: SetReference, _ at: Timestamp, _ clock: ActiveClock) throws(Refusal) {
-        if let id = reference.item, plan.place(of: id) == nil { throw .noSuchItem(id) }
+        if let id = reference.item, plan.place(of: id) == nil { throw .noSuchItem(id, in: plan) }
         let all = progress.completed.flatMap { item, sets in sets.map { (item: item, set: $0) } }
             .sorted { ($0.set.order, $0.item) < ($1.set.order, $1.item) }
         let index = all.lastIndex { item, set in
@@ -93,7 +93,7 @@ extension PlannedWorkout {
                 && (reference.round ?? set.round) == set.round
         }
         guard let index, let place = plan.place(of: all[index].item) else {
-            throw .invalidState("this set is not completed")
+            throw .invalidState("no completed set matches the item, set and round of the command")
         }
         let (item, set) = all[index]
         let left = progress.completed[item]?.filter { ($0.round, $0.set) != (set.round, set.set) } ?? []

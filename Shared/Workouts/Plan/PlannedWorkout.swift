@@ -86,7 +86,9 @@ extension PlannedWorkout {
 extension PlannedWorkout {
     mutating func skip(_ place: SessionPlan.Place, _ now: PlanTimer, _ at: Timestamp) throws(Refusal) {
         let item = plan[place]
-        if areSetsDone(place) { throw .invalidState("every set of \(item.exercise.name) is completed") }
+        if areSetsDone(place) {
+            throw .invalidState("\(item.exercise.name) cannot be skipped: every set is completed; undo a set first")
+        }
         progress.skipped.insert(item.id)
         if item.id == now.item { advance(from: place, now, at) }
     }
@@ -135,14 +137,15 @@ extension PlannedWorkout {
         }
         if place.block != now.block {
             guard !isTimeOver(place.block, now.active, spans(clock)) else {
-                throw .invalidState("the time of its block is over")
+                throw .invalidState("the time of \(item.id)'s block is over; choose an item of another block")
             }
             guard progress.visits.count < PlanLimits.visits else {
                 throw .invalidState("a workout has at most \(PlanLimits.visits) changes of block")
             }
             enter(place.block, at)
         } else if block.timer.isPaced, !progress.skipped.contains(item.id) {
-            throw .invalidState("the block's clock chooses its exercise")
+            throw .invalidState(
+                "the clock chooses the item of the current block; skip or swap items, or choose another block")
         }
         progress.skipped.remove(item.id)
         progress.focus = block.timer.isPaced ? nil : .init(item: item.id, at: at)

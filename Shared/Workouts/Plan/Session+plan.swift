@@ -40,10 +40,12 @@ extension Session {
         if case .deleted = status { throw .sessionNotFound }
         guard let planned else { throw .noPlan }
         guard isUnfinished, session.statusName != .preparing else {
-            throw .invalidState("the plan cannot change while the session is \(statusName.rawValue)")
+            throw .invalidState(
+                "the plan cannot change while the session is \(statusName.rawValue); allowed: active, paused, suspended"
+            )
         }
         guard let id else { return planned.timer(at: at, segments).item }
-        guard planned.plan.item(id) != nil else { throw .noSuchItem(id) }
+        guard planned.plan.item(id) != nil else { throw .noSuchItem(id, in: planned.plan) }
         return id
     }
 

@@ -20,7 +20,7 @@ extension Session {
         switch (action, status) {
         case (.deviceReady(let device), .unfinished):
             guard device.kind == "watch" else {
-                throw .invalidCommand("device: watch mode requires a device of kind watch")
+                throw .invalidCommand("device: '\(device)' is not a watch; expected a name such as watch-3f9a")
             }
             mode = .watch
             watchAwaitedUntil = nil
@@ -57,16 +57,17 @@ extension Session {
             // Without items, the time of the discard is the only evidence of when the session ended.
             save(unfinished, newest: reason == .discarded && !hasItems ? lastTransition : newest)
         case (.plan(let action), .unfinished(let unfinished)):
-            if case .preparing = unfinished { throw .impossible(action.name, statusName) }
+            if case .preparing = unfinished { throw .impossible(.plan(action), statusName) }
             guard var planned else { throw .noPlan }
             // Plan actions may be earlier than the last transition: a set before a pause may arrive after it.
             try planned.apply(action, at: max(moment, startedAt ?? moment), segments)
             self.planned = planned
             return
         case (_, .deleted): throw .sessionNotFound
-        case (.start, _), (.deviceReady, _), (.pause, _), (.resume, _), (.lap, _), (.suspend, _), (.end, _),
+        case (.start, _): throw .invalidState("the session has already started")
+        case (.deviceReady, _), (.pause, _), (.resume, _), (.lap, _), (.suspend, _), (.end, _),
             (.discard, _), (.recover, _), (.plan, _):
-            throw .impossible(action.name, statusName)
+            throw .impossible(action, statusName)
         }
         lastTransition = max(at, lastTransition)
     }
@@ -165,7 +166,25 @@ extension Session {
 }
 
 extension Refusal {
-    fileprivate static func impossible(_ action: String, _ status: SessionStatus) -> Refusal {
-        .invalidState("\(action) is not possible while the session is \(status.rawValue)")
+    fileprivate static func impossible(_ action: SessionAction, _ status: SessionStatus) -> Refusal {
+        .invalidState(
+            "\(action.name) is not possible while the session is \(status.rawValue); "
+                + "allowed: \(action.statuses.map(\.rawValue).joined(separator: ", "))")
+    }
+}
+
+extension SessionAction {
+    /// The statuses that allow the action on an existing session.
+    package var statuses: [SessionStatus] {
+        switch self {
+        case .start: []
+        case .deviceReady, .discard: [.preparing, .active, .paused, .suspended]
+        case .pause, .lap: [.active]
+        case .suspend: [.active, .paused]
+        case .resume: [.paused, .suspended]
+        case .end: [.active, .paused, .suspended, .saving, .completed]
+        case .recover: [.canceled]
+        case .plan: [.active, .paused, .suspended]
+        }
     }
 }

@@ -71,10 +71,17 @@ import Testing
     }
 
     @Test mutating func `an impossible action is refused and changes nothing`() {
+        let items = run.planned.plan.blocks.flatMap { $0.items.map(\.id) }.joined(separator: ", ")
         let completions: [(SetCompletion, String)] = [
-            (SetCompletion(SetReference(item: "x")), "item: the plan has no item x"),
-            (SetCompletion(SetReference(item: "squat", set: 2)), "set: Squat has 2 sets"),
-            (SetCompletion(SetReference(item: "squat", set: -1)), "set: Squat has 2 sets"),
+            (SetCompletion(SetReference(item: "x")), "item: unknown item 'x'; available: \(items)"),
+            (
+                SetCompletion(SetReference(item: "squat", set: 2)),
+                "set: 2 is out of range; Squat has 2 sets, counted from 0"
+            ),
+            (
+                SetCompletion(SetReference(item: "squat", set: -1)),
+                "set: -1 is out of range; Squat has 2 sets, counted from 0"
+            ),
             (SetCompletion(SetReference(item: "squat", round: 2)), "round: squat has no turn in round 2; its turns: 1"),
             (SetCompletion(SetReference(item: "row", round: 1)), "round: row has no turn in round 1; its turns: 2, 4"),
             (
@@ -92,12 +99,14 @@ import Testing
             .uncompleteSet(SetReference(item: "x")), .skipExercise(item: "x"), .flagPain(item: "x"), .goTo(item: "x"),
             .swapExercise(item: "x", alternative: nil), .adjustDifficulty(item: "x", .easier),
         ]
-        for action in unknown { #expect(refusal(action) == .noSuchItem("x")) }
-        #expect(refusal(.uncompleteSet(SetReference())) == .invalidState("this set is not completed"))
+        for action in unknown { #expect(refusal(action) == .noSuchItem("x", in: run.planned.plan)) }
+        #expect(
+            refusal(.uncompleteSet(SetReference()))
+                == .invalidState("no completed set matches the item, set and round of the command"))
         #expect(refusal(.swapExercise(item: "row", alternative: nil)) == .invalidState("Row has no alternatives"))
         #expect(
             refusal(.swapExercise(item: nil, alternative: "x"))
-                == .invalidCommand("alternative: not one of Leg Press, Lunge"))
+                == .invalidCommand("alternative: unknown alternative 'x'; available: Leg Press, Lunge"))
         #expect(refusal(.adjustDifficulty(item: "plank", .harder))?.code == "invalid_state")
     }
 
@@ -105,13 +114,16 @@ import Testing
         try run.apply(.goTo(item: "row"), at: 0)
         #expect(
             refusal(.goTo(item: "row"))
-                == .invalidState("the block's clock chooses its exercise"))
+                == .invalidState(
+                    "the clock chooses the item of the current block; skip or swap items, or choose another block"))
     }
 
     @Test mutating func `skipping an exercise with all sets completed is refused`() throws {
         try run.complete(at: 10)
         try run.complete(at: 20)
-        #expect(refusal(.skipExercise(item: "squat")) == .invalidState("every set of Squat is completed"))
+        #expect(
+            refusal(.skipExercise(item: "squat"))
+                == .invalidState("Squat cannot be skipped: every set is completed; undo a set first"))
     }
 
     @Test mutating func `taking back removes the named set or the last one`() throws {
@@ -210,7 +222,7 @@ import Testing
         let refusal = #expect(throws: Refusal.self) {
             try run.take(CoachAdvice(["squat": PlannedExercise(name: "x")]))
         }
-        #expect(refusal == .invalidState("squat has too many alternatives"))
+        #expect(refusal == .invalidState("squat has 17 exercises, the maximum; swap to one of them"))
         try run.take(CoachAdvice(["squat": PlannedExercise(name: "3")]))
     }
 }

@@ -144,7 +144,7 @@ import Testing
         #expect(run.timer(509.999_999).name == "0 a work 3")
         #expect(run.timer(510).name == "1 b work 1")
         let refusal = #expect(throws: Refusal.self) { try run.apply(.goTo(item: "a"), at: 520) }
-        #expect(refusal == .invalidState("the time of its block is over"))
+        #expect(refusal == .invalidState("the time of a's block is over; choose an item of another block"))
     }
 
     @Test func `an exercise is done with its sets or with the time of its block`() throws {

@@ -54,6 +54,8 @@ import Workouts
         let before = try Self.session(status)
         #expect(before.statusName == status)
         for action in actions {
+            let allowing = SessionStatus.allCases.filter { Self.outcomes[$0]?[action.name] != nil }
+            #expect(action.statuses == allowing, "\(action.name)")
             var session = before
             // During the countdown.
             let at = year2026 + (status == .preparing ? 1 : 20)
