@@ -9,7 +9,7 @@ import Workouts
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Plays recorded or simulated workouts as a watch does.",
+        abstract: "Replays recorded workouts and simulates runs, as a watch would.",
         version: pacebusVersion,
         subcommands: [Replay.self, Simulate.self])
 }
@@ -34,10 +34,10 @@ struct PlaybackOptions: ParsableArguments {
             """)
     var device: Device?
 
-    @Flag(help: "Adds to the --session of another device, which starts, pauses and ends it.")
+    @Flag(help: "Joins the --session of another device. That device starts, pauses and ends the session.")
     var join = false
 
-    @Option(help: "The folder of queue files, which hold every item until the finished workout covers it.")
+    @Option(help: "The folder of queue files. A queue keeps every item until the finished workout contains it.")
     var queueFolder = "./data/device"
 
     @Option(help: "Speed relative to real time, 0 or more; 0 plays as fast as items are acknowledged.")
@@ -55,13 +55,13 @@ struct PlaybackOptions: ParsableArguments {
 
 struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Plays a recorded workout with its times and pauses.",
-        discussion: "Ends when the finished workout holds every item, and prints its totals.")
+        abstract: "Replays a recorded workout with its original times and pauses.",
+        discussion: "Prints the totals of the finished workout once it contains every item, then exits.")
 
     @Argument(help: "A FIT, GPX or TCX file.")
     var file: String
 
-    @Flag(help: "Leaves out distances, as a device with positions alone does.")
+    @Flag(help: "Leaves out distances, as from a device that measures positions only.")
     var withoutDistance = false
 
     @OptionGroup var playback: PlaybackOptions
@@ -77,8 +77,9 @@ struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Simulates an outdoor run, or many runners, until Ctrl-C ends the sessions.",
         discussion: """
-            With --devices, runner-0001, runner-0002 and so on run at once over one connection, each in a session of \
-            its own and without a queue file. The broker account must be _simulator, which may act for every user.
+            With --devices, the users runner-0001, runner-0002 and so on run at the same time over one connection. Each \
+            has its own session, and none has a queue file. The broker account must be _simulator, which may act for \
+            every user.
             """)
 
     @Option(help: "Whole seconds, 0 or more. (default: until Ctrl-C)")
@@ -111,7 +112,7 @@ struct Simulate: AsyncParsableCommand {
                 throw ValidationError("invalid --devices '\(devices)'; allowed: 1 to 100000")
             }
             guard playback.session == nil else {
-                throw ValidationError("--session does not apply to --devices: each runner has a session of its own")
+                throw ValidationError("--session does not apply to --devices: each runner has its own session")
             }
         }
     }

@@ -33,7 +33,7 @@ extension ServiceContext {
     func user(or named: User?) throws -> User {
         guard let user = named ?? user else {
             let account =
-                configuration.mqtt.username.map { "'\($0)' is no person's account" } ?? "--mqtt-url has no user"
+                configuration.mqtt.username.map { "'\($0)' is a service account" } ?? "--mqtt-url has no user"
             throw ValidationError("missing --user: \(account); use --user NAME or --mqtt-url mqtt://NAME@HOST")
         }
         return user
@@ -54,7 +54,7 @@ extension SessionCommand {
 struct SessionOptions: ParsableArguments {
     @OptionGroup var user: UserOptions
 
-    @Option(help: "The session, a UUID. (default: the user's unfinished session; for start a new one)")
+    @Option(help: "The session, a UUID. (default: the user's unfinished session; start creates one)")
     var session: SessionID?
 }
 

@@ -9,11 +9,11 @@ struct Pacebus: AsyncParsableCommand {
         commandName: "pacebus",
         abstract: "Starts, controls, follows and exports workouts.",
         discussion: """
-            The broker is --mqtt-url (environment: MQTT_URL), and its user is the user of every command; --user names \
-            another. A command acts on the user's unfinished session; --session names another. COMMAND --help-hidden \
-            also lists the connection's options.
+            Commands go to the broker at --mqtt-url (environment: MQTT_URL). They act for the user in that URL, or for \
+            --user. They apply to the user's unfinished session, or to --session. COMMAND --help-hidden also lists the \
+            connection options.
 
-            Exits with 1 and the reason when session-engine refuses a command or does not reply within 30 s, and with \
+            Exits with 1 and the reason if session-engine refuses a command or does not reply within 30 s, and with \
             130 after Ctrl-C.
             """,
         version: pacebusVersion,

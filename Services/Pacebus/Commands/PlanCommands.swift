@@ -6,7 +6,8 @@ extension Pacebus {
     struct CompleteSet: SessionCommand {
         static let configuration = CommandConfiguration(
             commandName: "complete-set", abstract: "Completes a set, as planned or with other values.",
-            discussion: "Without --set the next set of the current exercise. Completing a set again corrects it.")
+            discussion:
+                "Without --set, completes the next set of the current exercise. Completing a set again corrects it.")
 
         @OptionGroup var set: SetOptions
 
@@ -36,7 +37,7 @@ extension Pacebus {
 
     struct UncompleteSet: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "uncomplete-set", abstract: "Undoes a completed set; without options the last one.")
+            commandName: "uncomplete-set", abstract: "Undoes a completed set, by default the last one.")
 
         @OptionGroup var set: SetOptions
         @OptionGroup var options: SessionOptions
@@ -84,7 +85,7 @@ extension Pacebus {
 
     struct Easier: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "easier", abstract: "Takes a tenth off load and repetitions of the open sets.")
+            commandName: "easier", abstract: "Reduces load and repetitions of the open sets by a tenth.")
 
         @OptionGroup var item: AdjustedItemOptions
         @OptionGroup var options: SessionOptions
@@ -94,7 +95,7 @@ extension Pacebus {
 
     struct Harder: SessionCommand {
         static let configuration = CommandConfiguration(
-            commandName: "harder", abstract: "Adds a tenth to load and repetitions of the open sets.")
+            commandName: "harder", abstract: "Raises load and repetitions of the open sets by a tenth.")
 
         @OptionGroup var item: AdjustedItemOptions
         @OptionGroup var options: SessionOptions

@@ -64,7 +64,7 @@ extension Playback {
         case .postponed(let refusal) where refusal.isNotFound:
             // The engine still knows the revision of a deleted session, and `state` carries the reason.
             if reply.revision == nil { notFoundCount += 1 }
-            return isLost ? .nothing : .remark("the server does not have the session, retrying")
+            return isLost ? .nothing : .remark("session not found, retrying")
         case .postponed(let refusal):
             return .remark("\(refusal.message); retrying every \(Int(CommandSender.interval)) s")
         case .refused(let command, let refusal):
@@ -117,7 +117,7 @@ extension Playback.Failure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .stream(let failure): "\(failure)"
-        case .refused(let action, let refusal): "\(action.name) was refused: \(refusal.message)"
+        case .refused(let action, let refusal): "\(action.name) refused: \(refusal.message)"
         }
     }
 }

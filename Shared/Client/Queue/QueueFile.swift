@@ -202,8 +202,9 @@ package enum QueueError: Error, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .inUse(let path): "the queue \(path) is in use by another process"
-        case .damaged(let path, let line, let reason): "the queue \(path) is damaged at line \(line): \(reason)"
+        case .inUse(let path): "the queue \(path) is in use by another process; stop it or use another --session"
+        case .damaged(let path, let line, let reason):
+            "the queue \(path) is damaged at line \(line): \(reason); repair or remove the file"
         case .foreign(let path):
             "the queue \(path) belongs to another recording or seed; use another --session or remove the file"
         case .failed(let path, let reason): "the queue \(path) cannot be used: \(reason)"

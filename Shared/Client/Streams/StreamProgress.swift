@@ -23,13 +23,13 @@ extension StreamFailure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .reused:
-            "the server has another stream of this device in this session (stream_reused), whose queue is lost; "
-                + "use another --device"
+            "the server already has other items of this device in this session (stream_reused); "
+                + "another --device sends these items as a stream of its own"
         case .unknownItems(let next, let count):
-            "the server has \(next) items of this device in this session, the queue only \(count): "
-                + "the queue of these items is lost; use another --device"
+            "the server has \(next) items of this device in this session, but the queue holds only \(count); "
+                + "another --device sends the queue as a stream of its own"
         case .lost(let next):
-            "the server has lost everything from item \(next) on, and no queue holds these items"
+            "the server has lost all items from number \(next) on, and no queue holds them"
         }
     }
 }

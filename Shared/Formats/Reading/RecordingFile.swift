@@ -24,7 +24,7 @@ package struct RecordingFile: Sendable {
         }
         do {
             guard data.count <= Self.sizeLimit else {
-                throw Problem(description: "larger than \(Self.sizeLimit >> 20) MB, the limit of a recording")
+                throw Problem(description: "\(data.count) bytes; a recording has at most \(Self.sizeLimit >> 20) MiB")
             }
             let read = try Self.read(data)
             recording = withoutDistance ? read.withoutDistance : read

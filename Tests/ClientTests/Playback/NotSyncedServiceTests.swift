@@ -53,7 +53,7 @@ import Workouts
         let written = TerminalRecorder()
         #expect(try await fixture.play(fixture.service(bus, speed: 0, written), bus))
         #expect(generations[0].commands.map(\.action.name) == ["end", "end"])
-        #expect(written.text.contains("the server does not have the session, retrying\n"))
+        #expect(written.text.contains("session not found, retrying\n"))
         fixture.expectWhole(generations[1], inPlaceOf: generations[0])
         let start = try #require(generations[1].commands.first)
         guard case .start(let session) = start.action else {

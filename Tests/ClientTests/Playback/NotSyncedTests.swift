@@ -84,7 +84,7 @@ import Workouts
     @Test func `a session counts as lost when the engine misses it twice`() throws {
         var (playback, end) = try ending()
         let refused = reply(end, revision: nil, .sessionNotFound)
-        #expect(playback.receive(refused, now) == .remark("the server does not have the session, retrying"))
+        #expect(playback.receive(refused, now) == .remark("session not found, retrying"))
         #expect(playback.outcome == nil)
         #expect(try command(playback.takeOutgoing(now + 4.9)) == nil)
         #expect(try command(playback.takeOutgoing(now + 5)) == end)

@@ -231,7 +231,7 @@ import Workouts
             Issue.record("\(reaction)")
             return
         }
-        #expect("\(failure)" == "pause was refused: it is paused")
+        #expect("\(failure)" == "pause refused: it is paused")
     }
 
     @Test func `a discarded session gets its queued items and nothing more`() throws {

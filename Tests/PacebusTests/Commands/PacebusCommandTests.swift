@@ -162,7 +162,7 @@ import Workouts
         #expect(try user(["pause"], url: "bert") == User("bert"))
         #expect(try user(["plans"], url: "bert") == User("bert"))
         let service = #expect(throws: ValidationError.self) { try user(["pause"], url: "_operator") }
-        #expect(service?.message.contains("'_operator' is no person's account; use --user NAME") == true)
+        #expect(service?.message.contains("'_operator' is a service account; use --user NAME") == true)
         let none = #expect(throws: ValidationError.self) { try user(["pause"], url: nil) }
         #expect(none?.message.hasPrefix("missing --user: --mqtt-url has no user") == true)
     }
