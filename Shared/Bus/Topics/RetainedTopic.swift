@@ -1,23 +1,25 @@
 package import Workouts
 
-/// A retained topic as its only owner keeps it: the newest revision, and what came back from the broker is compared with it.
+/// The newest revision of a retained topic, kept by the topic's only owner.
 ///
-/// An owner is subscribed to its own retained topics. It receives its own messages as echoes, and a broker that restarts from
-/// an old autosave, a restored backup or a former owner can bring older and newer revisions back.
+/// The owner subscribes to its own retained topics and compares each received revision with the newest one. It receives its
+/// own messages as echoes. Other revisions come from a broker that restarted from an old autosave, from a restored backup or
+/// from a former owner.
 package struct RetainedTopic: Equatable, Sendable {
-    /// What a revision that is received on the topic asks for.
+    /// How the owner reacts to a received revision.
     package enum Seen: Equatable, Sendable {
         /// Nothing: it is the newest, or an echo.
         case known
         /// Publish the newest again: an older revision came back.
         case republish
-        /// Save and publish: the topic had a newer revision, and its own is above that now.
+        /// Save and publish: the topic had a newer revision, and the owner's revision is now above it.
         case revised
     }
 
     /// A session's retained topics are cleared this long after their last revision, in seconds.
     package static let lifetime = 48 * 3_600.0
-    /// The number of published revisions that count as echoes. An older echo is answered with the newest, which is harmless.
+    /// The number of published revisions that count as echoes. After an older echo the owner publishes the newest revision
+    /// again, which is harmless.
     package static let limit = 8
 
     /// The newest revision; 0 before the first.
@@ -41,7 +43,7 @@ package struct RetainedTopic: Equatable, Sendable {
         revision = max(revision, other)
     }
 
-    /// Notes that a revision is published: its echo is known.
+    /// Records a published revision, so that its echo is known.
     package mutating func published(_ revision: Int64) {
         guard !echoes.contains(revision) else { return }
         if echoes.count == Self.limit { echoes.removeFirst() }
