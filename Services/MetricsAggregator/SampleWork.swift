@@ -39,8 +39,8 @@ extension LiveMetrics: LiveFold {
         try JSONCoding.decode(RouteProgress.self, from: payload)
     }
 
-    package mutating func hear(_ heard: RouteProgress, of state: SessionState) -> Bool {
-        hear(heard, segments: state.segments)
+    package mutating func receive(_ companion: RouteProgress, of state: SessionState) -> Bool {
+        receive(companion, segments: state.segments)
     }
 
     package func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8] {

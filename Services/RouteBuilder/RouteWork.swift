@@ -21,7 +21,7 @@ enum RouteWork: StreamWork {
 }
 
 extension LiveRoute: LiveFold {
-    /// The metrics aggregator announces splits, for it alone knows whether a device measures the distance.
+    /// The metrics aggregator announces splits: only it knows whether a device measures the distance.
     package var splitsToAnnounce: (count: Int, at: Timestamp?) { (0, nil) }
 
     package init(_ state: SessionState) {
@@ -39,10 +39,10 @@ extension LiveRoute: LiveFold {
     }
 
     package static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Never {
-        throw .malformed("nothing is expected here")
+        throw .malformed("route-builder has no companion topic")
     }
 
-    package mutating func hear(_ heard: Never, of state: SessionState) -> Bool {}
+    package mutating func receive(_ companion: Never, of state: SessionState) -> Bool {}
 
     package func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8] {
         snapshot(state, revision: revision, count: count, isSilent: isSilent).payload

@@ -123,9 +123,9 @@ struct SessionEngineLoop {
                 let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
                 outbox.add(machine.receive(request, for: key))
             case .session(let key, .metrics):
-                outbox.add(machine.hear(try MetricsProgress(message.payload), of: key, now: now))
+                outbox.add(machine.receive(try MetricsProgress(message.payload), of: key, now: now))
             case .session(let key, .route):
-                outbox.add(machine.hear(try MetricsProgress(message.payload), .locations, of: key, now: now))
+                outbox.add(machine.receive(try MetricsProgress(message.payload), .locations, of: key, now: now))
             case .session(let key, .state):
                 outbox.add(machine.seeState(try revision(message), of: key, now: now))
             case .session(let key, .workout):

@@ -30,7 +30,7 @@ final class OwnedSession<Work: StreamWork> {
     /// The live fold; `nil` until it is computed from the stored items.
     var live: Work.Live?
     /// The last companion payload, kept until a fold exists.
-    var unheard: Work.Live.Heard?
+    var pendingCompanion: Work.Live.Companion?
     /// The times of the next and the last fold over all stored items.
     var foldDue: Moment?
     var foldedAt: Moment?
@@ -40,7 +40,7 @@ final class OwnedSession<Work: StreamWork> {
     var liveTopic = RetainedTopic()
     var publishedAt: Moment?
     /// The time of the last stored or reported item, or of loading the session.
-    var heardAt: Moment
+    var receivedAt: Moment
     /// Whether the live values were published as unknown since then.
     var isSilent = false
     /// The time of the next summary; `nil` if the summary is up to date.
@@ -53,20 +53,20 @@ final class OwnedSession<Work: StreamWork> {
     var summaryTopic: RetainedTopic
 
     /// A session from the store. Its items are read when necessary.
-    init(stored record: StreamRecord<Work.Totals>, heardAt: Moment) {
+    init(stored record: StreamRecord<Work.Totals>, receivedAt: Moment) {
         self.record = record
         summaryTopic = RetainedTopic(revision: record.report?.revision ?? 0)
         hasAllStreams = false
-        self.heardAt = heardAt
+        self.receivedAt = receivedAt
     }
 
     /// A session without a stored record.
-    init(new state: SessionState, heardAt: Moment) {
+    init(new state: SessionState, receivedAt: Moment) {
         record = StreamRecord(state: state)
         summaryTopic = RetainedTopic()
         hasAllStreams = true
         live = Work.Live(state)
-        self.heardAt = heardAt
+        self.receivedAt = receivedAt
     }
 
     var state: SessionState { record.state }
@@ -197,7 +197,7 @@ final class OwnedSession<Work: StreamWork> {
         return acks
     }
 
-    // MARK: What is due
+    // MARK: Due work
 
     /// The split that was just completed and not announced. Old splits are never announced.
     func takeFinishedSplit(_ now: Moment) -> (number: Int, at: Timestamp)? {
@@ -209,11 +209,11 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Whether the live values have just become too old to display.
     func becomesSilent(_ now: Moment) -> Bool {
-        isShown && !isSilent && now.seconds(since: heardAt) >= StreamTimes.silence
+        isShown && !isSilent && now.seconds(since: receivedAt) >= StreamTimes.silence
     }
 
     /// Whether the session can leave memory.
     func isIdle(_ now: Moment) -> Bool {
-        !isUnfinished && now.seconds(since: heardAt) >= StreamTimes.idle
+        !isUnfinished && now.seconds(since: receivedAt) >= StreamTimes.idle
     }
 }

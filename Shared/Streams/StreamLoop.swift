@@ -147,7 +147,7 @@ package struct StreamLoop<Work: StreamWork> {
             // A session without a summary publishes its chunks with it.
             if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
         case _ where kind == Work.companion?.topic && !message.payload.isEmpty:
-            machine.hear(try Work.Live.read(message.payload), of: key, now: now)
+            machine.receive(try Work.Live.read(message.payload), of: key, now: now)
         default: break
         }
     }

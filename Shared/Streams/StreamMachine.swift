@@ -67,7 +67,7 @@ struct StreamMachine<Work: StreamWork> {
         for session in touched where session.pendingItems > 0 {
             let key = session.state.key
             session.committed(now)
-            session.heardAt = now
+            session.receivedAt = now
             session.isSilent = false
             if session.live?.isExact == false { requestFold(key, now) }
             if let splits = session.live?.splitsToAnnounce, splits.count > session.announcedSplits {
@@ -102,7 +102,7 @@ struct StreamMachine<Work: StreamWork> {
     /// Loads a session from the store without its streams.
     mutating func load(_ record: StreamRecord<Work.Totals>, now: Moment) {
         let key = record.state.key
-        sessions[key] = OwnedSession(stored: record, heardAt: now)
+        sessions[key] = OwnedSession(stored: record, receivedAt: now)
         if record.state.status == .deleted { return }
         requestFold(key, now)
         if record.needsSummary { requestSummary(key, now) }
@@ -124,7 +124,7 @@ struct StreamMachine<Work: StreamWork> {
                 sessions[key]?.foldDue = now
             }
         } else {
-            sessions[key] = OwnedSession(new: state, heardAt: now)
+            sessions[key] = OwnedSession(new: state, receivedAt: now)
         }
         guard state.status != .deleted else { return purge(key, state, now) }
         withNews.insert(key)
@@ -150,19 +150,19 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Receives a companion payload of a session.
-    mutating func hear(_ heard: Work.Live.Heard, of key: SessionKey, now: Moment) {
+    mutating func receive(_ companion: Work.Live.Companion, of key: SessionKey, now: Moment) {
         guard let session = sessions[key] else { return }
         guard session.live != nil else {
-            session.unheard = heard
+            session.pendingCompanion = companion
             return
         }
         let newest = session.live?.newest
-        guard session.live?.hear(heard, of: session.state) == true else { return }
+        guard session.live?.receive(companion, of: session.state) == true else { return }
         withSplits.insert(key)
         withNews.insert(key)
         // A payload without newer data does not keep values alive.
         guard session.live?.newest != newest else { return }
-        session.heardAt = now
+        session.receivedAt = now
         session.isSilent = false
     }
 
@@ -236,7 +236,7 @@ struct StreamMachine<Work: StreamWork> {
         session.hasAllStreams = true
         let isFirst = session.live == nil
         session.live = Work.Live(streams: items, state: session.state, now: now.wallClock, shown: session.live)
-        if let heard = session.unheard.take() { _ = session.live?.hear(heard, of: session.state) }
+        if let companion = session.pendingCompanion.take() { _ = session.live?.receive(companion, of: session.state) }
         // An earlier process announced the splits before this one started.
         if isFirst { session.announcedSplits = session.live?.splitsToAnnounce.count ?? 0 }
         session.foldedAt = now
@@ -257,7 +257,7 @@ struct StreamMachine<Work: StreamWork> {
     private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Moment) {
         let record = StreamRecord<Work.Totals>(deleted: state)
         forget(key)
-        sessions[key] = OwnedSession(stored: record, heardAt: now)
+        sessions[key] = OwnedSession(stored: record, receivedAt: now)
         toPurge.insert(key)
     }
 

@@ -25,7 +25,7 @@ package protocol StreamWork: Sendable {
 package protocol LiveFold: Sendable {
     associatedtype Item
     /// The payload of the companion topic.
-    associatedtype Heard: Sendable
+    associatedtype Companion: Sendable
 
     /// Whether the fold equals a summary of the same items. If not, a fold over all items replaces it.
     var isExact: Bool { get }
@@ -51,10 +51,10 @@ package protocol LiveFold: Sendable {
     mutating func add(_ items: [Item], from device: Device, segments: [Segment], now: Timestamp)
 
     /// Decodes a payload of the companion topic.
-    static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Heard
+    static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Companion
 
     /// Receives a payload of the companion topic. Returns whether the published payload changes.
-    mutating func hear(_ heard: Heard, of state: SessionState) -> Bool
+    mutating func receive(_ companion: Companion, of state: SessionState) -> Bool
 
     /// The published payload as of the newest item.
     ///

@@ -127,7 +127,7 @@ enum Target: CaseIterable {
         guard let progress = try? JSONCoding.decode(RouteProgress.self, from: bytes) else { return }
         let state = session(at: now).state(revision: 1)
         var live = LiveMetrics()
-        live.hear(progress, segments: state.segments)
+        live.receive(progress, segments: state.segments)
         let snapshot = live.snapshot(state, revision: 1, count: 0, isSilent: false)
         check(try? MetricsSnapshot(snapshot.payload), snapshot)
     }

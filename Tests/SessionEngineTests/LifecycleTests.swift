@@ -44,7 +44,7 @@ struct LifecycleTests {
 
     private mutating func hear(_ count: Int, newest seconds: Double, now: Double) -> [SessionEngineAction] {
         let progress = MetricsProgress(count: count, newest: Self.start + seconds)
-        return machine.hear(progress, of: key(), now: Moment(Self.start + now))
+        return machine.receive(progress, of: key(), now: Moment(Self.start + now))
     }
 
     @Test mutating func `suspending stops the clock, and resuming continues it`() {

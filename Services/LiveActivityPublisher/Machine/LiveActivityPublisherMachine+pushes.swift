@@ -103,7 +103,7 @@ extension LiveActivityPublisherMachine.Entry {
         let isChanged = throttle.shown.map { !content.showsSame(as: $0) } ?? true
         let time = isChanged ? opensAt : max(opensAt, throttle.keepAliveAt ?? opensAt)
         if let renewsAt, renewsAt <= time { return (.end, max(opensAt, renewsAt)) }
-        return time < heardAt + Self.silence ? (.update, time) : nil
+        return time < receivedAt + Self.silence ? (.update, time) : nil
     }
 
     /// Builds the due push and records it.

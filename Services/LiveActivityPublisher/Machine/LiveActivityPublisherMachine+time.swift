@@ -42,7 +42,7 @@ extension LiveActivityPublisherMachine.Entry {
     /// The next time at which something changes without an event.
     func looksAt(_ now: Moment) -> Moment {
         guard let record else {
-            return heardAt
+            return receivedAt
                 + (session == nil ? LiveActivityPublisherMachine.stateTimeout : RetainedTopic.lifetime)
         }
         let retention = record.changedAt + RetainedTopic.lifetime

@@ -29,15 +29,15 @@ struct LiveActivityPublisherMachine {
         /// Registrations received before the `state`.
         var waiting: [ActivityRegistration] = []
         /// When a state or a snapshot was last received.
-        var heardAt: Moment
+        var receivedAt: Moment
         /// For a loaded session: when to push without a snapshot.
         var snapshotAwaitedUntil: Moment?
         /// `activity`.
         var topic: RetainedTopic
 
-        init(record: ActivityRecord? = nil, heardAt: Moment) {
+        init(record: ActivityRecord? = nil, receivedAt: Moment) {
             self.record = record
-            self.heardAt = heardAt
+            self.receivedAt = receivedAt
             topic = RetainedTopic(revision: record?.revision ?? 0)
         }
 
@@ -66,13 +66,13 @@ struct LiveActivityPublisherMachine {
         guard entries[key] == nil else { return }
         var record = record
         record.limit(to: now)
-        var entry = Entry(record: record, heardAt: now)
+        var entry = Entry(record: record, receivedAt: now)
         for device in record.devices {
             var throttle = PushThrottle()
             throttle.pushedAt = now - Self.restartTime
             // Updates missed during the downtime are unknown, so the activity counts as fresh for the full interval.
-            let told = record.status?.devices.first { $0.device == device.device }
-            if told?.status == .active { throttle.freshUntil = now + PushThrottle.freshness }
+            let known = record.status?.devices.first { $0.device == device.device }
+            if known?.status == .active { throttle.freshUntil = now + PushThrottle.freshness }
             entry.throttles[device.device] = throttle
         }
         entry.snapshotAwaitedUntil = now + Self.snapshotTimeout
@@ -99,7 +99,7 @@ struct LiveActivityPublisherMachine {
                 entry.snapshotAwaitedUntil = now + Self.snapshotTimeout
             }
             entry.session = session
-            entry.heardAt = now
+            entry.receivedAt = now
         }
         let waiting = entries[key]?.waiting ?? []
         entries[key]?.waiting = []
@@ -124,13 +124,13 @@ struct LiveActivityPublisherMachine {
         guard var entry = entries[key] ?? stranger(now), entry.session?.course != .deleted else { return }
         entry.snapshot = snapshot
         entry.snapshotAwaitedUntil = nil
-        if entry.session != nil { entry.heardAt = now }
+        if entry.session != nil { entry.receivedAt = now }
         store(entry, key, now)
     }
 
     /// A new entry for an unknown session; `nil` at the limit.
     func stranger(_ now: Moment) -> Entry? {
-        strangers.count < Self.strangerLimit ? Entry(heardAt: now) : nil
+        strangers.count < Self.strangerLimit ? Entry(receivedAt: now) : nil
     }
 
     /// Sends the end to shown activities and removes everything else immediately.
@@ -154,7 +154,7 @@ struct LiveActivityPublisherMachine {
     mutating func change(
         _ key: SessionKey, _ now: Moment, _ body: (inout Entry) -> Void
     ) -> [ActivityAction] {
-        var entry = entries[key] ?? Entry(heardAt: now)
+        var entry = entries[key] ?? Entry(receivedAt: now)
         let before = entry.record
         body(&entry)
         entry.follow(now, canPush: canPush)

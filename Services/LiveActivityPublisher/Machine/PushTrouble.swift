@@ -8,7 +8,7 @@ struct PushTrouble {
     private static let limit = 32
 
     private var isFailing = false
-    private var toldAt: [String: Moment] = [:]
+    private var reportedAt: [String: Moment] = [:]
 
     mutating func take(_ outcome: PushOutcome, _ now: Moment) -> [PushReport] {
         switch outcome {
@@ -27,10 +27,10 @@ struct PushTrouble {
     }
 
     private mutating func isNew(_ report: String, _ now: Moment) -> Bool {
-        if let told = toldAt[report], now.seconds(since: told) < Self.interval { return false }
-        toldAt = toldAt.filter { now.seconds(since: $0.value) < Self.interval }
-        guard toldAt.count < Self.limit else { return false }
-        toldAt[report] = now
+        if let last = reportedAt[report], now.seconds(since: last) < Self.interval { return false }
+        reportedAt = reportedAt.filter { now.seconds(since: $0.value) < Self.interval }
+        guard reportedAt.count < Self.limit else { return false }
+        reportedAt[report] = now
         return true
     }
 }

@@ -15,7 +15,7 @@ extension SessionEngineMachine {
             return actions
         }
         if hold(command, key, now) { return [] }
-        let restored = isHeard(command.action) ? restore(key, now) : []
+        let restored = provesUse(command.action) ? restore(key, now) : []
         do throws(Refusal) {
             try check(command, key, now)
             if let asked = try ask(command, key, now) { return restored + asked }
@@ -26,7 +26,7 @@ extension SessionEngineMachine {
     }
 
     /// Whether a command proves that an expired session is still in use.
-    private func isHeard(_ action: SessionAction) -> Bool {
+    private func provesUse(_ action: SessionAction) -> Bool {
         switch action {
         case .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .plan: true
         case .start, .recover: false
@@ -65,7 +65,7 @@ extension SessionEngineMachine {
     {
         var entry = changed
         var actions: [SessionEngineAction] = []
-        entry.heardAt = now
+        entry.receivedAt = now
         let hasChanged = entry.record.session != entries[key]?.record.session
         let isOverdue =
             entry.record.session.isUnfinished
@@ -132,7 +132,7 @@ extension SessionEngineMachine {
             throw .sessionInProgress(obstacle.session)
         }
         let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now.wallClock)
-        return Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), heardAt: now)
+        return Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), receivedAt: now)
     }
 
     /// Discards the session that a new one replaces.

@@ -5,7 +5,7 @@ import Workouts
 
 extension SessionEngineMachine {
     /// Handles new items, as `metrics` or `route` report them. Items of a deleted session are ignored.
-    mutating func hear(
+    mutating func receive(
         _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Moment
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
@@ -15,7 +15,7 @@ extension SessionEngineMachine {
         case .locations where progress.count > before.locationCount ?? 0: entry.record.locationCount = progress.count
         case .samples, .locations: return []
         }
-        entry.heardAt = now
+        entry.receivedAt = now
         entry.record.newest = [entry.record.newest, progress.newest].compactMap(\.self).max()
         entry.record.session.receiveFirstItem()
         store(entry, key, now)
@@ -34,7 +34,7 @@ extension SessionEngineMachine {
     /// Restores an expired session to its former status, or to `saving` if the user has another unfinished session.
     mutating func restore(_ key: SessionKey, _ now: Moment) -> [SessionEngineAction] {
         guard var entry = entries[key], case .canceled(.expired, _) = entry.record.session.status else { return [] }
-        entry.heardAt = now
+        entry.receivedAt = now
         entry.record.lastActiveAt = now
         entry.record.session.restore(hasOther: unfinished(key.user) != nil, newest: entry.record.newest)
         bump(&entry, now)
@@ -59,7 +59,7 @@ extension SessionEngineMachine {
     private func goneAt(_ entry: Entry) -> Moment? {
         switch entry.record.session.status {
         // Retained topics arrive after the connect and may contain later events.
-        case .unfinished: connectedAt.map { max(entry.heardAt + Session.expiry, $0 + Self.retainedTimeout) }
+        case .unfinished: connectedAt.map { max(entry.receivedAt + Session.expiry, $0 + Self.retainedTimeout) }
         case .canceled: entry.record.publishedAt.map { $0 + RetainedTopic.lifetime }
         case .completed: entry.reviseBy == nil ? entry.record.publishedAt.map { $0 + RetainedTopic.lifetime } : nil
         case .deleted: entry.record.publishedAt.map { $0 + Self.deletedRetention }

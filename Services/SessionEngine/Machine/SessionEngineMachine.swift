@@ -33,7 +33,7 @@ struct SessionEngineMachine {
         /// The time to revise the finished record with late items.
         var reviseBy: Moment?
         /// The time of the last event: a command or new items.
-        var heardAt: Moment
+        var receivedAt: Moment
         /// The pending question to a coach. Later commands wait.
         var question: CoachQuestion?
         /// `state`.
@@ -41,10 +41,10 @@ struct SessionEngineMachine {
         /// `workout`.
         var workoutTopic: RetainedTopic
 
-        init(record: SessionRecord, replies: [CommandID: Reply] = [:], heardAt: Moment) {
+        init(record: SessionRecord, replies: [CommandID: Reply] = [:], receivedAt: Moment) {
             self.record = record
             self.replies = replies
-            self.heardAt = heardAt
+            self.receivedAt = receivedAt
             stateTopic = RetainedTopic(revision: record.revision)
             workoutTopic = RetainedTopic(revision: record.workout?.revision ?? 0)
         }
@@ -81,7 +81,7 @@ struct SessionEngineMachine {
     mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Moment) {
         var record = record
         record.limit(to: now)
-        var entry = Entry(record: record, replies: replies, heardAt: record.lastActiveAt)
+        var entry = Entry(record: record, replies: replies, receivedAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         if record.isRevised { entry.reviseBy = now + Self.lateQuiet }
         let user = record.session.key.user

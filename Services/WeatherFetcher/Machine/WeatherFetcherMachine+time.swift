@@ -17,7 +17,7 @@ extension WeatherFetcherMachine {
             if case .live(let until?) = entry.phase, until <= now {
                 // The engine published no state for hours, so the session may be over.
                 leave(key)
-                entries[key]?.phase = .unheard
+                entries[key]?.phase = .unknown
             } else if entry.isLive, let reading = entry.record.reading, !entry.record.isStale, reading.staleAt <= now {
                 entries[key]?.record.isStale = true
                 actions += revise(key, now)

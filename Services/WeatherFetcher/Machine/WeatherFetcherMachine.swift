@@ -18,16 +18,16 @@ struct WeatherFetcherMachine {
 
     struct Entry {
         enum Phase: Equatable {
-            /// Loaded from the store. To `live` or `over` with its state.
-            case unheard
-            /// Unfinished, at least until it expires. To `unheard` then, to `over` at its end.
+            /// Loaded from the store, or expired. To `live` or `over` with its next state.
+            case unknown
+            /// Unfinished, at least until it expires. To `unknown` then, to `over` at its end.
             case live(until: Moment?)
             /// Its last weather stays retained. To `live` if the session continues.
             case over
         }
 
         var record: WeatherRecord
-        var phase = Phase.unheard
+        var phase = Phase.unknown
         var stateRevision: Int64 = 0
         /// `weather`.
         var topic: RetainedTopic

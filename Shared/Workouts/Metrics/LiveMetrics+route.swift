@@ -10,7 +10,7 @@ extension LiveMetrics {
 
     /// Takes newer totals of the route. Returns whether more than the speed has changed.
     @discardableResult
-    package mutating func hear(_ progress: RouteProgress, segments: [Segment]) -> Bool {
+    package mutating func receive(_ progress: RouteProgress, segments: [Segment]) -> Bool {
         guard progress.revision > route?.revision ?? .min else { return false }
         var same = progress
         same.revision = route?.revision ?? 0

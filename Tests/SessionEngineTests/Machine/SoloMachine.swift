@@ -61,7 +61,7 @@ struct SoloMachine {
     mutating func hear(
         _ count: Int, _ kind: StreamName.Kind = .samples, newest: Double, now: Double, _ number: UInt8 = 1
     ) -> [SessionEngineAction] {
-        machine.hear(MetricsProgress(count: count, newest: time(newest)), kind, of: key(number), now: moment(now))
+        machine.receive(MetricsProgress(count: count, newest: time(newest)), kind, of: key(number), now: moment(now))
     }
 
     /// The totals of this number of samples, by default computed from the latest state.
