@@ -23,8 +23,8 @@ extension ExporterLoop {
         await flush(now)
     }
 
-    /// Saves and publishes the begun exports before their delivery. If that commit fails, they are delivered all the same:
-    /// after a crash the next process delivers them again, under the same idempotency key.
+    /// Saves and publishes the begun exports before their delivery. If that commit fails, they are delivered
+    /// nevertheless: after a crash the next process delivers them again, under the same idempotency key.
     private mutating func begin(_ now: Moment) async {
         let room = targets.concurrency.map { ($0, $1 - machine.underway[$0, default: 0]) }
         let begun = machine.begin(now: now, room: Dictionary(uniqueKeysWithValues: room))
@@ -85,7 +85,7 @@ extension ExporterLoop {
 
     /// Loads every session that is not at rest.
     mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
-        // Sessions at rest stay in the store for good: one shard at a time bounds the memory.
+        // The store keeps sessions at rest forever. Loading one shard at a time bounds the memory.
         for shard in shards.sorted() {
             for record in try await store.records(in: ExportRecord.exports, shards: [shard]) {
                 load(record, now) { !$0.isAtRest(now) }
@@ -94,7 +94,7 @@ extension ExporterLoop {
         context.logger.info("exports loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
     }
 
-    /// Loads the sessions of messages that only the store has.
+    /// Loads the messages' sessions that are not in memory.
     mutating func load(_ keys: [SessionKey], _ now: Moment) async throws {
         let wanted = Set(keys).filter { machine.entries[$0] == nil && outbox.owns($0.session.shard) }.sorted()
         guard !wanted.isEmpty else { return }

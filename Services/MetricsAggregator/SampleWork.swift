@@ -2,7 +2,7 @@ package import Bus
 import Streams
 package import Workouts
 
-/// What the metrics aggregator makes of samples.
+/// The results that metrics-aggregator computes from samples.
 enum SampleWork: StreamWork {
     static let service = "metrics-aggregator"
     static let metricsPrefix = "pacebus_aggregator_"

@@ -4,13 +4,13 @@ import MQTT
 import ServiceKit
 import Workouts
 
-/// A command that session-engine carries out or answers.
+/// A command that session-engine performs or answers.
 protocol ControlCommand: AsyncParsableCommand {
     var user: User? { get }
     var session: SessionID? { get }
     var base: BaseOptions { get }
 
-    /// - Throws: what is wrong with a file.
+    /// - Throws: the first error of a file.
     func request() throws -> ControlService.Request
 }
 

@@ -2,7 +2,7 @@ package import Bus
 import Streams
 package import Workouts
 
-/// What the route builder makes of locations.
+/// The results that route-builder computes from locations.
 enum RouteWork: StreamWork {
     static let service = "route-builder"
     static let metricsPrefix = "pacebus_route_"
@@ -21,7 +21,7 @@ enum RouteWork: StreamWork {
 }
 
 extension LiveRoute: LiveFold {
-    /// The metrics aggregator announces splits: only it knows whether a device measures the distance.
+    /// Always 0: metrics-aggregator announces splits, because it reads whether a device measures the distance.
     package var splitsToAnnounce: (count: Int, at: Timestamp?) { (0, nil) }
 
     package init(_ state: SessionState) {

@@ -1,12 +1,12 @@
 import Bus
 import MQTT
 
-/// A message with what has to be known of it before the batch it came in is handled.
+/// A received message, decoded as far as necessary to load the records that its batch needs.
 struct Incoming {
     let message: MQTTMessage
-    /// `nil` when it is none of ours.
+    /// `nil` if it is not a topic of the bus.
     let topic: Topic?
-    /// What a user asks for; `nil` on any other topic.
+    /// The user's request; `nil` on other topics.
     let request: Result<UserRequest, PayloadError>?
 
     init(_ message: MQTTMessage) {
@@ -22,7 +22,7 @@ struct Incoming {
     var payload: ArraySlice<UInt8> { message.payload }
 }
 
-/// What the engine reads of a service's presence.
+/// The part of a service's presence that the engine reads.
 struct SeenPresence: Decodable {
     enum Status: String, Decodable {
         case online, offline

@@ -25,7 +25,7 @@ extension SessionEngineLoop {
         context.logger.info("sessions loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
     }
 
-    /// Loads what the messages may change and only history has.
+    /// Loads the sessions that the messages may change and that only the history contains.
     mutating func unarchive(_ incoming: [Incoming], _ now: Moment) async throws {
         var keys: Set<SessionKey> = []
         var users: Set<User> = []

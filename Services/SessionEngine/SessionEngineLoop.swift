@@ -58,7 +58,7 @@ struct SessionEngineLoop {
         try await follow(await outbox.finish(&machine, at: now), now)
     }
 
-    /// Does the rest of what a flush has begun.
+    /// Completes a flush: metrics, warnings and pages of the history.
     private mutating func follow(_ flushed: Flushed<SessionEngineAction>, _ now: Moment) async throws {
         switch flushed.commit {
         case .succeeded(let writes, let took, _): metrics.committed(writes, took: took)

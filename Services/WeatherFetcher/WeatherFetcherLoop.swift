@@ -68,7 +68,7 @@ struct WeatherFetcherLoop {
                 let stored = try JSONCoding.decode(WeatherRecord.self, from: record.value, now: now)
                 machine.load(stored, of: key, now: now)
             } catch {
-                // A live session's state comes again, and its weather with it.
+                // The engine publishes a live session's state again, and its weather follows.
                 context.logger.error("corrupt record ignored", metadata: [LogKey.record: "\(record.key)"])
             }
         }

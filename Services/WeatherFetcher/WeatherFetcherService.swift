@@ -42,7 +42,7 @@ struct WeatherFetcherService: Service {
 
     private func machine(_ provider: (any WeatherProvider)?) -> WeatherFetcherMachine {
         guard let provider else { return WeatherFetcherMachine(provider: nil) }
-        // The operator of a private server decides what it can bear.
+        // The budget is a limit of the public server.
         let budget = weather.url == nil ? type(of: provider).budget : nil
         return WeatherFetcherMachine(provider: type(of: provider).name, budget: budget)
     }

@@ -85,7 +85,7 @@ struct BatchGate {
         delivered = nil
     }
 
-    /// Forgets the PUBACKs of the lost connection. An outstanding batch still blocks the next one.
+    /// Drops the PUBACKs of the lost connection. An outstanding batch still blocks the next one.
     mutating func connectionLost() {
         dropCollected()
         delivered?.needsAcknowledgement = false

@@ -22,13 +22,14 @@ package struct MQTTBatch: Sendable {
     }
 }
 
-/// What a subscriber receives, in order: `connected`, batches, `disconnected`, `connected`, …
+/// The events of a subscriber, in order: `connected`, batches, `disconnected`, `connected`, …
 package enum MQTTEvent: Sendable {
     /// The broker granted all subscriptions. It may have lost all retained messages: publish them again.
     case connected
     case batch(MQTTBatch)
-    /// The set of one ``MessageBus/setSubscriptions(_:renewing:)`` holds: the broker confirmed what is new and what is gone, and
-    /// all messages read before have been delivered. Without a connection there was nothing to confirm.
+    /// One call of ``MessageBus/setSubscriptions(_:renewing:)`` has taken effect: the broker confirmed the added and
+    /// the removed subscriptions, and all messages read before have been delivered. Without a connection no
+    /// confirmation is necessary.
     case subscribed
     /// The connection was lost; the client is already connecting again. Messages published meanwhile are missed.
     case disconnected(MQTTError)

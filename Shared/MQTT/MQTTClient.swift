@@ -5,8 +5,8 @@ import Synchronization
 
 /// An MQTT client based on libmosquitto.
 ///
-/// ``run()`` holds the connection on a thread of its own: the thread connects, subscribes, reads into batches, writes,
-/// and reconnects with growing delays after every failure.
+/// ``run()`` runs the connection on its own thread. The thread connects, subscribes, reads into batches, writes, and
+/// reconnects with growing delays after every failure.
 package final class MQTTClient: MessageBus, Service {
     private let configuration: MQTTConfiguration
     private let logger: Logger

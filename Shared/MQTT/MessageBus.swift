@@ -8,8 +8,9 @@ package protocol MessageBus: Sendable {
         _ subscriptions: [MQTTSubscription], _ body: (AsyncStream<MQTTEvent>) async throws -> R
     ) async throws -> R
 
-    /// Replaces the subscriptions of the current ``withSubscriptions(_:_:)``: unsubscribes from those that are gone, and subscribes
-    /// to those that are new or in `renewed`, whose retained messages come again. Later connections use the newest set.
+    /// Replaces the subscriptions of the current ``withSubscriptions(_:_:)``: unsubscribes from removed ones, and
+    /// subscribes to added ones and to those in `renewed`, whose retained messages arrive again. Later connections use
+    /// the newest set.
     ///
     /// It returns at once. The stream answers each call with one ``MQTTEvent/subscribed``, unless it ends first.
     func setSubscriptions(_ subscriptions: [MQTTSubscription], renewing renewed: Set<MQTTSubscription>)

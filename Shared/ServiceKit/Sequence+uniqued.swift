@@ -1,5 +1,5 @@
 extension Sequence where Element: Hashable {
-    /// Each element once, where it first stood.
+    /// The first occurrence of each element, in order.
     package func uniqued() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }

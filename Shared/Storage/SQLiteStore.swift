@@ -43,7 +43,7 @@ package final class SQLiteStore: Store {
         ownership = stream
     }
 
-    /// Does nothing: SQLite asks for no shard back.
+    /// Does nothing: this store never releases a shard.
     package func released(_ shards: Set<Shard>) async {}
 
     package func close() async {

@@ -2,11 +2,11 @@ package import Workouts
 
 /// A service's durable records: bytes under keys, in collections, divided into shards.
 ///
-/// It gives out no database handle. ``ownership`` alone says which shards a service owns; the service loads, subscribes and
-/// drops on that alone.
+/// It exposes no database handle. ``ownership`` alone defines which shards a service owns, loads, subscribes to and
+/// drops.
 package protocol Store: Sendable {
-    /// The shards this process gains and loses. The first change comes at once and is a gain, of no shards when other replicas own
-    /// them all. The stream's end is no event: SQLite gains its shards once, then ends it.
+    /// The shards this process gains and loses. The first change follows at once: a gain, empty if other replicas own
+    /// all shards. The end of the stream means no loss: SQLite gains its shards once, then ends it.
     var ownership: AsyncStream<OwnershipChange> { get }
 
     /// Confirms ``OwnershipChange/releasing(_:)``: the service has committed its last write to these shards and dropped them.
@@ -21,8 +21,8 @@ package protocol Store: Sendable {
     /// others.
     ///
     /// A durable commit never throws. Canceling the task may prevent the commit, which then throws as for a failed write.
-    /// - Throws: ``StoreError/notWritable(_:)`` when the write failed; nothing counts and the caller may try again. Only a
-    ///   disk that broke during the write may show such a commit, whole, after the next start.
+    /// - Throws: ``StoreError/notWritable(_:)`` when the write failed; nothing is committed, and the caller may retry.
+    ///   Only after a disk failure during the write may the whole commit be present at the next start.
     func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport
 
     /// All records of some shards, by shard and key.
@@ -44,7 +44,7 @@ package enum OwnershipChange: Equatable, Sendable {
     case lost(Set<Shard>)
 }
 
-/// Counts the owners of a shard: the higher one is the later.
+/// The number of a shard's owner. A later owner has a higher one.
 package struct Epoch: Hashable, Comparable, Sendable {
     package let number: Int64
 
@@ -162,8 +162,8 @@ extension StoreError: CustomStringConvertible {
     }
 }
 
-/// What a service's store holds. Its version is the number of steps; a store of an older version is taken through those
-/// it lacks.
+/// The schema of a service's store. Its version is the number of steps; a store of an older version is taken through
+/// those it lacks.
 package struct StoreSchema: Sendable {
     /// The service the store belongs to.
     package let service: String

@@ -5,8 +5,8 @@ import Storage
 import Workouts
 
 extension StreamLoop {
-    /// Publishes the live metrics that are due, after a commit that shows that their shards are not lost. Their revisions never
-    /// go back, even when the clock steps backwards.
+    /// Publishes the live metrics that are due, after a commit that shows that their shards are not lost. Their
+    /// revisions never decrease, even when the clock steps backwards.
     mutating func publishLive(_ now: Moment) async throws {
         let due = machine.liveDue(now: now)
         let shards = Set(due.map(\.session.shard))

@@ -85,7 +85,7 @@ package struct StreamLoop<Work: StreamWork> {
     mutating func announce(_ key: SessionKey, _ now: Moment) {
         guard let session = machine.sessions[key] else { return }
         guard session.state.status != .deleted else {
-            // The broker may have brought back what was cleared.
+            // The broker may have restored a cleared topic.
             send(StreamMachine<Work>.cleared(key), of: key)
             return
         }
@@ -137,7 +137,7 @@ package struct StreamLoop<Work: StreamWork> {
             let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
             guard machine.sessions[key] != nil else { break }
             if !retention.stands(key) {
-                // The broker brought back what was cleared.
+                // The broker restored a cleared topic.
                 send(StreamMachine<Work>.cleared(key), of: key)
             } else if machine.seeSummary(seen.revision, of: key, now: now), let summary = machine.knownSummary(key) {
                 send([summary], of: key)
@@ -174,7 +174,7 @@ package struct StreamLoop<Work: StreamWork> {
         if let report { messages.append((nil, report)) }
     }
 
-    /// The topic of a name, from a cache: the same names come again and again.
+    /// The topic of a name, from a cache: the same names recur.
     private mutating func topic(_ name: String) -> Topic? {
         if let known = topics[name] { return known }
         guard let topic = Topic(name) else { return nil }

@@ -16,7 +16,7 @@ struct StreamMetrics {
     private let waitingBytes: Meter
     private let waitingDropped: Meter
 
-    /// - Parameter prefix: what the names begin with.
+    /// - Parameter prefix: the start of each name.
     init(_ factory: PrometheusMetrics, prefix: String) {
         factory.describe(Self.help(prefix))
         items = Counter(label: prefix + "items_total", factory: factory)

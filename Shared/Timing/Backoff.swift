@@ -14,7 +14,7 @@ package struct Backoff: Hashable, Sendable {
         min(minimum * Double(1 << min(max(failures, 1) - 1, 60)), maximum)
     }
 
-    /// The same, shortened by a random part of up to a half: clients that fail together do not come back together.
+    /// The same, shortened by a random part of up to a half: clients that fail together do not retry together.
     package func delay(after failures: Int, using random: inout some RandomNumberGenerator) -> Double {
         delay(after: failures) * Double.random(in: 0.5...1, using: &random)
     }

@@ -1,6 +1,6 @@
-/// When each key is due next: at the earliest time that was scheduled for it.
+/// The next due time of each key: the earliest time scheduled for it.
 ///
-/// A binary heap. A later time than the scheduled one changes nothing: what is looked at too early schedules itself again.
+/// A binary heap. Scheduling a later time changes nothing: the caller finds the key too early and schedules it again.
 package struct Deadlines<Key: Hashable & Comparable, Time: Comparable> {
     private struct Item {
         let time: Time

@@ -47,7 +47,7 @@ package struct User: TopicLevel {
     }
 }
 
-/// A name of lowercase letters, digits and dashes, `[a-z0-9][a-z0-9-]{0,63}`. `Kind` tells one use from another.
+/// A name of lowercase letters, digits and dashes, `[a-z0-9][a-z0-9-]{0,63}`. `Kind` distinguishes uses.
 package struct DashedName<Kind>: TopicLevel {
     package let description: String
 
@@ -76,7 +76,7 @@ extension Device {
     package var kind: Substring { description.prefix { $0 != "-" } }
 }
 
-/// A lowercase UUID, drawn by the process that creates the thing. `Kind` tells one use from another.
+/// A lowercase UUID, drawn by the process that creates the thing. `Kind` distinguishes uses.
 package struct Identifier<Kind>: TopicLevel {
     package let uuid: UUID
 

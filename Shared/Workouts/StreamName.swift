@@ -1,4 +1,4 @@
-/// Names a stream of a session as it stands in `end` and in summaries: `samples/watch-3f9a`.
+/// Names a stream of a session in `end` and in summaries: `samples/watch-3f9a`.
 package struct StreamName: TopicLevel {
     package enum Kind: String, Sendable {
         case samples, locations

@@ -4,7 +4,7 @@ import ServiceKit
 import Storage
 import Workouts
 
-/// What the machine wants done.
+/// An effect that the machine requests.
 enum ExportAction: Hashable {
     /// Saves the session's record as it is at the time of the commit.
     case save(SessionKey)

@@ -19,7 +19,7 @@ struct ExportJob: Codable, Equatable, Sendable {
     var reason: String?
     /// The revision of the workout that the target has.
     var delivered: Int64?
-    /// The revision of the status when a person asked for another delivery. It makes a new idempotency key.
+    /// The revision of the status when a client requested another delivery. It makes a new idempotency key.
     var again: Int64?
     /// The files that contain the workout, if the target keeps files.
     var files: [String] = []

@@ -3,7 +3,7 @@ import ServiceKit
 import Storage
 import Workouts
 
-/// The stored state of a session's exports. It stays for good, so that no upload repeats without a request.
+/// The stored state of a session's exports. It is never removed, so that no upload repeats without a request.
 struct ExportRecord: Codable, Equatable, Sendable {
     /// Requests and results whose repetition is recognized.
     static let answeredLimit = 16

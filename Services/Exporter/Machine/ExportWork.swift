@@ -6,7 +6,8 @@ struct ExportWork: Equatable, Sendable {
         let target: Target
         /// The same for every attempt, also after a restart.
         let idempotencyKey: String
-        /// The revision of the status at the begin of the delivery. It tells outcomes from those of earlier deliveries.
+        /// The revision of the status at the start of the delivery. It distinguishes outcomes from those of earlier
+        /// deliveries.
         let begun: Int64
     }
 
@@ -32,7 +33,7 @@ enum TargetJob: Sendable {
     case deliver(CollectedWork)
     /// Removes deleted sessions from every target.
     case remove(Set<SessionKey>)
-    /// Removes what killed processes left half-written.
+    /// Removes incomplete files of killed processes.
     case removeLeftovers(Set<Shard>)
 
     /// The sessions of a delivery's shard belong to another process.

@@ -2,7 +2,7 @@ import Bus
 import ServiceKit
 import Workouts
 
-/// Requests of people and results of devices. Each gets a reply, and a repetition gets the same reply.
+/// Requests of clients and results of devices. Each gets a reply, and a repetition gets the same reply.
 extension ExporterMachine {
     /// Takes a request to export a workout again.
     ///

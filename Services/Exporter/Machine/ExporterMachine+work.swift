@@ -2,12 +2,12 @@ import Bus
 import ServiceKit
 import Workouts
 
-/// Deliveries that the exporter performs itself, and the passing of time.
+/// Deliveries that the exporter performs itself, and changes by time.
 extension ExporterMachine {
     private static let sweepInterval = 1.0
 
-    /// Begins what is due: each session once for all its targets with room. Users with the fewest deliveries in progress
-    /// come first, then sessions that have been due the longest. The loop passes each destination's outcome to
+    /// Begins due exports: each session once for all its targets with room. Users with the fewest deliveries in
+    /// progress come first, then sessions that have been due the longest. The loop passes each destination's outcome to
     /// ``receive(_:for:of:begun:now:)``.
     ///
     /// - Parameter room: the deliveries that may begin for each target, so that a slow target delays no other.
@@ -98,7 +98,7 @@ extension ExporterMachine {
         return [.save(key), .publish(key, target)]
     }
 
-    /// Lets time pass: asks devices, and clears retained topics that have expired. Sweeps once a second.
+    /// Advances to `now`: asks devices and clears expired retained topics. Sweeps once a second.
     mutating func advance(to now: Moment) -> [ExportAction] {
         guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval }) ?? true else { return [] }
         sweptAt = now

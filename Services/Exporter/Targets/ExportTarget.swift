@@ -30,8 +30,8 @@ protocol ExportTarget: Sendable {
     /// Removes everything of deleted sessions. Sessions without anything there are no error.
     func remove(_ keys: Set<SessionKey>) async throws
 
-    /// Removes what killed processes left half-written for sessions of these shards. Deliveries of this process may run
-    /// at the same time and keep their files.
+    /// Removes incomplete files of killed processes for sessions of these shards. Deliveries of this process may run at
+    /// the same time and keep their files.
     func removeLeftovers(_ shards: Set<Shard>) async throws
 }
 
@@ -41,7 +41,7 @@ extension ExportTarget {
     func removeLeftovers(_ shards: Set<Shard>) async throws {}
 }
 
-/// What happens to a workout that has a later revision, and who performs the export.
+/// How a target handles later revisions of a workout, and which component performs the export.
 enum ExportPolicy: Sendable {
     /// A later revision replaces the earlier one.
     case replace
@@ -63,13 +63,13 @@ struct ExportResources: Sendable {
 enum Delivery: Equatable, Sendable {
     /// The target has the workout: in `files`, if it keeps files.
     case delivered(files: [String] = [])
-    /// The target refuses the workout for good.
+    /// The target refuses the workout. The exporter does not retry.
     case refused(String)
     /// A later attempt may succeed, after `retryAfter` seconds at the earliest.
     case failed(String, retryAfter: Double? = nil)
 }
 
-/// Runs blocking file work on a thread of its own, because all tasks share one thread a core.
+/// Runs blocking file work on its own thread, because all tasks share one thread a core.
 func onFileThread<Value: Sendable, Failure: Error>(
     _ work: @escaping @Sendable () throws(Failure) -> Value
 ) async throws(Failure) -> Value {

@@ -92,7 +92,7 @@ struct ExportTargets: Sendable {
         }
     }
 
-    /// Removes what killed processes left half-written for sessions of these shards.
+    /// Removes incomplete files of killed processes for sessions of these shards.
     func removeLeftovers(_ shards: Set<Shard>, _ logger: Logger) async {
         for target in configured {
             do {

@@ -145,7 +145,8 @@ struct APNsClient: Sendable {
 extension APNsClient {
     /// The HTTP client configuration for APNs.
     ///
-    /// - Parameter authorities: who may sign APNs' certificate, a PEM file; `nil` for the system's.
+    /// - Parameter authorities: the CA certificates that APNs' certificate is verified against, a PEM file; `nil` for
+    ///   the system's.
     static func http(authorities: String?, limits: Limits = Limits()) -> HTTPClient.Configuration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12

@@ -5,7 +5,7 @@ import Workouts
 
 /// The provider token for APNs: a JSON web token, signed with the developer account's key and renewed in time.
 ///
-/// All pushes share one. APNs wants a new one at least every hour, and no more than one in 20 minutes.
+/// All pushes share one. APNs requires a new one at least every hour and accepts at most one every 20 minutes.
 actor ProviderToken {
     struct Signed: Equatable, Sendable {
         fileprivate let number: Int
@@ -39,8 +39,8 @@ actor ProviderToken {
         return try await make(now)
     }
 
-    /// The token to send instead of one that APNs called expired; `nil` when another was called so within 20 minutes. It is
-    /// not the tokens' age then that is wrong, but a clock.
+    /// Replaces a token that APNs called expired. Returns `nil` if another one was replaced within the last 20 minutes:
+    /// the cause is then a wrong clock and not the tokens' age.
     func replacement(of refused: Signed) async throws -> Signed? {
         guard let current, current.number == refused.number else { return try await newest() }
         let now = clock.moment

@@ -3,7 +3,7 @@ import MQTT
 import ServiceKit
 import Workouts
 
-/// What the machine wants done.
+/// An effect that the machine requests.
 enum ActivityAction: Hashable {
     /// The session's record, as it is when it is written.
     case save(SessionKey)

@@ -23,7 +23,7 @@ struct ActivityRecord: Codable, Equatable, Sendable {
     var status: ActivityStatus?
     /// The reason of the last failed push.
     var reason: String?
-    /// The revision of the newest `state`: a broker that lost power may bring back an older one.
+    /// The revision of the newest `state`: a broker that lost power may restore an older one.
     var stateRevision: Int64?
     /// The highest revision used or received.
     var revision: Int64 = 0

@@ -38,7 +38,7 @@ struct ContentState: Equatable, Sendable {
 }
 
 extension ContentState {
-    /// Combines a session and its snapshot: the session says whether the clock runs, the snapshot has the measurements.
+    /// Combines a session and its snapshot: the session defines the clock, the snapshot contains the measurements.
     init(_ session: ActivitySession, _ snapshot: MetricsSnapshot?) {
         let newest = snapshot?.newest
         let end = session.openSince.map { max($0, newest ?? $0) }

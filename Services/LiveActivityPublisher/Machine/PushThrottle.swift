@@ -12,7 +12,7 @@ struct PushThrottle {
     /// The keep-alive interval without changes, in seconds; it leaves time for one retry before the stale date.
     static let keepAlive = 10.0
     /// The minimum interval between priority pushes for a new exercise, set or phase, in seconds. APNs has a budget for
-    /// priority pushes; quick intervals must not use up what a pause or the end needs.
+    /// priority pushes; quick intervals must leave some of it for a pause or the end.
     static let cueInterval = 60.0
     /// The pause after a refused push, in seconds.
     static let refusalPause = 15.0

@@ -90,7 +90,7 @@ struct PlanFile {
 }
 
 extension PayloadError {
-    /// What is wrong, and where if known.
+    /// The error, and its place if known.
     var text: String {
         switch self {
         case .malformed(let text), .tooLarge(let text): text

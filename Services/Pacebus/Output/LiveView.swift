@@ -8,7 +8,7 @@ import Workouts
 struct LiveView {
     /// Seconds to wait for the workout of a completed session.
     private static let workoutTimeout = 5.0
-    /// Without wrapping, the terminal cuts off a long line: only one row can be overprinted.
+    /// Without wrapping, the terminal truncates a long line: only one row can be overprinted.
     private static let (unwrapped, wrapped) = ("\u{1B}[?7l", "\u{1B}[?7h")
 
     let isInteractive: Bool
@@ -125,7 +125,7 @@ struct LiveView {
         let text = Text.live(
             state, plan, metrics,
             at: moment.map { Text.moment(of: state, plan, metrics, now: $0 + clockOffset) })
-        // First, because the terminal may cut off the end of the line.
+        // First, because the terminal may truncate the line.
         return isConnected ? text : "no connection · \(text)"
     }
 }

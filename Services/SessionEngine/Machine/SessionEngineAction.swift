@@ -3,7 +3,7 @@ import ServiceKit
 import Storage
 import Workouts
 
-/// What the machine wants done.
+/// An effect that the machine requests.
 enum SessionEngineAction: Hashable {
     case save(SessionKey)
     case saveReply(SessionKey, Reply)

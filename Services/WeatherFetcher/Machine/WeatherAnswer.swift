@@ -34,7 +34,8 @@ enum FetchFailure: Error, Hashable, Sendable {
     case unreachable(String)
     /// An invalid response. Retried with backoff.
     case unreadable(String)
-    /// Too many requests, or an error of the provider. Retried with backoff, at the earliest when the provider says.
+    /// Too many requests, or an error of the provider. Retried with backoff, not before the time that the provider
+    /// names.
     case overloaded(status: Int, RetryAfter?)
     /// The key is wrong, or the terms of service forbid the request. Retried after an hour.
     case refused(status: Int)

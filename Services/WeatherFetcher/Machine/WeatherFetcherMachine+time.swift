@@ -6,8 +6,8 @@ import Workouts
 extension WeatherFetcherMachine {
     private static let sweepInterval = 1.0
 
-    /// Lets time pass: values become stale, expired sessions leave their cells, retained topics are cleared. Goes through all
-    /// sessions once a second.
+    /// Advances to `now`: values become stale, expired sessions leave their cells, retained topics are cleared. Goes
+    /// through all sessions once a second.
     mutating func advance(to now: Moment) -> [WeatherAction] {
         guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval }) ?? true else { return [] }
         sweptAt = now
@@ -42,7 +42,7 @@ extension WeatherFetcherMachine {
     }
 }
 
-/// The broker may lose retained messages or bring old ones back; the owner corrects it.
+/// The broker may lose retained messages or restore old ones. The owner publishes the current ones.
 extension WeatherFetcherMachine {
     /// A new connection: all retained topics are published again, live sessions first.
     mutating func connected() -> [WeatherAction] {
@@ -68,7 +68,8 @@ extension WeatherFetcherMachine {
     mutating func see(_ revision: Int64, of key: SessionKey, now: Moment) -> [WeatherAction] {
         guard var entry = entries[key] else { return [.clear(key)] }
         guard entry.record.reading != nil else {
-            // A cleared payload came back. A newer one is from an earlier store: the next revision is above it.
+            // The broker restored a cleared payload. A newer one is from an earlier store: the next revision is above
+            // it.
             guard revision > entry.topic.revision else { return [.clear(key)] }
             entry.topic.raise(to: revision)
             entry.record.revision = revision

@@ -64,7 +64,7 @@ struct WeatherFetcherMachine {
     var budget: TokenBucket<Moment>?
     /// The provider's name; `nil` if no requests are made.
     let provider: String?
-    /// The failure that was reported last, until the provider answers again.
+    /// The failure that was reported last, until a request succeeds.
     var reportedFailure: FetchFailure.Kind?
     var hasAnswered = false
     /// Something changed since ``requests(now:)`` was called.

@@ -2,9 +2,9 @@ package import Workouts
 
 /// What a companion app needs to write a workout to HealthKit, in HealthKit's own identifiers, units and raw values.
 ///
-/// For an `HKWorkoutBuilder`: the configuration is made from ``activityType`` and ``locationType``; collection begins at
-/// ``startDate`` and ends at ``endDate``; events, samples made from ``quantities``, and metadata are added as they stand here.
-/// The sync identifier and version make HealthKit replace what an earlier revision wrote.
+/// For an `HKWorkoutBuilder`: the configuration is made from ``activityType`` and ``locationType``; collection begins
+/// at ``startDate`` and ends at ``endDate``; events, samples made from ``quantities``, and metadata are added
+/// unchanged. The sync identifier and version make HealthKit replace what an earlier revision wrote.
 package struct HealthKitWorkout: Codable, Hashable, Sendable {
     /// Events of one workout, more than a session can have, so that a status stays within the size of a payload; beyond it
     /// laps are left out first.
@@ -17,9 +17,9 @@ package struct HealthKitWorkout: Codable, Hashable, Sendable {
     /// Unix seconds, as everywhere on the bus.
     package var startDate: Timestamp
     package var endDate: Timestamp
-    /// Seconds without pauses: what HealthKit makes of the dates and the events.
+    /// Seconds without pauses: as HealthKit computes them from the dates and the events.
     package var duration: Double
-    /// By time; none lies outside the workout.
+    /// Sorted by time, all within the workout.
     package var events: [Event]
     package var quantities: [Quantity]
     package var metadata: Metadata
@@ -63,7 +63,7 @@ package struct HealthKitWorkout: Codable, Hashable, Sendable {
             case sum
             /// One sample from start to end holds it, unless the single samples are written.
             case average
-            /// It is for showing: HealthKit finds it in the single samples.
+            /// For display: HealthKit computes it from the single samples.
             case maximum
         }
 
@@ -112,7 +112,7 @@ package struct HealthKitWorkout: Codable, Hashable, Sendable {
         package var syncIdentifier: String
         /// The revision of the workout.
         package var syncVersion: Int64
-        /// Of the IANA.
+        /// An IANA time zone.
         package var timeZone: String?
 
         private enum CodingKeys: String, CodingKey {

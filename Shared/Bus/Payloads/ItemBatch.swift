@@ -17,8 +17,9 @@ package struct ItemBatch<Item: StreamItem>: Equatable, Sendable where Item.Field
 extension ItemBatch {
     /// Reads `{"s": first, "x": [item, …]}`.
     ///
-    /// A text of another shape is refused whole. Otherwise every number is consumed: a field out of range is left out, an
-    /// item without a usable `c` becomes an empty one, and each counts as an invalid value. A list may also be a single number.
+    /// A payload of another shape is rejected as a whole. Otherwise every number is consumed: a field out of range is
+    /// left out, an item without a usable `c` becomes an empty one, and each counts as an invalid value. A list may
+    /// also be a single number.
     package init(_ payload: ArraySlice<UInt8>, accepting times: AcceptedTimes) throws(PayloadError) {
         self.init(first: -1, items: [])
         let outcome: Result<Void, PayloadError> = payload.withUnsafeBufferPointer { bytes in

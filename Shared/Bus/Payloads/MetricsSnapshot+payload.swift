@@ -2,7 +2,7 @@ import Foundation
 package import Workouts
 
 extension MetricsSnapshot {
-    /// The snapshot as it stands on `metrics`, with the one-letter keys of high-rate messages in sorted order.
+    /// The payload of `metrics`, with the one-letter keys of high-rate messages in sorted order.
     package var payload: [UInt8] {
         var others = others.map { (key: $0.key.key, quantity: $0.key, values: $0.value) }
             .sorted { $0.key > $1.key }

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// A field of an item as it stands in batches and, as a column, in the chunks of a finished session.
+/// A field of an item in batches, and as a column in the chunks of a finished session.
 package protocol PayloadField: StreamField {
     /// Its key, one or two lower-case letters; `c` is the time's.
     var key: String { get }
@@ -9,7 +9,7 @@ package protocol PayloadField: StreamField {
     static var table: FieldTable<Self> { get }
 }
 
-/// Finds a field by its key of one or two lower-case letters, and what a reader has to know of it.
+/// Finds a field and its properties by its key of one or two lower-case letters.
 package struct FieldTable<Field: PayloadField>: Sendable {
     private static var none: UInt8 { .max }
     /// The raw values, by the key's letters as digits of base 32.

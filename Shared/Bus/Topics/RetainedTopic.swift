@@ -79,8 +79,8 @@ extension RetainedTopic: Codable {
 
 /// The revision of a payload on a service's own retained topic.
 package struct SeenRevision: Decodable, Equatable, Sendable {
-    /// Revisions are Unix milliseconds or a little above. A service never publishes a revision far beyond, and could not
-    /// count above it.
+    /// Revisions are Unix milliseconds or a little above. A larger one is invalid: the owner could not publish one
+    /// above it.
     package static let range: ClosedRange<Int64> = 0...1 << 53
 
     package let revision: Int64

@@ -10,7 +10,7 @@ package enum Topic: Hashable, Sendable {
     /// Payloads that a service rejected. Only operators may read it.
     case rejected(service: String)
 
-    /// What every topic of this version begins with.
+    /// The prefix of every topic of this version.
     private static let root = "pacebus/v1"
     static let users = "u"
     static let services = "services"

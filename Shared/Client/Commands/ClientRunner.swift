@@ -4,7 +4,7 @@ package import ServiceKit
 package import ServiceLifecycle
 
 extension ServiceRunner {
-    /// Runs a command for people until it ends or Ctrl-C interrupts it; a second Ctrl-C ends the process at once.
+    /// Runs an interactive command until it ends or Ctrl-C interrupts it; a second Ctrl-C ends the process at once.
     ///
     /// - Throws: what a service throws; `ExitCode` 130 instead of ``Interrupted``, after its text on standard error.
     package static func runCommand(

@@ -34,8 +34,8 @@ extension Playback {
         }
     }
 
-    /// Sends the items from a number on again, for a server that was restored from a backup, and every command: the server
-    /// may have lost some, and it does not repeat the others.
+    /// Sends the items from a number on and every command again, after the server was restored from a backup. The
+    /// server may have lost some commands; the others have no effect.
     package mutating func takeBack(
         _ kind: StreamName.Kind, from number: Int, _ contents: QueueContents
     ) -> [QueueEntry] {
@@ -48,8 +48,8 @@ extension Playback {
         return [.acknowledged(kind, number)]
     }
 
-    /// A stream of which a workout that came long after holds less than was acknowledged. A server that was restored from
-    /// before the first item does not list the stream.
+    /// A stream with items that were acknowledged long before the workout and that the workout lacks. A server that was
+    /// restored from a backup older than the first item does not list the stream.
     ///
     /// Reported once for each revision of the workout: if the totals are only late, sending again makes no new revision.
     mutating func takeLoss(in workout: WorkoutRecord) -> (kind: StreamName.Kind, number: Int)? {

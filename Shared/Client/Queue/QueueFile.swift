@@ -4,8 +4,8 @@ import Glibc
 
 /// The items and commands of one device in one session, in order, on disk until the finished workout covers them.
 ///
-/// An append-only file of JSON lines, locked while it is open. Opening cuts off an unfinished last line, which a killed
-/// process leaves behind: it was never sent.
+/// An append-only file of JSON lines, locked while it is open. Opening truncates an unfinished last line of a killed
+/// process: it was never sent.
 package final class QueueFile {
     package let path: String
     package let header: QueueHeader

@@ -5,7 +5,7 @@ package struct QueueHeader: Codable, Equatable {
     package let user: User
     package let session: SessionID
     package let device: Device
-    /// When playing began. Steps that come due while the process is down come due at once when it is back.
+    /// When playing began. Steps that become due while the process is down are due at once after its restart.
     package let beganAt: Timestamp
     package let source: Source
     /// Whether another device starts, pauses and ends the session.

@@ -6,7 +6,8 @@ package import Workouts
 
 /// The sending side of a stream of numbered items: sends, repeats and removes acknowledged items.
 ///
-/// A value; time is passed in. Going back cuts new batches, so a device that was offline for an hour sends large ones.
+/// A value; time is passed in. When it repeats items it forms new batches, so a device that was offline for an hour
+/// sends large ones.
 package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private struct Stall {
         /// How often the first batch was sent.

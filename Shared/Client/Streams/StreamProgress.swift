@@ -4,7 +4,7 @@ package enum StreamProgress: Equatable {
     /// The receiver has stored everything below this number.
     case moved(Int)
     /// The receiver has only the items below this number although it acknowledged more: it was restored from a backup.
-    /// The stream takes the items back.
+    /// The stream sends the items again.
     case fellBack(Int)
     case failed(StreamFailure)
 }

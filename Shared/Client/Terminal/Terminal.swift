@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where a command for people writes.
+/// The output of an interactive command.
 package struct Terminal: Sendable {
     /// Standard output: results.
     package var output: @Sendable (String) -> Void

@@ -2,8 +2,8 @@ import Workouts
 
 /// Collects the first track of a GPX file that has times. A new `trkseg` begins after a pause.
 ///
-/// Elements are known by their local names: the extensions of Garmin, Cluetrust and others differ in their namespaces
-/// and hardly in these.
+/// Elements are identified by their local names: the extensions of Garmin, Cluetrust and others differ in namespaces
+/// and rarely in local names.
 struct GPXReader {
     private(set) var track = RecordedTrack()
     private var point: RecordedTrack.Point?
@@ -45,7 +45,7 @@ struct GPXReader {
         }
     }
 
-    /// By the local names of our elements, and of those of other programs.
+    /// By the local names of elements, our own and those of other programs.
     private static let quantities: [String: Quantity] = {
         let ours = Quantity.recorded.compactMap { quantity in quantity.gpx.map { ($0.localName, quantity) } }
         let others: [(String, Quantity)] = [

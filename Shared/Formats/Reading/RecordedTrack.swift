@@ -1,13 +1,13 @@
 import Workouts
 
-/// What GPX and TCX hold of a workout: points in parts, each recorded without an interruption.
+/// A workout in a GPX or TCX file: points in parts, each recorded without an interruption.
 struct RecordedTrack {
     struct Point {
         var time: Timestamp?
-        /// Of these the distance is in metres since the recording began, and the cadence as the file has it: strides, which
-        /// are two steps, where steps are made.
+        /// The distance is in metres since the start of the recording. The cadence is that of the file: strides, which
+        /// are two steps, for activities with steps.
         var values = Sample()
-        /// Strides a minute, of a file that has them whatever the activity is.
+        /// Strides a minute, from a file that contains strides for every activity.
         var strides: Double?
         /// Degrees, WGS 84.
         var latitude: Double?
@@ -18,11 +18,11 @@ struct RecordedTrack {
         var course: Double?
     }
 
-    /// As the file calls what was done.
+    /// The file's name of the activity.
     var sport: String?
-    /// When the clock began to run, if that was before the first point.
+    /// The start of the clock, if it is before the first point.
     var start: Timestamp?
-    /// The distance as the file sums it up.
+    /// The total distance in the file.
     var distance: Double?
     var parts: [[Point]] = []
 }
@@ -75,7 +75,7 @@ extension Recording {
 }
 
 extension Activity {
-    /// What is meant by words such as `Running`, `trail_running`, `Biking`, `road cycling` or our own.
+    /// The activity of words such as `Running`, `trail_running`, `Biking`, `road cycling` or our own.
     fileprivate init(sport: String) {
         if let activity = Activity(rawValue: sport) {
             self = activity

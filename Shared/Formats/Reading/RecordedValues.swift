@@ -34,7 +34,7 @@ extension StreamItem {
 }
 
 extension Location {
-    /// A recorded position with what the file holds of it; `nil` without a position.
+    /// A recorded position with its values in the file; `nil` without a position.
     init?(
         time: Timestamp, latitude: Double?, longitude: Double?, altitude: Double?, accuracy: Double? = nil,
         speed: Double?, course: Double? = nil

@@ -12,7 +12,7 @@ extension Recording {
         let before = sorted.last { $0.time < session.start && $0.distance != nil }?.distance
         var deltas = DistanceDeltas(
             base: before ?? Self.base(records.compactMap(\.distance), session: session.distance))
-        // What recordings count in other activities is not steps.
+        // In other activities recordings do not count steps.
         let countsSteps = kind.countsStrides
         var sums = [Double](repeating: 0, count: Quantity.allCases.count)
 
@@ -56,13 +56,13 @@ extension Recording {
         }
     }
 
-    /// What the distance shows when the session begins: the device may have counted before, or an editor cut it.
+    /// The distance at the start of the session: the device may have counted before, or an editor cut it.
     static func base(_ distances: [Double], session total: Double?) -> Double {
         guard let total, let first = distances.first, let last = distances.last else { return 0 }
         return min(max(0, last - total), first)
     }
 
-    /// What a number that grows from record to record has grown by.
+    /// The increase of a number that grows from record to record.
     private static func growth(of counted: inout Double, to value: Double) -> Double {
         defer { counted = max(counted, value) }
         return max(0, value - counted)

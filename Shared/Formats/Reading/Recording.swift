@@ -4,14 +4,14 @@ package import Workouts
 package struct Recording: Equatable, Sendable {
     package var start: Timestamp
     package var end: Timestamp
-    /// The active time, in order and without overlaps; at least one.
+    /// The active time, sorted and without overlaps; at least one segment.
     package var segments: [ClosedRange<Timestamp>]
     package var activity: Activity
-    /// `nil` when the recording does not say.
+    /// `nil` if the recording does not contain it.
     package var environment: Environment?
-    /// In the order of time, each with its own.
+    /// Sorted by time, each with a different time.
     package var samples: [Sample]
-    /// In the order of time, each with that of a sample.
+    /// Sorted by time, each with the time of a sample.
     package var locations: [Location] = []
 
     package init(
@@ -39,8 +39,8 @@ extension Recording {
         return recording
     }
 
-    /// The workout in the order of time: `start`, every sample and location, the recording's pauses as `pause` and
-    /// `resume`, `end`.
+    /// The workout sorted by time: `start`, every sample and location, the recording's pauses as `pause` and `resume`,
+    /// `end`.
     package var steps: [Step] {
         // A recording with positions is outdoors; otherwise the activity's default counts.
         let environment = environment ?? (locations.isEmpty ? nil : .outdoor)
@@ -72,7 +72,7 @@ extension Recording {
     }
 }
 
-/// One thing a device does at a moment.
+/// An action of a device at a moment.
 package struct Step: Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// An `end` is sent with the number of items so far.

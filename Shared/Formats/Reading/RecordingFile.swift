@@ -1,7 +1,7 @@
 import FIT
 import Foundation
 
-/// A file on disk that holds a recording.
+/// A file that contains a recording.
 package struct RecordingFile: Sendable {
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
@@ -11,7 +11,7 @@ package struct RecordingFile: Sendable {
     private static let sizeLimit = 256 * 1_024 * 1_024
 
     package let recording: Recording
-    /// Identifies the content: FNV-1a of the bytes in hexadecimal, and what is left out.
+    /// Identifies the content: FNV-1a of the bytes in hexadecimal, and a suffix if the distance is left out.
     package let fingerprint: String
 
     /// - Parameter withoutDistance: whether to leave the distance out, which makes it another recording.

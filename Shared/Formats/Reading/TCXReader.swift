@@ -1,7 +1,7 @@
 import Workouts
 
-/// Collects the first activity of a TCX file. A new `Track` begins after a pause, but for the first of a lap that
-/// follows the one before it without a gap.
+/// Collects the first activity of a TCX file. A new `Track` begins after a pause, unless it is the first of a lap that
+/// follows the previous lap without a gap.
 struct TCXReader {
     /// Seconds between two laps that are no pause: times in TCX are often whole seconds.
     private static let lapTolerance = 1.0
@@ -14,7 +14,7 @@ struct TCXReader {
         var pauses = 0.0
         var hasTrack = false
 
-        /// When it ended, by its own account.
+        /// The end according to its duration and pauses.
         var end: Timestamp? { start.map { $0 + (duration + pauses) } }
     }
 
@@ -24,7 +24,7 @@ struct TCXReader {
     private var point: RecordedTrack.Point?
     /// The newest time of any point.
     private var newest: Timestamp?
-    /// Where a new track's first time has yet to show how long the pause before it was.
+    /// Whether the first time of a new track will determine the length of the pause before it.
     private var isAfterPause = false
     private var isInActivity = false
     private var isComplete = false

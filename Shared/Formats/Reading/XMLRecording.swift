@@ -3,7 +3,7 @@ import FoundationXML
 
 /// Reads a track from XML, GPX or TCX by its root element.
 ///
-/// A document type is refused: neither format has one, and entities that it would declare could grow without end.
+/// A document type is rejected: neither format has one, and its entities could expand without limit.
 struct XMLRecording {
     enum Problem: Error, Equatable {
         /// There is a document type, or the text is not in UTF-8.
@@ -21,10 +21,10 @@ struct XMLRecording {
             String(validating: data, as: UTF8.self) != nil
         else { throw .unacceptable }
         let reader = ElementReader()
-        // Given the data as such, Foundation's parser refuses more than 10 MB.
+        // Without a stream, Foundation's parser rejects more than 10 MB.
         let parser = XMLParser(stream: InputStream(data: data))
         parser.delegate = reader
-        // A text that breaks off is a success and has an error all the same.
+        // For a truncated text `parse()` succeeds and sets an error.
         let isWhole = parser.parse() && parser.parserError == nil
         if let root = reader.foreignRoot { throw .foreign(root: root) }
         guard isWhole, let track = reader.gpx?.track ?? reader.tcx?.track else {
@@ -44,8 +44,8 @@ extension XMLRecording.Problem: CustomStringConvertible {
     }
 }
 
-/// Translates the parser's callbacks: to the root's reader go names without prefix and the text of each element that
-/// has no others inside.
+/// Translates the parser's callbacks: the root's reader receives names without prefix, and the text of each element
+/// without children.
 private final class ElementReader: NSObject, XMLParserDelegate {
     var gpx: GPXReader?
     var tcx: TCXReader?

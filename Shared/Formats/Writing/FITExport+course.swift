@@ -36,7 +36,7 @@ extension FITExport {
         for (time, mark) in marks { add(mark, at: time) }
     }
 
-    /// In the order of time.
+    /// Sorted by time.
     private var marks: [(time: Double, mark: Mark)] {
         var marks: [(time: Double, mark: Mark)] = clock.segments.flatMap {
             [($0.start, Mark.timer(starts: true)), ($0.end, .timer(starts: false))]

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// One thing a service needs before it can do its work.
+/// A condition for the readiness of a service.
 package struct ReadinessCheck: Sendable {
-    /// What `/readyz` calls it: `broker`, `store`.
+    /// Its name in `/readyz`: `broker`, `store`.
     package let name: String
     package let check: @Sendable () async -> Bool
 

@@ -4,8 +4,8 @@ import ServiceLifecycle
 import Synchronization
 import Workouts
 
-/// Publishes, retained, whether this process works and which shards it owns: `online` on each connect and on each change of
-/// ownership, `offline` when it stops in order, and the same `offline` by the broker when it dies.
+/// Publishes the status and the shards of this process as a retained message: `online` on each connect and each change
+/// of ownership, `offline` at a graceful shutdown. If the process dies, the broker publishes the same `offline`.
 ///
 /// Every process leaves an `offline` behind. The owner of shard 00 clears those of its service after an hour.
 final class Presence: Service {
@@ -25,7 +25,7 @@ final class Presence: Service {
 
     private struct State {
         var owned: Set<Shard> = []
-        /// When this process first saw each `offline`, by topic.
+        /// When this process first received each `offline`, by topic.
         var offline: [String: Moment] = [:]
     }
 
@@ -35,7 +35,7 @@ final class Presence: Service {
     private let configuration: ServiceConfiguration
     private let clock: any WallClock
     private let bus: any MessageBus
-    /// What the topics of this service's processes begin with.
+    /// The topic prefix of this service's processes.
     private let prefix: String
     private let state = Mutex(State())
 

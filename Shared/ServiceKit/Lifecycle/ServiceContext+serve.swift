@@ -16,7 +16,7 @@ extension ServiceContext {
     /// - Releasing shards: the bus unsubscribes, the loop handles what was read and drops them, and the store releases them.
     /// - Lost shards: the loop drops them at once, then the bus unsubscribes.
     ///
-    /// A read of the store that fails is repeated with backoff, and its event with it; no later event is handled before.
+    /// After a failed read of the store the loop repeats the event with backoff. Later events wait.
     ///
     /// On graceful shutdown it stops reading, handles what was read, and returns. The caller closes the store after its last
     /// commit.
@@ -41,7 +41,7 @@ extension ServiceContext {
             try await bus.withSubscriptions(subscriptions(shards.owned)) { stream in
                 let changes = store.ownership.map { Incoming.ownership($0) }
                 let events = chain(stream.map { Incoming.bus($0) }, [.end].async)
-                // Ticks follow the time that passes: the time of day may step by an hour.
+                // Ticks follow the uptime: the wall clock may step by an hour.
                 let ticks = AsyncStream<Incoming> {
                     (try? await clock.wait(for: Self.tickInterval)).map { .tick }
                 }
@@ -52,7 +52,8 @@ extension ServiceContext {
                         await presence?.own(shards.owned, isConnected: shards.isConnected)
                         var gained: Set<Shard> = []
                         if case .gained(let epochs) = change { gained = Set(epochs.keys) }
-                        // A filter of the gained shards may be subscribed already: their retained messages have to come again.
+                        // A filter of the gained shards may be subscribed already: their retained messages must arrive
+                        // again.
                         bus.setSubscriptions(
                             subscriptions(shards.owned), renewing: Set(subscriptions(gained)))
                     case .bus(.subscribed):

@@ -2,7 +2,7 @@ package import Logging
 package import MQTT
 package import Storage
 
-/// What a service is built with.
+/// The dependencies of a service.
 package struct ServiceContext: Sendable {
     /// The settings, checked.
     package var configuration: ServiceConfiguration
@@ -18,7 +18,7 @@ package struct ServiceContext: Sendable {
     /// Counts and logs what the limits of users stop.
     package var limits: Limits
 
-    /// `nil` for a program that is no service.
+    /// `nil` for a client.
     var presence: Presence?
 
     package init(

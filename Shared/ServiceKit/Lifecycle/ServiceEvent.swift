@@ -2,7 +2,7 @@ package import MQTT
 package import Storage
 package import Workouts
 
-/// What a service reacts to, one after the other.
+/// The events of a service, handled one at a time.
 package enum ServiceEvent: Sendable {
     /// This process gained shards: load them. Or it releases or lost shards: drop them. Before `releasing` the loop has handled
     /// and committed every message that was read for these shards.

@@ -7,15 +7,15 @@ import Synchronization
 import UnixSignals
 import Workouts
 
-/// Runs what an executable is made of, from its settings to its exit.
+/// Runs the services of an executable, from its settings to its exit.
 package enum ServiceRunner {
     /// Resolves the settings, starts log and metrics, builds the services and runs them until they end, SIGTERM or SIGINT.
     ///
     /// The health port and the broker connection start first and stop last. An executable with a store is a service and
     /// publishes its presence; one without is a client. When one of the built services returns or throws, the others
     /// drain, for at most `drainLimit`.
-    /// - Throws: what a service throws, a `SettingError` or a ``DrainError``. Thrown on by a command's `run`, it is
-    ///   printed in one line and the process exits with 1.
+    /// - Throws: the error of a service, a `SettingError` or a ``DrainError``. If a command's `run` rethrows it, the
+    ///   process prints it in one line and exits with 1.
     package static func run(
         _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, drainLimit: Duration = .seconds(5),
         build: (ServiceContext) async throws -> [any Service]

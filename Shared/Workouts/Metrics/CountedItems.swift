@@ -16,7 +16,7 @@ package struct CountedItems {
     package init(streams: [Device: [Sample]], segments: [Segment]) {
         let timeline = ActiveTimeline(segments)
         let devices = streams.keys.sorted()
-        // Every item with a time, in canonical order: a delta reaches back to items outside of segments too.
+        // Every item with a time, in canonical order: a delta may begin at an item outside the segments.
         var items: [(time: Timestamp, device: Int, number: Int, sample: Sample)] = []
         for (index, device) in devices.enumerated() {
             for (number, sample) in (streams[device] ?? []).enumerated() {

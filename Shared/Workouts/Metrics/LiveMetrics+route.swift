@@ -1,6 +1,6 @@
 /// The route provides distance and splits as long as no device measures the distance.
 extension LiveMetrics {
-    /// The kilometres or miles that are done, and when the last of them was.
+    /// The number of completed kilometres or miles, and the time of the last.
     package var splitsToAnnounce: (count: Int, at: Timestamp?) { total(.distance) == nil ? routeSplits : splits }
 
     mutating func keepRoute(of other: LiveMetrics) {

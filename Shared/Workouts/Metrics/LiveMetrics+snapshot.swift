@@ -1,5 +1,5 @@
 extension LiveMetrics {
-    /// Pace and speed on display change this often.
+    /// The minimum interval between changes of the displayed pace and speed, in microseconds.
     private static let displayInterval: Int64 = 5_000_000
     private static let paceLimit = 1_800.0
     private static let paceDistance = 50.0
@@ -70,7 +70,7 @@ extension LiveMetrics {
         return (estimate.energy(heartRate: heartRate, active: active, speed: speed), .estimate)
     }
 
-    /// All of a closed segment, of an open one up to the newest item.
+    /// The length of all segments; an open segment lasts until the newest item.
     private func activeTime(_ segments: [Segment]) -> Int64 {
         segments.reduce(0) { total, segment in
             let start = segment.start.microseconds
@@ -78,7 +78,7 @@ extension LiveMetrics {
         }
     }
 
-    /// The value counted last is valid until the end of its segment, in an open one until the newest item.
+    /// The value counted last is valid until the end of its segment; in an open segment, until the newest item.
     private func holdEnd(_ track: Track) -> Int64 { track.until == .max ? max(newestTime, track.time) : track.until }
 }
 
@@ -90,7 +90,7 @@ extension LiveMetrics {
         display = (newest, speed, pace(speed: speed))
     }
 
-    /// Metres as devices measured them, else along the route.
+    /// Metres measured by devices, else along the route.
     private var distance: Double? { total(.distance) ?? route?.distance }
 
     private var speedAlongRoute: Double? {
@@ -100,7 +100,7 @@ extension LiveMetrics {
         return route?.speed
     }
 
-    /// As measured, else distance by active time.
+    /// The measured speed, else the distance divided by the active time.
     private func speed(_ segments: [Segment]) -> Double? {
         if let measured = latest(.speed) { return measured }
         if total(.distance) == nil, let along = speedAlongRoute { return along }
@@ -116,7 +116,7 @@ extension LiveMetrics {
         return pace <= Self.paceLimit ? pace : nil
     }
 
-    /// The message of `metrics`, as of the newest item.
+    /// The payload of `metrics`, as of the newest item.
     ///
     /// - Parameters:
     ///   - isSilent: no item arrived for 15 s, so that every live value is unknown.

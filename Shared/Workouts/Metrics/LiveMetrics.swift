@@ -1,8 +1,8 @@
 /// The live values of a session: a running fold over its items.
 ///
-/// It takes items as they arrive, each in the order of its stream. As long as ``isExact`` is true, the totals equal those
-/// of a summary of the same items. A late item or a change of source makes it false: then the fold has to be computed
-/// again from all items, as the summary is.
+/// It takes items as they arrive, each in the order of its stream. As long as ``isExact`` is true, the totals equal
+/// those of a summary of the same items. A late item or a change of source makes it false: the owner then computes the
+/// fold again from all items, as it does the summary.
 package struct LiveMetrics: Sendable {
     /// Microseconds after which a value without a successor is unknown and another source counts.
     static let freshness = Int64(SourceOrder.freshness * 1e6)
@@ -39,7 +39,7 @@ package struct LiveMetrics: Sendable {
         var value = 0.0
         /// The end of the reading's segment.
         var until = Int64.max
-        /// Since when the current source has had no gap: readings of others from there on do not count.
+        /// The time since which the current source has had no gap. Readings of others from there on do not count.
         var solidFrom = Int64.min
         var sum = 0.0
         /// Value times microseconds of all readings but the last, which is still valid.
@@ -52,18 +52,18 @@ package struct LiveMetrics: Sendable {
     let splitLength: Double
     var rows: [Row] = []
     var tracks = [Track](repeating: Track(), count: Quantity.allCases.count)
-    /// Seconds in heart rate zones, and the energy by heart rate, likewise without the last reading's.
+    /// Seconds in heart rate zones and the energy by heart rate, both without the last reading.
     var zones = [5 of Double](repeating: 0)
     var portion = EnergyEstimate.Portion()
     /// Whether the totals equal those of a summary of the added items.
     package internal(set) var isExact = true
-    /// How many kilometres or miles are done, and when the last of them was.
+    /// The number of completed kilometres or miles, and the time of the last.
     var splits: (count: Int, at: Timestamp?) = (0, nil)
     var newestTime = Int64.min
     var display: (at: Int64, speed: Double?, pace: Double?)?
     /// The newest totals of the route; its distance and speed count as long as no device measures them.
     package internal(set) var route: RouteProgress?
-    /// How many kilometres or miles of the route are done, and when the last of them was.
+    /// The number of completed kilometres or miles of the route, and the time of the last.
     var routeSplits: (count: Int, at: Timestamp?) = (0, nil)
 
     package init(physiology: Physiology = Physiology(), units: Units = .metric) {
@@ -71,15 +71,15 @@ package struct LiveMetrics: Sendable {
         splitLength = units.splitLength
     }
 
-    /// The time of the newest item, location or sample, those of a clock that is ahead left out.
+    /// The time of the newest sample or location. Items of a clock that is ahead do not count.
     package var newest: Timestamp? {
         let newest = max(newestTime, route?.newest?.microseconds ?? .min)
         return newest == .min ? nil : Timestamp(microseconds: newest)
     }
 
-    /// Takes one item of a device; one outside the segments moves no total.
+    /// Takes one item of a device. An item outside the segments changes no total.
     ///
-    /// - Parameter now: the service's clock, which shows whether a device's clock is ahead.
+    /// - Parameter now: the service's clock, which detects a device clock that is ahead.
     package mutating func add(
         _ sample: Sample, from device: Device, segments: [Segment],
         now: Timestamp = Timestamp(microseconds: .max / 2)
@@ -157,7 +157,7 @@ extension LiveMetrics {
         }
         guard isChosen(quantity, time, row, segments) else { return keep(value, quantity, time, row) }
         if quantity.isDelta {
-            // Only what exceeds that which other sources added since this one's last reading.
+            // Counts only the part that exceeds the additions of other sources since this one's last reading.
             let meanwhile = tracks[index].sum - source.sum
             let added = max(0, value - meanwhile)
             tracks[index].sum += added
@@ -185,7 +185,7 @@ extension LiveMetrics {
         rows[row].sources[index].sum = tracks[index].sum
     }
 
-    /// Whether a reading counts, as far as its arrival shows it; clears ``isExact`` when only a fold over all items does.
+    /// Whether a reading counts. Clears ``isExact`` if only a fold over all items can decide.
     private mutating func isChosen(
         _ quantity: Quantity, _ time: Int64, _ row: Int, _ segments: [Segment]
     ) -> Bool {
@@ -207,7 +207,7 @@ extension LiveMetrics {
             return true
         }
         if rows[row].rank(quantity) < rows[track.current].rank(quantity) {
-            // The preferred source comes back.
+            // The preferred source delivers again.
             isExact = false
             guard time > track.time else { return false }
             tracks[index].solidFrom = time

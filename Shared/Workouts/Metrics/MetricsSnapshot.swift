@@ -3,7 +3,7 @@ package enum EnergySource: String, Codable, Sendable {
     case device, estimate
 }
 
-/// The live metrics of a session, cumulative, under a revision that never goes back. Absent means unknown, never zero.
+/// The live metrics of a session, cumulative, under a revision that never decreases. Absent means unknown, never zero.
 package struct MetricsSnapshot: Equatable, Sendable {
     package var user: User
     package var revision: Int64
@@ -34,7 +34,7 @@ package struct MetricsSnapshot: Equatable, Sendable {
     package var isPaused = false
     /// The current lap, from 1.
     package var lap = 1
-    /// Pace and speed held for 5 s, for a display that does not flicker.
+    /// Pace and speed that change at most every 5 s, so that a display does not flicker.
     package var displayPace: Double?
     package var displaySpeed: Double?
     /// The device's battery, 0…1.

@@ -1,8 +1,8 @@
-/// The totals of a session's samples, as metrics-aggregator publishes them and the workout record takes them over.
+/// The totals of a session's samples, as metrics-aggregator publishes them and the workout record contains them.
 ///
 /// Metres, seconds, m/s, kcal, bpm, watts, cadence per minute, rounded to thousandths. Absent means not measured.
 package struct MetricsSummary: Codable, Equatable, Sendable {
-    /// So that a summary stays within the size of a payload; splits beyond are left out.
+    /// The maximum number of splits, which keeps a summary within the size of a payload.
     package static let splitLimit = 1_000
 
     package struct Split: Codable, Equatable, Sendable {
@@ -91,7 +91,7 @@ extension MetricsSummary {
         laps = Self.laps(marks, items: items, distance: meters, energy: kcal, heartRate: heartRate)
     }
 
-    /// By name, those of the quantities that are summed up this way; `nil` without any.
+    /// The totals of one kind by name of the quantity; `nil` without any.
     private static func totals(
         _ quantities: [Quantity], _ kind: Quantity.Totals, _ value: (Quantity) -> Double?
     ) -> [String: Double]? {
@@ -106,7 +106,7 @@ extension MetricsSummary {
     ) -> [Split] {
         guard let distance, distance.total > 0 else { return [] }
         var whole = Int(distance.total / length)
-        // A quotient that was rounded up counts a split that was not finished.
+        // A quotient that was rounded up counts an unfinished split.
         if Double(whole) * length > distance.total { whole -= 1 }
         let isCut = whole >= splitLimit
         whole = min(whole, splitLimit)
@@ -146,5 +146,5 @@ extension MetricsSummary {
     }
 }
 
-/// Results are rounded to thousandths, so that they read as people write them.
+/// Rounds a result to thousandths, so that payloads stay short and readable.
 func thousandths(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }

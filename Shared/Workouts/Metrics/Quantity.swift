@@ -1,5 +1,5 @@
-/// What a sample may carry. To add a quantity, append a case and its row in ``row``: payloads, stored items, live
-/// metrics, summaries and files take everything else from there. A test holds `asyncapi.yaml` against the rows.
+/// A quantity that a sample may contain. To add a quantity, append a case and its row in ``row``: payloads, stored
+/// items, live metrics, summaries and files derive the rest from it. A test compares `asyncapi.yaml` with the rows.
 ///
 /// The raw value is the quantity's bit in stored items: never reorder or remove a case.
 package enum Quantity: Int, CaseIterable, Sendable {
@@ -65,7 +65,7 @@ package enum Quantity: Int, CaseIterable, Sendable {
 }
 
 extension Quantity {
-    /// How a summary sums a quantity up; nothing for one that it leaves out.
+    /// The totals of a quantity in a summary; empty if the summary omits it.
     package struct Totals: OptionSet, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -78,7 +78,7 @@ extension Quantity {
         fileprivate static let list = Totals(rawValue: 8)
     }
 
-    /// Where the records of a FIT file have a quantity.
+    /// The field of a quantity in the records of a FIT file.
     package enum FITColumn: Equatable, Sendable {
         /// Raw values are FIT's base types.
         package enum Base: UInt8, Sendable {
@@ -162,8 +162,8 @@ extension Quantity {
     package var tcx: XMLElement? { stored.tcx }
     package var gpx: XMLElement? { stored.gpx }
 
-    /// Whether live metrics and summaries have properties of their own for the quantity, or leave it out. All others
-    /// stand there under their key or name.
+    /// Whether live metrics and summaries have their own properties for the quantity, or omit it. They contain all
+    /// others under key or name.
     package var isNamed: Bool { rawValue <= Quantity.temperature.rawValue }
 
     /// The quantities of series and files.

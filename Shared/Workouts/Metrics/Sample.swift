@@ -66,7 +66,7 @@ extension Sample: Equatable {
     }
 }
 
-/// The fields of an item, by the bits that tell which there are.
+/// The fields of an item, by the bits that mark present ones.
 package struct PresentFields<Field: StreamField>: Sequence, IteratorProtocol, Sendable {
     private var bits: UInt64
 

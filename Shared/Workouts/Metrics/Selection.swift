@@ -14,10 +14,10 @@ struct Reading: Equatable {
     var value: Double
 }
 
-/// Chooses, for one quantity, which readings of which device count.
+/// Selects the readings of one quantity that count.
 ///
-/// Sources stand in their order of preference. A gap of more than 15 s of active time in a source's readings belongs
-/// to the next source that has any in it. The beginning and the end of the session bound the first and the last gap.
+/// Sources are sorted by preference. A gap of more than 15 s of active time in a source's readings belongs to the next
+/// source that has any in it. The beginning and the end of the session bound the first and the last gap.
 struct Selection {
     private let sources: [[Reading]]
     private(set) var readings: [Reading] = []
@@ -59,8 +59,8 @@ struct Selection {
         fill(rank: rank + 1, from: from, to: to)
     }
 
-    /// Turns deltas into what each adds to the sum: a delta reaches back to its source's previous reading, and only
-    /// what exceeds that which other sources added meanwhile counts, never below zero.
+    /// Converts deltas to their contributions to the sum. A delta covers the time since its source's previous reading.
+    /// Only the part that exceeds the additions of other sources meanwhile counts, and never less than zero.
     mutating func countDeltas() {
         var sums = [0.0]
         sums.reserveCapacity(readings.count + 1)
@@ -95,9 +95,9 @@ extension RandomAccessCollection {
     }
 }
 
-/// The order in which devices are believed, for one quantity.
+/// The order of preference of devices for one quantity.
 package enum SourceOrder {
-    /// A source is silent after this many seconds: its value is unknown, and the next source is taken.
+    /// A source is silent after this many seconds: its value is unknown, and the next source counts.
     package static let freshness = 15.0
 
     private static let kinds: [Substring] = ["watch", "strap", "pod", "phone"]

@@ -1,11 +1,11 @@
-/// The final time series of a session: a row for each counted item, each at its own time, nothing resampled.
+/// The final time series of a session: a row for each counted item, each at its own time, without resampling.
 ///
-/// A column holds the values of its quantity's source. A delta is what it added to the total: the sum of the column is
-/// the session's.
+/// A column holds the values of its quantity's source. A delta is its contribution to the total: the column sums up to
+/// the session's total.
 package struct Series: Equatable, Sendable {
     package struct Column: Equatable, Sendable {
         package let quantity: Quantity
-        /// Of a list the first value.
+        /// For a list, the first value.
         package let values: [Double?]
         /// All values of each row; empty unless the quantity is a list.
         package let lists: [[Double]]

@@ -7,7 +7,7 @@ package struct PlanCue: Equatable, Sendable {
         package var round: Int
         /// The set whose time is up, from 0; only with `over`.
         package var overdue: Int?
-        /// Microseconds of active time at which the rest after a set began. It tells the rests of two sets apart.
+        /// Microseconds of active time at which the rest after a set began. It distinguishes the rests of two sets.
         package var restedFrom: Int64?
 
         init(_ timer: PlanTimer) {

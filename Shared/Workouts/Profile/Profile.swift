@@ -67,7 +67,7 @@ extension Profile {
 extension TimeZone {
     /// Whether a text is an IANA name of the form area/place, such as `Europe/Berlin`, or `UTC` or `GMT`.
     ///
-    /// Foundation also accepts offsets (`GMT+3`) and abbreviations (`PST`), which other systems do not know.
+    /// Foundation also accepts offsets (`GMT+3`) and abbreviations (`PST`), which other systems do not support.
     package static func isIANA(_ identifier: String) -> Bool {
         guard identifier.utf8.count <= 64 else { return false }
         return (identifier.contains("/") || ["UTC", "GMT"].contains(identifier))

@@ -9,7 +9,7 @@ struct FixSmoother: Sendable {
     private static let usualNoise = 2.0
     /// Accuracy is the radius that contains 68 % of the fixes: one and a half standard deviations.
     private static let radii = 1.5
-    /// The number of fixes that estimate the noise. Only fixes in quick succession tell noise from motion.
+    /// The number of fixes that estimate the noise. Only fixes in quick succession separate noise from motion.
     private static let memory = 32.0
     private static let interval = 2.5
     /// After this many microseconds without a fix, the velocity before is meaningless.
