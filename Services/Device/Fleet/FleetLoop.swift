@@ -71,7 +71,7 @@ struct FleetLoop {
                 description: "no workout for \(runners.count - overCount) of \(runners.count) sessions")
         }
         if let text = line.update(progress(now), now) {
-            service.terminal.status(text)
+            service.terminal.progress(text)
             meter.restart(now)
         }
         return nil
@@ -79,7 +79,7 @@ struct FleetLoop {
 
     /// Ends the progress line.
     mutating func explain(_ error: any Error) -> any Error {
-        service.terminal.status(line.finish())
+        service.terminal.progress(line.finish())
         return error
     }
 
@@ -144,7 +144,7 @@ struct FleetLoop {
     }
 
     private mutating func remark(_ text: String, _ index: Int) {
-        service.terminal.status(line.remark("\(service.keys[index].user): \(text)"))
+        service.terminal.progress(line.remark("\(service.keys[index].user): \(text)"))
     }
 
     private mutating func stop(_ now: Moment) {
@@ -156,7 +156,7 @@ struct FleetLoop {
                 close(index)
             }
         }
-        service.terminal.status(line.remark("ending the sessions"))
+        service.terminal.progress(line.remark("ending the sessions"))
     }
 
     private func progress(_ now: Moment) -> String {
@@ -164,7 +164,7 @@ struct FleetLoop {
     }
 
     private mutating func finish() throws {
-        service.terminal.status(line.finish())
+        service.terminal.progress(line.finish())
         let items = runners.reduce(0) { $0 + $1.playback.acknowledgedCount }
         service.terminal.output("\(runners.count - failedCount) sessions with \(items) items are over\n")
         guard failedCount == 0 else {

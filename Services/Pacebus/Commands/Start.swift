@@ -55,6 +55,10 @@ struct StartOptions: ParsableArguments {
         if let name, !(1...200).contains(name.utf8.count) {
             throw ValidationError("invalid --name of \(name.utf8.count) bytes; allowed: 1 to 200 bytes")
         }
+        if let name, name.hasControlCharacters {
+            throw ValidationError(
+                "invalid --name '\(name.escapingControlCharacters())'; allowed: text without control characters")
+        }
         if let timeZone, !TimeZone.isIANA(timeZone) {
             throw ValidationError(
                 "unknown --time-zone '\(timeZone)'; allowed: an IANA time zone such as Europe/Berlin")

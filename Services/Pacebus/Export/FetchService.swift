@@ -34,23 +34,23 @@ struct FetchService: Service {
                 case .connected: fetch.connected(now)
                 case .disconnected: fetch.disconnected()
                 case .message(let message): try fetch.receive(message, now)
-                case .tick: if let text = line.update(fetch.progress, now) { terminal.status(text) }
+                case .tick: if let text = line.update(fetch.progress, now) { terminal.progress(text) }
                 case .stop: throw Interrupted()
                 }
                 let progress = fetch.progress
                 if let exported = try fetch.take() {
-                    terminal.status(line.remark(progress))
+                    terminal.progress(line.remark(progress))
                     return exported
                 }
                 if let request = try fetch.takeRequest(now) { await context.send([request]) }
                 return nil
             }
             if exported.workout.incomplete == true {
-                terminal.status(line.remark("the workout is incomplete: items of a device are missing"))
+                terminal.progress(line.remark("the workout is incomplete: items of a device are missing"))
             }
             return exported
         } catch {
-            terminal.status(line.finish())
+            terminal.progress(line.finish())
             throw error
         }
     }

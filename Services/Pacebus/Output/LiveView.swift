@@ -8,8 +8,6 @@ import Workouts
 struct LiveView {
     /// Seconds to wait for the workout of a completed session.
     private static let workoutTimeout = 5.0
-    /// Without wrapping, the terminal truncates a long line: only one row can be overprinted.
-    private static let (unwrapped, wrapped) = ("\u{1B}[?7l", "\u{1B}[?7h")
 
     let isInteractive: Bool
     /// Seconds that the engine's clock is ahead of this machine's.
@@ -92,11 +90,9 @@ struct LiveView {
         guard isInteractive else {
             guard change != printed?.change else { return nil }
             printed = (text, change)
-            return text + "\n"
+            return text.escapingControlCharacters() + "\n"
         }
-        guard text != printed?.text, let update = line.update(Self.unwrapped + text + Self.wrapped, now) else {
-            return nil
-        }
+        guard text != printed?.text, let update = line.update(text, now, isCut: true) else { return nil }
         printed = (text, change)
         return update
     }

@@ -107,9 +107,9 @@ extension ControlService {
         var link = EngineLink(user: key.user, client: context.client)
         var timeout = ReplyTimeout(key.user, began: context.clock.moment, isInteractive: view.isInteractive)
         let topics = LiveView.topics(key) + [link.topic]
-        let write = view.isInteractive ? terminal.status : terminal.output
+        let write = view.isInteractive ? terminal.progress : terminal.output
         // The view overwrites the line of the timeout.
-        defer { if !view.hasSession { terminal.status(timeout.finish()) } }
+        defer { if !view.hasSession { terminal.progress(timeout.finish()) } }
         do {
             let end: String = try await context.follow(topics.map(TopicFilter.topic)) { event in
                 let now = context.clock.moment
@@ -129,7 +129,7 @@ extension ControlService {
                 if let end = view.takeEnd(now) { return end + "\n" }
                 guard !view.hasSession else { return nil }
                 if link.hasEverything(now) { throw Failure.noSuchSession(key) }
-                if let text = try timeout.update(link, now) { terminal.status(text) }
+                if let text = try timeout.update(link, now) { terminal.progress(text) }
                 return nil
             }
             write(view.finish())

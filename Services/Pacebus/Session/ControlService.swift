@@ -118,7 +118,7 @@ struct ControlService: Service {
     ) async throws -> R {
         var link = EngineLink(user: user, client: context.client, delay: delay)
         var timeout = ReplyTimeout(user, began: context.clock.moment, isInteractive: terminal.isInteractive)
-        defer { terminal.status(timeout.finish()) }
+        defer { terminal.progress(timeout.finish()) }
         return try await context.follow((topics + [link.topic]).map(TopicFilter.topic)) { event in
             let now = context.clock.moment
             switch event {
@@ -130,7 +130,7 @@ struct ControlService: Service {
             if let request = link.take(now) { await context.send([request]) }
             if let result = try await handle(event, link) { return result }
             if let missing, link.hasEverything(now) { throw missing }
-            if let text = try timeout.update(link, now) { terminal.status(text) }
+            if let text = try timeout.update(link, now) { terminal.progress(text) }
             return nil
         }
     }

@@ -59,6 +59,7 @@ package struct CoachReply: Codable, Equatable, Sendable {
             return nil
         }
         guard let error else { return "exercises: missing" }
-        return (1...200).contains(error.utf8.count) ? nil : "error: 1 to 200 bytes"
+        guard (1...200).contains(error.utf8.count) else { return "error: 1 to 200 bytes" }
+        return error.hasControlCharacters ? "error: control characters" : nil
     }
 }

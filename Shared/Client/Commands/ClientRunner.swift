@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 package import ServiceKit
 package import ServiceLifecycle
+import Workouts
 
 extension ServiceRunner {
     /// Runs an interactive command until it ends or Ctrl-C interrupts it; a second Ctrl-C ends the process at once.
@@ -21,8 +22,15 @@ extension ServiceRunner {
         } catch let interrupted as Interrupted {
             Terminal.standard.status("\(interrupted)\n")
             throw ExitCode(SecondInterrupt.status)
+        } catch  where "\(error)".hasControlCharacters {
+            throw PrintableError(description: "\(error)".escapingControlCharacters(except: "\n"))
         }
     }
+}
+
+/// An error whose text holds text of another account. ArgumentParser prints it.
+private struct PrintableError: Error, CustomStringConvertible {
+    let description: String
 }
 
 /// Ends the process at the second Ctrl-C. Queue files keep everything that is not sent.

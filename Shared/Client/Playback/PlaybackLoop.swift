@@ -39,7 +39,7 @@ struct PlaybackLoop {
         if let leaveBy, now >= leaveBy { throw stopped("no workout within \(Int(Playback.stopTimeout)) s") }
         try queue.append(playback.takeDue(now))
         await service.context.send(playback.takeOutgoing(now))
-        if let text = line.update(progress, now) { service.terminal.status(text) }
+        if let text = line.update(progress, now) { service.terminal.progress(text) }
         return nil
     }
 
@@ -47,7 +47,7 @@ struct PlaybackLoop {
 
     /// Ends the progress line and completes an error that ended the loop.
     mutating func explain(_ error: any Error) -> any Error {
-        service.terminal.status(line.finish())
+        service.terminal.progress(line.finish())
         return error is Interrupted ? interrupted : error
     }
 
@@ -58,8 +58,8 @@ struct PlaybackLoop {
         case .takeBack(let kind, let number):
             try queue.note(playback.takeBack(kind, from: number, queue.read()))
             let text = "the server has lost \(kind.rawValue) from number \(number) on; sending again"
-            service.terminal.status(line.remark(text))
-        case .remark(let text): service.terminal.status(line.remark(text))
+            service.terminal.progress(line.remark(text))
+        case .remark(let text): service.terminal.progress(line.remark(text))
         case .fail(let failure): throw stopped("\(failure)")
         }
     }
@@ -68,7 +68,7 @@ struct PlaybackLoop {
         guard queue.header.source.isLive, !queue.header.joins else { throw interrupted }
         leaveBy = now + Playback.stopTimeout
         try queue.append(playback.stop(now))
-        service.terminal.status(line.remark("ending the session"))
+        service.terminal.progress(line.remark("ending the session"))
     }
 
     private func stopped(_ reason: String) -> PlaybackStopped {
@@ -84,7 +84,7 @@ struct PlaybackLoop {
     }
 
     private mutating func finish(_ outcome: Playback.Outcome) throws -> Ending {
-        service.terminal.status(line.finish())
+        service.terminal.progress(line.finish())
         switch outcome {
         case .finished(let workout):
             try queue.remove()

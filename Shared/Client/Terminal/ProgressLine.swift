@@ -1,10 +1,13 @@
 package import ServiceKit
+import Workouts
 
 /// The progress of a command: on a terminal one line that is overwritten, otherwise a line every few seconds.
 package struct ProgressLine {
     private static let lineInterval = 5.0
     private static let updateInterval = 0.2
     private static let clear = "\r\u{1B}[K"
+    /// Without wrapping, the terminal cuts off a long line: only one row can be overprinted.
+    private static let (unwrapped, wrapped) = ("\u{1B}[?7l", "\u{1B}[?7h")
 
     private let isInteractive: Bool
     private var writtenAt: Moment?
@@ -15,18 +18,24 @@ package struct ProgressLine {
     }
 
     /// The text to write now; `nil` right after the last update.
-    package mutating func update(_ text: String, _ now: Moment) -> String? {
+    ///
+    /// - Parameters:
+    ///   - text: one line; its control characters are escaped.
+    ///   - isCut: whether a terminal cuts off what exceeds a row.
+    package mutating func update(_ text: String, _ now: Moment, isCut: Bool = false) -> String? {
         let interval = isInteractive ? Self.updateInterval : Self.lineInterval
         if let writtenAt, now.seconds(since: writtenAt) < interval { return nil }
         writtenAt = now
         isLineOpen = isInteractive
-        return isInteractive ? Self.clear + text : text + "\n"
+        let text = text.escapingControlCharacters()
+        guard isInteractive else { return text + "\n" }
+        return Self.clear + (isCut ? Self.unwrapped + text + Self.wrapped : text)
     }
 
-    /// A line of text that stays above the progress.
+    /// A line of text that stays above the progress, with control characters escaped.
     package mutating func remark(_ text: String) -> String {
         defer { isLineOpen = false }
-        return (isLineOpen ? Self.clear : "") + text + "\n"
+        return (isLineOpen ? Self.clear : "") + text.escapingControlCharacters() + "\n"
     }
 
     /// Ends an overwritten line.

@@ -1,20 +1,34 @@
 import Foundation
+import Workouts
 
 /// The output of an interactive command.
 package struct Terminal: Sendable {
-    /// Standard output: results.
-    package var output: @Sendable (String) -> Void
-    /// Standard error: progress and remarks.
-    package var status: @Sendable (String) -> Void
-    /// Whether a line of `status` can be overwritten.
+    private let writeOutput: @Sendable (String) -> Void
+    private let writeStatus: @Sendable (String) -> Void
+    /// Whether a line of ``progress(_:)`` can be overwritten.
     package var isInteractive: Bool
 
     package init(
         output: @escaping @Sendable (String) -> Void, status: @escaping @Sendable (String) -> Void, isInteractive: Bool
     ) {
-        self.output = output
-        self.status = status
+        writeOutput = output
+        writeStatus = status
         self.isInteractive = isInteractive
+    }
+
+    /// Writes results to standard output. Text may come from another account, so control characters are escaped.
+    package func output(_ text: String) {
+        writeOutput(text.escapingControlCharacters(except: "\n"))
+    }
+
+    /// Writes a remark to standard error, with control characters escaped.
+    package func status(_ text: String) {
+        writeStatus(text.escapingControlCharacters(except: "\n"))
+    }
+
+    /// Writes what a ``ProgressLine`` returned to standard error.
+    package func progress(_ text: String) {
+        writeStatus(text)
     }
 
     package static let standard = Terminal(

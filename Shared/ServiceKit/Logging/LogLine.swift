@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Workouts
 
 /// One log event, rendered without a newline.
 struct LogLine {
@@ -22,7 +23,7 @@ struct LogLine {
 
     private var text: String {
         let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(LogLine.quoted("\($0.value)"))" }
-        return "\(timestamp) \(level) \(label): \(LogLine.escaped(message))\(pairs.joined())"
+        return "\(timestamp) \(level) \(label): \(message.escapingControlCharacters())\(pairs.joined())"
     }
 
     private var json: String {
@@ -32,7 +33,10 @@ struct LogLine {
         ]
         let options: JSONSerialization.WritingOptions = [.sortedKeys, .withoutEscapingSlashes]
         guard let data = try? JSONSerialization.data(withJSONObject: object, options: options) else { return text }
-        return String(decoding: data, as: UTF8.self)
+        // JSON escapes only a part of them. All are inside strings, because the output is not indented.
+        return String(decoding: data, as: UTF8.self).unicodeScalars.map { scalar in
+            scalar.isControl ? String(format: "\\u%04x", scalar.value) : String(scalar)
+        }.joined()
     }
 
     private static func plain(_ value: Logger.MetadataValue) -> Any {
@@ -48,22 +52,7 @@ struct LogLine {
     private static func quoted(_ value: String) -> String {
         let isPlain =
             !value.isEmpty
-            && value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && $0 != "=" && !$0.properties.isControl }
-        return isPlain ? value : "\"\(escaped(value).replacing("\"", with: "\\\""))\""
-    }
-
-    private static func escaped(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: \.properties.isControl) else { return text }
-        return text.unicodeScalars.map { $0.properties.isControl ? $0.escaped(asASCII: true) : String($0) }.joined()
-    }
-}
-
-extension Unicode.Scalar.Properties {
-    /// Escapes newlines, escape sequences and other control characters.
-    fileprivate var isControl: Bool {
-        switch generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        default: false
-        }
+            && value.unicodeScalars.allSatisfy { $0 != " " && $0 != "\"" && $0 != "=" && !$0.isControl }
+        return isPlain ? value : "\"\(value.escapingControlCharacters().replacing("\"", with: "\\\""))\""
     }
 }

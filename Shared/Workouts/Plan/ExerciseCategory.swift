@@ -36,6 +36,6 @@ extension String {
     /// What makes the text invalid as a one-line name; `nil` if it is valid.
     var nameError: String? {
         guard (1...PlanLimits.name).contains(utf8.count) else { return "1 to \(PlanLimits.name) bytes" }
-        return unicodeScalars.contains { $0.value < 32 || $0.value == 127 } ? "control characters" : nil
+        return hasControlCharacters ? "control characters" : nil
     }
 }

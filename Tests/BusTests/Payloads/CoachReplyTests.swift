@@ -30,6 +30,7 @@ import Workouts
                 #""exercises":{"1-1":{"name":"a"},"1-2":{"name":"b","sets":[{},{"weight":1001}]}}"#,
                 "exercises.1-2.sets[1].weight: 0 to 1000 kg"
             ), (#""error":"""#, "error: 1 to 200 bytes"),
+            (#""error":"\u001b[2J""#, "error: control characters"),
             ("\"error\":\"\(String(repeating: "é", count: 101))\"", "error: 1 to 200 bytes"),
         ])
     func `an invalid reply names the field`(fields: String, error: String) throws {

@@ -43,6 +43,9 @@ struct RefusedPayload: Sendable {
         start(#""startAt":"soon""#, blames: "startAt: "),
         start(#""endAt":[]"#, blames: "endAt: "),
         start(#""name":"""#, blames: "name: 1 to 200 bytes"),
+        start(#""name":"Run\u001b[2J""#, blames: "name: 1 to 200 bytes without control characters"),
+        start(#""name":"Run\u009b2J""#, blames: "name: 1 to 200 bytes without control characters"),
+        start(#""name":"Run\u202e""#, blames: "name: 1 to 200 bytes without control characters"),
         start("\"name\":\"\(String(repeating: "x", count: 201))\"", blames: "name: 1 to 200 bytes"),
         // A schema counts characters, the code counts bytes.
         start("\"name\":\"\(String(repeating: "é", count: 101))\"", blames: "name: 1 to 200 bytes", isReported: false),

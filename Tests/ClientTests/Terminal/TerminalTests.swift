@@ -23,6 +23,36 @@ import Workouts
     }
 }
 
+@Suite struct TerminalTests {
+    /// Clears the screen in three ways, moves the cursor, and reverses the text behind it.
+    private static let attack = "\u{1B}[2J\u{9B}2J\u{7}\u{7F}\r\u{1B}[K\u{202E}name"
+    private static let escaped = #"\u{1B}[2J\u{9B}2J\u{07}\u{7F}\u{0D}\u{1B}[K\u{202E}name"#
+
+    @Test func `control characters of other accounts are escaped in results, remarks and progress`() {
+        let recorder = TerminalRecorder()
+        recorder.terminal.output("\(Self.attack)\n")
+        recorder.terminal.status("\(Self.attack)\n")
+        var line = ProgressLine(isInteractive: false)
+        recorder.terminal.progress(line.remark(Self.attack))
+        recorder.terminal.progress(line.update(Self.attack, Moment(Timestamp(seconds: 0))) ?? "none")
+        #expect(recorder.text == String(repeating: Self.escaped + "\n", count: 4))
+    }
+
+    @Test func `a line that a terminal overwrites holds no control characters but its own`() {
+        var line = ProgressLine(isInteractive: true)
+        let text = line.update(Self.attack, Moment(Timestamp(seconds: 0)), isCut: true)
+        #expect(text == "\r\u{1B}[K\u{1B}[?7l\(Self.escaped)\u{1B}[?7h")
+        #expect(line.remark("a\nb") == "\r\u{1B}[Ka\\nb\n")
+    }
+
+    @Test func `other characters are printed as they are`() {
+        let text = "Läufe · 走る 👨‍👩‍👧 e\u{301} עברית\n"
+        let recorder = TerminalRecorder()
+        recorder.terminal.output(text)
+        #expect(recorder.text == text)
+    }
+}
+
 @Suite struct TextTests {
     @Test func `values are printed with units`() {
         #expect(Text.distance(732.76) == "733 m")

@@ -94,6 +94,9 @@ import Workouts
         (["start", "--countdown", "601"], "invalid --countdown '601.0'; allowed: 0 to 600"),
         (["start", "--name", ""], "invalid --name of 0 bytes; allowed: 1 to 200 bytes"),
         (
+            ["start", "--name", "a\u{1B}[2J"], #"invalid --name 'a\u{1B}[2J'; allowed: text without control characters"#
+        ),
+        (
             ["start", "--time-zone", "PST"],
             "unknown --time-zone 'PST'; allowed: an IANA time zone such as Europe/Berlin"
         ),
