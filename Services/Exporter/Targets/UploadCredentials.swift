@@ -23,7 +23,7 @@ struct UploadCredentials: Sendable {
 
     /// The value of the header `Authorization`.
     ///
-    /// - Throws: `Problem`, whose text never quotes the file.
+    /// - Throws: `Problem`. The user reads its text, so it names neither the file's path nor its contents.
     func authorization(of user: User) throws(Problem) -> Secret {
         let line = try read(user)
         let words = line.split(separator: " ", maxSplits: 1).map(String.init)
@@ -45,9 +45,14 @@ struct UploadCredentials: Sendable {
             return text.value.contains(where: \.isNewline) ? "" : text.value
         } catch {
             switch error {
-            case .unreadable where has(user): throw .unreadable("unreadable credentials of '\(user)': \(error)")
+            case .unreadable(_, let reason) where has(user):
+                throw .unreadable("unreadable credentials of '\(user)': \(reason)")
             case .unreadable: throw .unusable("no credentials of '\(user)'")
-            case .readableByOthers, .empty: throw .unusable("invalid credentials of '\(user)': \(error)")
+            case .notAFile: throw .unusable("invalid credentials of '\(user)': not a regular file")
+            case .readableByOthers:
+                throw .unusable(
+                    "invalid credentials of '\(user)': other accounts have access to the file; expected mode 600")
+            case .empty: throw .unusable("invalid credentials of '\(user)': the file is empty")
             }
         }
     }

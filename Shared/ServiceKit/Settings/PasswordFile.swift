@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 package import MQTT
 
@@ -5,13 +6,15 @@ package import MQTT
 package struct PasswordFile {
     package enum Problem: Error, CustomStringConvertible {
         case unreadable(String, reason: String)
+        case notAFile(String)
         case readableByOthers(String)
         case empty(String)
 
         package var description: String {
             switch self {
             case .unreadable(let path, let reason): "cannot read \(path): \(reason)"
-            case .readableByOthers(let path): "\(path) is readable by every user; run: chmod o-r \(path)"
+            case .notAFile(let path): "\(path) is not a regular file"
+            case .readableByOthers(let path): "other accounts have access to \(path); run: chmod 600 \(path)"
             case .empty(let path): "\(path) is empty"
             }
         }
@@ -23,28 +26,24 @@ package struct PasswordFile {
         self.path = path
     }
 
-    /// The file's text without trailing newlines.
+    /// The file's text without trailing newlines. Follows symbolic links: container secrets are links.
     package func read() throws(Problem) -> Secret {
-        guard let file = fopen(path, "re") else { throw unreadable() }
-        defer { fclose(file) }
-        guard try permissions() & 0o004 == 0 else { throw .readableByOthers(path) }
+        // Without waiting: a FIFO has a writer at some time or never.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable() }
+        defer { close(descriptor) }
+        // Of the open file: the path may name another one by now.
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw unreadable() }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path) }
+        guard status.st_mode & 0o077 == 0 else { throw .readableByOthers(path) }
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = fread(&bytes, 1, bytes.count, file)
-        guard ferror(file) == 0 else { throw unreadable() }
+        let count = Foundation.read(descriptor, &bytes, bytes.count)
+        guard count >= 0 else { throw unreadable() }
         let text = String(decoding: bytes[..<count], as: UTF8.self)
         let password = text.reversed().drop { $0.isNewline }.reversed()
         guard !password.isEmpty else { throw .empty(path) }
         return Secret(String(password))
-    }
-
-    /// Follows symbolic links: container secrets are links.
-    private func permissions() throws(Problem) -> Int {
-        let target = URL(filePath: path).resolvingSymlinksInPath().path
-        do {
-            return try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? Int ?? 0o777
-        } catch {
-            throw .unreadable(path, reason: error.localizedDescription)
-        }
     }
 
     private func unreadable() -> Problem {

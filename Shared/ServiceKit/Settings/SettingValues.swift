@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import MQTT
 
@@ -25,11 +26,16 @@ package struct SettingValues {
         return value
     }
 
-    /// The path of a readable file; `nil` if unset.
+    /// The path of a readable regular file; `nil` if unset.
     package func file(_ setting: Setting, _ flag: String?) throws(SettingError) -> String? {
         guard let path = text(setting, flag) else { return nil }
         guard access(path, R_OK) == 0 else {
             throw SettingError(setting.name, "cannot read '\(path)': \(String(cString: strerror(errno)))")
+        }
+        var status = stat()
+        // Reading a FIFO would wait for a writer.
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw SettingError(setting.name, "'\(path)' is not a regular file")
         }
         return path
     }

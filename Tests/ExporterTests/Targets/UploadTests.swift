@@ -240,16 +240,30 @@ import Workouts
         #expect(try server.requests.isEmpty)
     }
 
-    @Test func `credentials readable by every user are refused`() async throws {
+    @Test func `credentials that others can read, or that are no file, are refused, and no reason has a path`()
+        async throws
+    {
         let server = try await UploadServer("{}")
-        try FileManager.default.setAttributes([.posixPermissions: 0o604], ofItemAtPath: folder.file("anna"))
-        guard case .refused(let reason) = try await deliver(server) else { throw NotRefused() }
-        #expect(reason.hasPrefix("invalid credentials of 'anna': ") && reason.contains("is readable by every user"))
-        try FileManager.default.removeItem(atPath: folder.file("anna"))
-        try FileManager.default.createDirectory(atPath: folder.file("anna"), withIntermediateDirectories: false)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.file("anna"))
-        let problem = try failure(try await deliver(server))
-        #expect(problem.hasPrefix("unreadable credentials of 'anna': cannot read "))
+        let path = folder.file("anna")
+        func refusal() async throws -> String {
+            guard case .refused(let reason) = try await deliver(server) else { throw NotRefused() }
+            #expect(!reason.contains("/"), "\(reason)")
+            return reason
+        }
+        for mode in [0o604, 0o640] {
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            #expect(
+                try await refusal()
+                    == "invalid credentials of 'anna': other accounts have access to the file; expected mode 600")
+        }
+        try Self.write("", for: "anna", in: folder)
+        #expect(try await refusal() == "invalid credentials of 'anna': the file is empty")
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        #expect(try await refusal() == "invalid credentials of 'anna': not a regular file")
+        try FileManager.default.removeItem(atPath: path)
+        try #require(mkfifo(path, 0o600) == 0)
+        #expect(try await refusal() == "invalid credentials of 'anna': not a regular file")
         #expect(try server.requests.isEmpty)
     }
 

@@ -26,17 +26,32 @@ import Testing
         }
     }
 
-    @Test func `a password file that every user can read is refused`() throws {
-        try withFile("s3cret", mode: 0o644) { path in
+    @Test(arguments: [mode_t(0o644), 0o604, 0o640, 0o620])
+    func `a password file that other accounts can read or write is refused`(mode: mode_t) throws {
+        try withFile("s3cret", mode: mode) { path in
             let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
             let error = #expect(throws: SettingError.self) { try resolve([], environment) }
             #expect(
                 error?.description
-                    == "MQTT_PASSWORD_FILE: \(path) is readable by every user; run: chmod o-r \(path)")
+                    == "MQTT_PASSWORD_FILE: other accounts have access to \(path); run: chmod 600 \(path)")
         }
     }
 
-    @Test(arguments: [(mode_t(0o600), true), (0o644, false)])
+    @Test func `a FIFO instead of a file is refused at once`() throws {
+        let path = try TemporaryFolder().file("fifo")
+        try #require(mkfifo(path, 0o600) == 0)
+        let url = "mqtts://ann@example.org"
+        let password = #expect(throws: SettingError.self) {
+            try resolve([], ["MQTT_URL": url, "MQTT_PASSWORD_FILE": path])
+        }
+        #expect(password?.description == "MQTT_PASSWORD_FILE: \(path) is not a regular file")
+        let authority = #expect(throws: SettingError.self) {
+            try resolve(["--mqtt-ca-file", path], ["MQTT_URL": url])
+        }
+        #expect(authority?.description == "--mqtt-ca-file (MQTT_CA_FILE): '\(path)' is not a regular file")
+    }
+
+    @Test(arguments: [(mode_t(0o600), true), (0o640, false)])
     func `a linked password file is checked at its target`(mode: mode_t, isAccepted: Bool) throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("s3cret", to: "password")
@@ -55,13 +70,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [("absent", "No such file or directory"), (".", "Is a directory")])
-    func `an unreadable password file is refused`(name: String, reason: String) throws {
-        let folder = try TemporaryFolder()
-        let path = folder.file(name)
+    @Test func `an absent password file is refused`() throws {
+        let path = try TemporaryFolder().file("absent")
         let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
         let error = #expect(throws: SettingError.self) { try resolve([], environment) }
-        #expect(error?.description == "MQTT_PASSWORD_FILE: cannot read \(path): \(reason)")
+        #expect(error?.description == "MQTT_PASSWORD_FILE: cannot read \(path): No such file or directory")
     }
 
     @Test func `a password without a user is refused`() throws {

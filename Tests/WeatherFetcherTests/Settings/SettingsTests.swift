@@ -47,7 +47,7 @@ struct SettingsTests {
         }
         #expect(problem(arguments)?.hasPrefix("--weatherkit-service-id (WEATHERKIT_SERVICE_ID): is missing") == true)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key.path)
-        #expect(problem(arguments, environment)?.contains("is readable by every user") == true)
+        #expect(problem(arguments, environment)?.contains("run: chmod 600 \(key.path)") == true)
     }
 
     @Test func `an invalid key file is refused at start`() throws {
