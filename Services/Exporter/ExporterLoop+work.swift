@@ -37,7 +37,9 @@ extension ExporterLoop {
             let keys = works.map { StoreKey(shard: $0.key.session.shard, key: "\($0.key)") }
             records = try await store.records(in: ExportRecord.workouts, at: keys)
         } catch {
-            for work in works { end(work, .failed("\(error)"), now) }
+            // The user reads the reason, so it has no path.
+            context.logger.error("workouts unreadable", metadata: [LogKey.error: "\(error)"])
+            for work in works { end(work, .failed("cannot read the stored workout"), now) }
             return
         }
         for work in works {

@@ -52,7 +52,8 @@ struct FolderTarget: ExportTarget {
                 endings.contains { name.hasSuffix($0) } && !files.contains { $0.name == name }
             }
         } catch {
-            return .failed("\(error)")
+            // The user reads the reason, so it has no path.
+            return .failed("cannot write the files: \(String(cString: strerror(error.code)))")
         }
         return .delivered(files: files.map(\.path))
     }
