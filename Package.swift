@@ -17,6 +17,7 @@ let collections = Target.Dependency.product(name: "DequeModule", package: "swift
 let orderedCollections = Target.Dependency.product(name: "OrderedCollections", package: "swift-collections")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -88,8 +89,8 @@ let package = Package(
             "ServiceKit",
             [
                 "Bus", "MQTT", "Storage", "Timing", "Workouts", argumentParser, asyncAlgorithms, coreMetrics,
-                hummingbird,
-                lifecycle, unixSignals, logging, metrics,
+                hummingbird, hummingbirdCore,
+                lifecycle, nioCore, unixSignals, logging, metrics,
             ]),
         shared(
             "Streams",

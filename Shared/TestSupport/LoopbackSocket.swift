@@ -59,14 +59,27 @@ enum LoopbackSocket {
         return descriptor
     }
 
-    private static func connect(_ descriptor: Int32, port: UInt16) -> Bool {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+    static func connect(_ descriptor: Int32, port: UInt16) -> Bool {
+        var address = address(port: port)
         return withSocketAddress(&address) {
             Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
         }
+    }
+
+    /// Makes an unconnected socket come from 127.0.0.`host`.
+    static func bind(_ descriptor: Int32, to host: UInt8) -> Bool {
+        var address = address(port: 0, host: host)
+        return withSocketAddress(&address) {
+            Foundation.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+    }
+
+    private static func address(port: UInt16, host: UInt8 = 1) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = (in_addr_t(0x7F00_0000) + in_addr_t(host)).bigEndian
+        return address
     }
 
     private static func withSocketAddress<R>(
@@ -75,6 +88,44 @@ enum LoopbackSocket {
         withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body)
         }
+    }
+}
+
+/// A connection that a test drives byte by byte, as an attacker does.
+package final class LoopbackConnection: Sendable {
+    private let descriptor: Int32
+
+    /// Connects from 127.0.0.`host`; `nil` if the port is closed.
+    package init?(port: UInt16, from host: UInt8 = 1) {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard LoopbackSocket.bind(descriptor, to: host), LoopbackSocket.connect(descriptor, port: port) else {
+            return nil
+        }
+    }
+
+    package func send(_ bytes: [UInt8]) {
+        _ = Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Whether there are bytes to read.
+    package var hasInput: Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+    }
+
+    /// Whether the other side closed the connection.
+    package var isClosed: Bool {
+        // POLLRDHUP, which Foundation lacks.
+        var state = pollfd(fd: descriptor, events: 0x2000, revents: 0)
+        return poll(&state, 1, 0) > 0
+    }
+
+    package func close() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    deinit {
+        Foundation.close(descriptor)
     }
 }
 

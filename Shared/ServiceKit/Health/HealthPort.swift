@@ -1,28 +1,37 @@
 import Hummingbird
+import HummingbirdCore
 package import Logging
+import NIOCore
 import ServiceLifecycle
 
 /// Serves `/healthz` (200 while the process lives), `/readyz` (200, or 503 with one line for each thing that is not
-/// ready) and `/metrics` (Prometheus' text format).
+/// ready) and `/metrics` (Prometheus' text format). It serves at most ``connections`` at one time; more wait. Each is closed
+/// after `lifetime`, whatever it does, so that idle and slow clients make room.
 package struct HealthPort: Service {
+    static let connections = 64
+
     let host: String
     let port: Int
     let readiness: Readiness
     let metrics: PrometheusMetrics
+    let lifetime: Duration
     let logger: Logger
     let onListening: @Sendable (Int) async -> Void
 
     /// - Parameters:
     ///   - port: where to listen; 0 takes any free one.
+    ///   - lifetime: the age at which a connection is closed.
     ///   - onListening: receives the port once requests are accepted.
     package init(
-        host: String, port: Int, readiness: Readiness, metrics: PrometheusMetrics, logger: Logger,
+        host: String, port: Int, readiness: Readiness, metrics: PrometheusMetrics,
+        lifetime: Duration = .seconds(10), logger: Logger,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.host = host
         self.port = port
         self.readiness = readiness
         self.metrics = metrics
+        self.lifetime = lifetime
         self.logger = logger
         self.onListening = onListening
     }
@@ -32,7 +41,12 @@ package struct HealthPort: Service {
     package func run() async throws {
         let application = Application(
             router: router,
-            configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
+            server: .http1(
+                configuration: .init(additionalChannelHandlers: [LifetimeHandler(TimeAmount(lifetime))])),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port),
+                // NIO accepts up to four connections before it asks again.
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.connections - 3, logger: logger)),
             onServerRunning: { await onListening($0.localAddress?.port ?? port) },
             logger: logger)
         do {
@@ -62,5 +76,27 @@ package struct HealthPort: Service {
         Response(
             status: status, headers: [.contentType: type],
             body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+}
+
+/// Closes its connection after a time. Hummingbird's own idle timeout spares clients that send a byte now and then, or
+/// never read the response.
+private final class LifetimeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = Any
+
+    private let lifetime: TimeAmount
+    private var end: Scheduled<Void>?
+
+    init(_ lifetime: TimeAmount) {
+        self.lifetime = lifetime
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let channel = context.channel
+        end = context.eventLoop.scheduleTask(in: lifetime) { channel.close(promise: nil) }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        end?.cancel()
     }
 }

@@ -1,11 +1,12 @@
 import CoreMetrics
 import Foundation
 import FoundationNetworking
-import ServiceKit
 import ServiceLifecycle
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import ServiceKit
 
 @Suite struct HealthPortTests {
     private let readiness = Readiness()
@@ -19,10 +20,12 @@ import Testing
     }
 
     /// Runs a health port on a free port until `body` has returned, then shuts it down in order.
-    private func withHealthPort(_ body: (Int) async throws -> Void) async throws {
+    private func withHealthPort(
+        lifetime: Duration = .seconds(10), _ body: (Int) async throws -> Void
+    ) async throws {
         let (ports, opened) = AsyncStream.makeStream(of: Int.self)
         let health = HealthPort(
-            host: "127.0.0.1", port: 0, readiness: readiness, metrics: metrics, logger: .silent
+            host: "127.0.0.1", port: 0, readiness: readiness, metrics: metrics, lifetime: lifetime, logger: .silent
         ) { opened.yield($0) }
         let group = ServiceGroup(configuration: .init(services: [health], logger: .silent))
         async let ended: Void = group.run()
@@ -70,6 +73,44 @@ import Testing
         try await withHealthPort { port in
             let answer = try await get("other", port: port)
             #expect(answer.status == 404)
+        }
+    }
+
+    /// Connections that have sent some bytes.
+    private func connections(_ count: Int, port: Int, sending text: String) throws -> [LoopbackConnection] {
+        try (0..<count).map { _ in
+            let connection = try #require(LoopbackConnection(port: UInt16(port)))
+            connection.send(Array(text.utf8))
+            return connection
+        }
+    }
+
+    @Test(arguments: [
+        "", "GET /hea", "POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nx",
+        "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+    ])
+    func `clients that stay connected lock nobody out`(sent: String) async throws {
+        try await withHealthPort(lifetime: .milliseconds(300)) { port in
+            let idle = try connections(3 * HealthPort.connections, port: port, sending: sent)
+            let answer = try await get("healthz", port: port)
+            #expect(answer.status == 200)
+            #expect(await eventually { idle.allSatisfy(\.isClosed) })
+        }
+    }
+
+    @Test func `at most 64 connections are served at one time, and each that leaves makes room`() async throws {
+        try await withHealthPort(lifetime: .seconds(120)) { port in
+            let request = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+            let first = try connections(80, port: port, sending: request)
+            let last = try connections(1, port: port, sending: request)[0]
+            var left = 0
+            while left < 80, await !eventually(within: .milliseconds(100), { last.hasInput }) {
+                first[left].close()
+                left += 1
+            }
+            #expect(last.hasInput)
+            // Of 81, with at least 17 gone.
+            #expect(left >= 81 - HealthPort.connections)
         }
     }
 
