@@ -6,16 +6,24 @@ package import Workouts
 /// A store in one SQLite file: write-ahead log, `synchronous=FULL`, one process at a time, readable by its owner alone.
 ///
 /// A commit copies the log into the file every thousand pages. A failed checkpoint fails no commit; a later one repeats it.
+///
+/// Deleted and replaced records leave no bytes: SQLite overwrites them in the file with zeros, and the log is emptied every
+/// 20 s. Another process that reads the file, such as a backup, delays the latter.
 package final class SQLiteStore: Store {
     /// How long, in seconds, a commit waits for another process that reads or copies the file.
     private static let busyTimeout = 5.0
 
     package let ownership: AsyncStream<OwnershipChange>
     let database: DatabasePool
+    private let erasure: Task<Void, Never>
     private let lock: Mutex<FileLock?>
 
     /// Opens or creates the store, and owns all of `shards` from then on.
-    package init(path: String, schema: StoreSchema, shards: Set<Shard>) throws(StoreError) {
+    ///
+    /// - Parameter erasureInterval: the time between two checkpoints that empty the log.
+    package init(
+        path: String, schema: StoreSchema, shards: Set<Shard>, erasureInterval: Duration = .seconds(20)
+    ) throws(StoreError) {
         let folder = URL(filePath: path).deletingLastPathComponent()
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -26,30 +34,61 @@ package final class SQLiteStore: Store {
         try createFile(path)
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.busyTimeout)
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA secure_delete = ON") }
         let epoch: Epoch
         do {
             database = try DatabasePool(path: path, configuration: configuration)
             // GRDB sets NORMAL when it turns on the write-ahead log, so this comes after it.
             try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             epoch = try database.write { try Self.prepare($0, path: path, schema: schema) }
+            try database.writeWithoutTransaction { try Self.eraseOnce($0) }
         } catch let error as StoreError {
             throw error
         } catch {
             throw StoreError(opening: path, error)
         }
+        erasure = Self.erase(database, every: erasureInterval)
         let (stream, continuation) = AsyncStream.makeStream(of: OwnershipChange.self)
         continuation.yield(.gained(Dictionary(uniqueKeysWithValues: shards.map { ($0, epoch) })))
         continuation.finish()
         ownership = stream
     }
 
+    deinit {
+        erasure.cancel()
+    }
+
     /// Does nothing: this store never releases a shard.
     package func released(_ shards: Set<Shard>) async {}
 
     package func close() async {
+        erasure.cancel()
+        await erasure.value
         // The lock outlives the database: a file that another process may open has no writer left.
         try? database.close()
         lock.withLock { $0 = nil }
+    }
+
+    /// Rewrites a file once that was written before deleted records were overwritten.
+    private static func eraseOnce(_ database: Database) throws {
+        guard try Int.fetchOne(database, sql: "PRAGMA user_version") == 0 else { return }
+        // A full disk has no room for the copy; the next start tries again.
+        guard (try? database.execute(sql: "VACUUM")) != nil else { return }
+        try? database.execute(sql: "PRAGMA user_version = 1")
+    }
+
+    /// Empties the log at an interval. A task of its own, because the last commit may be long ago.
+    private static func erase(_ database: DatabasePool, every interval: Duration) -> Task<Void, Never> {
+        Task {
+            while (try? await Task.sleep(for: interval)) != nil {
+                try? await database.writeWithoutTransaction { database in
+                    // Commits wait for this, so it waits for no reader; the next one tries again.
+                    try database.execute(sql: "PRAGMA busy_timeout = 0")
+                    defer { try? database.execute(sql: "PRAGMA busy_timeout = \(Int(busyTimeout * 1_000))") }
+                    try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+                }
+            }
+        }
     }
 
     private static func prepare(_ database: Database, path: String, schema: StoreSchema) throws -> Epoch {

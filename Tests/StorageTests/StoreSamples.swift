@@ -25,8 +25,9 @@ struct OpenStore {
     let shards: Set<Shard>
     let epoch: Epoch
 
-    init(_ path: String, schema: StoreSchema = .fruit) async throws {
-        store = try SQLiteStore(path: path, schema: schema, shards: Set(Shard.all))
+    init(_ path: String, schema: StoreSchema = .fruit, erasureInterval: Duration = .seconds(20)) async throws {
+        store = try SQLiteStore(
+            path: path, schema: schema, shards: Set(Shard.all), erasureInterval: erasureInterval)
         var changes = store.ownership.makeAsyncIterator()
         guard case .gained(let epochs)? = await changes.next(), let epoch = epochs.values.first else {
             throw NothingGained()

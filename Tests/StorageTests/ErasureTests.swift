@@ -1,0 +1,70 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Storage
+
+@Suite struct ErasureTests {
+    private let folder: TemporaryFolder
+    private static let secret = Array("the secret of a deleted workout".utf8)
+    /// Small enough for a page of its own, and long enough for pages of overflow.
+    private static let values = [secret, Array(repeating: secret, count: 4_000).flatMap(\.self)]
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func files(with bytes: [UInt8] = secret) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { name in
+            try Data(contentsOf: URL(filePath: folder.file(name))).range(of: Data(bytes)) != nil
+        }
+    }
+
+    @Test(arguments: values) func `what is deleted or replaced is gone from the files of an open store`(
+        value: [UInt8]
+    ) async throws {
+        let open = try await OpenStore(folder.store, erasureInterval: .milliseconds(20))
+        _ = try await open.store.commit([open.put("a", value), open.put("b", value), open.put("c", [1])])
+        #expect(try !files().isEmpty)
+        _ = try await open.store.commit([open.delete("a"), open.put("b", [2])])
+        #expect(await eventually { (try? files()) == [] })
+        #expect(try await open.all().values.sorted { $0[0] < $1[0] } == [[1], [2]])
+    }
+
+    @Test func `a reader delays the erasure and no commit`() async throws {
+        let open = try await OpenStore(folder.store, erasureInterval: .milliseconds(20))
+        _ = try await open.store.commit([open.put("a", Self.secret)])
+        let reader = try DatabaseQueue(path: folder.store)
+        try await reader.writeWithoutTransaction { database in
+            try database.execute(sql: "BEGIN")
+            _ = try Row.fetchAll(database, sql: "SELECT * FROM collection_apples")
+        }
+        let began = ContinuousClock.now
+        for number in 0..<20 { _ = try await open.store.commit([open.put("b\(number)", [1]), open.delete("a")]) }
+        // A commit that waits for the reader takes five seconds.
+        #expect(ContinuousClock.now - began < .seconds(4))
+        #expect(try !files().isEmpty)
+        try await reader.writeWithoutTransaction { try $0.execute(sql: "COMMIT") }
+        #expect(await eventually { (try? files()) == [] })
+    }
+
+    @Test func `a store of an earlier version loses what was deleted before`() async throws {
+        do {
+            let open = try await OpenStore(folder.store)
+            _ = try await open.store.commit([open.put("a", Self.values[1])])
+            await open.store.close()
+        }
+        let earlier = try DatabaseQueue(path: folder.store)
+        try await earlier.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA user_version = 0; PRAGMA secure_delete = OFF")
+            try database.execute(sql: "DELETE FROM collection_apples")
+        }
+        try earlier.close()
+        #expect(try !files().isEmpty)
+        let open = try await OpenStore(folder.store, erasureInterval: .milliseconds(20))
+        #expect(await eventually { (try? files()) == [] })
+        #expect(try await open.all().isEmpty)
+    }
+}
