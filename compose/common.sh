@@ -11,11 +11,21 @@ mapfile -t services < <(sed -n 's|^ *MQTT_URL: mqtt://_\(.*\)@broker:1883$|\1|p'
 # shellcheck disable=SC2034
 executables=("${services[@]}" device pacebus) bin=.build/bin
 
+# The files of data/broker that a backup holds; compose/up writes the others again.
+# shellcheck disable=SC2034
+broker_files=(passwords viewers)
+
 say() { printf '%s\n' "$*"; }
+
+# printable: copies standard input, with control characters as `?`: a terminal would obey them.
+printable() {
+    # The second part are the controls that reverse the direction of text, U+202A to U+202E and U+2066 to U+2069.
+    LC_ALL=C.UTF-8 sed -u $'s/[[:cntrl:]\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac\xe2\x80\xad\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9]/?/g'
+}
 
 # fail MESSAGE: prints the reason in one line and ends the command.
 fail() {
-    printf 'compose/%s: %s\n' "${0##*/}" "$*" >&2
+    printf 'compose/%s: %s\n' "${0##*/}" "$*" | printable >&2
     exit 1
 }
 
