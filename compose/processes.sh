@@ -3,11 +3,26 @@
 
 declare -A pids=()
 
+# The bytes at which a log is rotated.
+log_limit=$((10 << 20))
+
 # new_log NAME: prints the log file of a process. The previous log becomes NAME.log.1.
 new_log() {
     local log=data/log/$1.log
     if [[ -e $log ]]; then mv "$log" "$log.1"; fi
     say "$log"
+}
+
+# rotate_logs: moves what is in a large log to NAME.log.1, and empties it. Processes append to their logs and keep them open; a
+# line written between the copy and the emptying is lost.
+rotate_logs() {
+    local log
+    for log in data/log/*.log; do
+        if [[ $(stat -c %s "$log") -ge $log_limit ]]; then
+            cp "$log" "$log.1"
+            : >"$log"
+        fi
+    done
 }
 
 # start NAME COMMAND…: runs a command in the background.
@@ -45,10 +60,11 @@ stop() {
 # show_log NAME: prints the end of its log.
 show_log() {
     say "The end of data/log/$1.log:" >&2
-    tail -n 20 "data/log/$1.log" | sed 's/^/    /' >&2
+    tail -n 20 "data/log/$1.log" | printable | sed 's/^/    /' >&2
 }
 
-is_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+# is_taken PORT [ADDRESS]
+is_taken() { (exec 3<>"/dev/tcp/${2:-127.0.0.1}/$1") 2>/dev/null; }
 
 # free_port FIRST: prints the first free port on loopback, counting up from FIRST.
 free_port() {

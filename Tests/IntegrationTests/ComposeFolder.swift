@@ -61,13 +61,18 @@ final class ComposeFolder: Sendable {
         let tlsPort: UInt16
     }
 
-    /// Starts the broker and waits until it listens.
-    func startBroker() async throws -> Broker {
+    /// Starts the broker with its proxy for TLS and waits until both listen.
+    ///
+    /// - Parameter logLimit: the bytes at which logs are rotated.
+    func startBroker(logLimit: Int = 10 << 20) async throws -> Broker {
         let lines = [
-            "mkdir -p data/log", "need_certificate 127.0.0.1", "trap 'stop 5 mosquitto' EXIT", "trap 'exit 0' TERM",
+            // As on a usual machine.
+            "ulimit -Sn 1024", "log_limit=\(logLimit)",
+            "mkdir -p data/log", "need_certificate 127.0.0.1", "trap 'stop 5 haproxy mosquitto' EXIT",
+            "trap 'exit 0' TERM",
             "port=$(free_port $((20000 + RANDOM % 10000)))", "tls_port=$(free_port $((port + 1)))",
             "start_broker $port 127.0.0.1 $tls_port", "say \"$port $tls_port\" >data/ports.new",
-            "mv data/ports.new data/ports", "while is_running mosquitto; do sleep 0.1; done",
+            "mv data/ports.new data/ports", "while is_running mosquitto; do rotate_logs; sleep 0.1; done",
         ]
         let process = try ChildProcess(bash(lines), log: folder.file("broker.log"))
         var ports: [UInt16] = []
