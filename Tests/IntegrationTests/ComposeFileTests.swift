@@ -29,7 +29,21 @@ private enum ComposeFile {
             var profiles: [String]?
             var secrets: [String]?
             var environment: [String: String]?
+            var memLimit: String?
+            var pidsLimit: Int?
+            var ulimits: [String: Int]?
+            var entrypoint: [String]?
+            var volumes: [Volume]?
             var healthcheck: Healthcheck?
+        }
+        /// `name:path`, or a folder of the host.
+        struct Volume: Decodable {
+            var source: String?
+            private enum Key: CodingKey { case source }
+
+            init(from decoder: any Decoder) throws {
+                source = try? decoder.container(keyedBy: Key.self).decode(String.self, forKey: .source)
+            }
         }
         struct Healthcheck: Decodable {
             var test: [String]
@@ -78,6 +92,49 @@ struct ComposeFileTests {
             #expect(service.securityOpt == ["no-new-privileges:true"], "\(name)")
             #expect(service.privileged == nil && service.capAdd == nil, "\(name)")
             #expect((service.ports ?? []).allSatisfy { $0.hasPrefix("127.0.0.1:") }, "\(name)")
+        }
+    }
+
+    @Test func `each container has limits of memory, processes and files`() async throws {
+        for (name, service) in try await ComposeFile.read().services {
+            #expect(service.memLimit == (name == "broker" ? "1536m" : "1g"), "\(name)")
+            #expect(service.pidsLimit == 128, "\(name)")
+            #expect(service.ulimits == ["nofile": name == "broker" ? 65_536 : 4_096], "\(name)")
+        }
+    }
+
+    @Test func `the container that manages accounts has no other folder of the host`() async throws {
+        for (name, service) in try await ComposeFile.read().services {
+            let folders = (service.volumes ?? []).compactMap(\.source)
+            #expect(folders == (name == "user" ? ["../data/broker", "../data/secrets"] : []), "\(name)")
+        }
+    }
+
+    @Test func `base images are build arguments, so that a digest can fix them`() throws {
+        let text = try String(contentsOf: ComposeFile.compose.appending(path: "Dockerfile"), encoding: .utf8)
+        let images = text.split(separator: "\n").filter { $0.hasPrefix("FROM ") }
+        #expect(images == ["FROM ${SWIFT_IMAGE} AS build", "FROM ${DEBIAN_IMAGE}"])
+        let file = try String(contentsOfFile: ComposeFile.file, encoding: .utf8)
+        #expect(file.contains("SWIFT_IMAGE: ${SWIFT_IMAGE:-swift:") && file.contains("DEBIAN_IMAGE: ${DEBIAN_IMAGE:-"))
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "a test can change its user only as root"))
+    func `a container refuses to run as root, and runs its command as another user`() async throws {
+        let folder = try TemporaryFolder()
+        let container = ComposeFile.compose.appending(path: "container").path(percentEncoded: false)
+        let dockerfile = try String(contentsOf: ComposeFile.compose.appending(path: "Dockerfile"), encoding: .utf8)
+        #expect(dockerfile.hasSuffix("ENTRYPOINT [\"compose/container\"]\n"))
+        #expect(try await ComposeFile.read().services["user"]?.entrypoint == ["compose/container", "compose/user"])
+        // From standard input: the other user may lack access to this folder.
+        for (user, expected) in [("0", "do not run as root"), ("65534", "uid=65534")] {
+            let log = folder.file(user)
+            let process = try ChildProcess(
+                [
+                    "bash", "-c",
+                    "exec setpriv --reuid \(user) --regid \(user) --clear-groups bash -s id < \(container)",
+                ], log: log)
+            #expect(await process.finish() == (user == "0" ? 1 : 0))
+            #expect(try String(contentsOfFile: log, encoding: .utf8).contains(expected))
         }
     }
 
