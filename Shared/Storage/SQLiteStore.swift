@@ -114,6 +114,10 @@ package final class SQLiteStore: Store {
                     ) WITHOUT ROWID
                     """)
         }
+        // An empty store derives nothing, whatever its version.
+        for derivation in schema.derivations where derivation.version > version {
+            try derivation.run(on: database)
+        }
         try database.execute(sql: "DELETE FROM store")
         try database.execute(
             sql: "INSERT INTO store (service, version, epoch) VALUES (?, ?, ?)",
@@ -178,6 +182,20 @@ package final class SQLiteStore: Store {
         }
     }
 
+    package func records(
+        in collection: StoreCollection, of range: StoreRange, limit: Int
+    ) async throws(StoreError) -> [StoreRecord] {
+        try await read { database in
+            let statement = try database.cachedStatement(
+                sql: """
+                    SELECT shard, key, value FROM \(collection.table) WHERE shard = ? AND key >= ? AND key < ?
+                    ORDER BY key \(range.isDescending ? "DESC" : "ASC") LIMIT ?
+                    """)
+            return try StoreRecord.all(
+                statement, arguments: [range.shard.value, range.keys.lowerBound, range.keys.upperBound, limit])
+        }
+    }
+
     private func read(_ body: @Sendable @escaping (Database) throws -> [StoreRecord]) async throws(StoreError)
         -> [StoreRecord]
     {
@@ -205,16 +223,36 @@ extension StoreCollection {
 
 extension StoreRecord {
     fileprivate static func all(_ statement: Statement, arguments: StatementArguments) throws -> [StoreRecord] {
-        try Row.fetchCursor(statement, arguments: arguments).map { row in
-            let value = try row.withUnsafeData(atIndex: 2) { [UInt8]($0 ?? Data()) }
-            return StoreRecord(shard: Shard(row[0]), key: row[1], value: value)
-        }.reduce(into: []) { $0.append($1) }
+        try Row.fetchCursor(statement, arguments: arguments).map(StoreRecord.init)
+            .reduce(into: []) { $0.append($1) }
+    }
+
+    fileprivate init(_ row: Row) throws {
+        let value = try row.withUnsafeData(atIndex: 2) { [UInt8]($0 ?? Data()) }
+        self.init(shard: Shard(row[0]), key: row[1], value: value)
+    }
+}
+
+extension StoreSchema.Derivation {
+    /// Reads record after record, because a collection may be larger than the memory.
+    fileprivate func run(on database: Database) throws {
+        let records = try Row.fetchCursor(database, sql: "SELECT shard, key, value FROM \(source.table)")
+        while let row = try records.next() {
+            let record = try StoreRecord(row)
+            guard let derived = derive(record) else { continue }
+            try StoreWrite.Change.put(key: derived.key, value: derived.value)
+                .apply(to: database, record.shard, target)
+        }
     }
 }
 
 extension StoreWrite {
-    fileprivate func apply(to database: Database) throws {
-        switch change {
+    fileprivate func apply(to database: Database) throws { try change.apply(to: database, shard, collection) }
+}
+
+extension StoreWrite.Change {
+    fileprivate func apply(to database: Database, _ shard: Shard, _ collection: StoreCollection) throws {
+        switch self {
         case .put(let key, let value):
             let statement = try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO \(collection.table) (shard, key, value) VALUES (?, ?, ?)")
@@ -223,6 +261,11 @@ extension StoreWrite {
             let statement = try database.cachedStatement(
                 sql: "DELETE FROM \(collection.table) WHERE shard = ? AND key = ?")
             try statement.execute(arguments: [shard.value, key])
+        case .deleteFolder(let path):
+            let keys = StoreRange(StoreFolder(shard: shard, path: path)).keys
+            let statement = try database.cachedStatement(
+                sql: "DELETE FROM \(collection.table) WHERE shard = ? AND key >= ? AND key < ?")
+            try statement.execute(arguments: [shard.value, keys.lowerBound, keys.upperBound])
         }
     }
 }

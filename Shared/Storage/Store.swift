@@ -33,6 +33,10 @@ package protocol Store: Sendable {
 
     /// All records whose key begins with one of some folders and a slash, folder after folder, each by key.
     func records(in collection: StoreCollection, below folders: [StoreFolder]) async throws(StoreError) -> [StoreRecord]
+
+    /// The first records of a range, at most `limit`. It costs what it returns, however large the collection is.
+    func records(in collection: StoreCollection, of range: StoreRange, limit: Int) async throws(StoreError)
+        -> [StoreRecord]
 }
 
 package enum OwnershipChange: Equatable, Sendable {
@@ -102,6 +106,36 @@ package struct StoreFolder: Hashable, Sendable {
     }
 }
 
+/// The records of one shard from a key up to and without another, in the order of their keys or the reverse.
+package struct StoreRange: Hashable, Sendable {
+    package let shard: Shard
+    package var keys: Range<String>
+    package let isDescending: Bool
+
+    package init(shard: Shard, keys: Range<String>, isDescending: Bool = false) {
+        self.shard = shard
+        self.keys = keys
+        self.isDescending = isDescending
+    }
+
+    /// All records of a shard: keys are text, and no text is above this bound.
+    package init(shard: Shard) {
+        self.init(shard: shard, keys: ""..<"\u{10ffff}")
+    }
+
+    /// The records of a folder.
+    package init(_ folder: StoreFolder, isDescending: Bool = false) {
+        // "0" follows "/" in ASCII.
+        self.init(shard: folder.shard, keys: "\(folder.path)/"..<"\(folder.path)0", isDescending: isDescending)
+    }
+
+    /// The part of an ascending range after a key.
+    package func after(_ key: String) -> StoreRange {
+        // No key contains a control character, so none is between a key and the same with one behind it.
+        StoreRange(shard: shard, keys: min(key + "\u{1}", keys.upperBound)..<keys.upperBound)
+    }
+}
+
 /// One change of a commit, with its shard and the epoch under which the writer owns that shard.
 package struct StoreWrite: Equatable, Sendable {
     package enum Change: Equatable, Sendable {
@@ -109,6 +143,8 @@ package struct StoreWrite: Equatable, Sendable {
         case put(key: String, value: [UInt8])
         /// Removes the record, if there is one.
         case delete(key: String)
+        /// Removes all records whose key begins with `path/`.
+        case deleteFolder(path: String)
     }
 
     package let shard: Shard
@@ -165,14 +201,35 @@ extension StoreError: CustomStringConvertible {
 /// The schema of a service's store. Its version is the number of steps; a store of an older version is taken through
 /// those it lacks.
 package struct StoreSchema: Sendable {
+    /// Fills a collection that a version added from records of the version before.
+    package struct Derivation: Sendable {
+        let version: Int
+        let source: StoreCollection
+        let target: StoreCollection
+        let derive: @Sendable (StoreRecord) -> (key: String, value: [UInt8])?
+
+        /// - Parameter derive: the new record of the same shard; `nil` for none.
+        package init(
+            version: Int, from source: StoreCollection, to target: StoreCollection,
+            derive: @escaping @Sendable (StoreRecord) -> (key: String, value: [UInt8])?
+        ) {
+            self.version = version
+            self.source = source
+            self.target = target
+            self.derive = derive
+        }
+    }
+
     /// The service the store belongs to.
     package let service: String
     /// The collections that each version added.
     package let steps: [[StoreCollection]]
+    let derivations: [Derivation]
 
-    package init(service: String, steps: [[StoreCollection]]) {
+    package init(service: String, steps: [[StoreCollection]], derivations: [Derivation] = []) {
         self.service = service
         self.steps = steps
+        self.derivations = derivations
     }
 
     var version: Int { steps.count }

@@ -152,6 +152,11 @@ package final class MemoryStore: Store {
                     state.records[write.collection, default: [:]][StoreKey(shard: write.shard, key: key)] = value
                 case .delete(let key):
                     state.records[write.collection]?[StoreKey(shard: write.shard, key: key)] = nil
+                case .deleteFolder(let path):
+                    let keys = state.records[write.collection]?.keys.filter {
+                        $0.shard == write.shard && $0.key.hasPrefix(path + "/")
+                    }
+                    for key in keys ?? [] { state.records[write.collection]?[key] = nil }
                 }
             }
             return report
@@ -185,6 +190,16 @@ package final class MemoryStore: Store {
                 records.filter { $0.shard == folder.shard && $0.key.hasPrefix(folder.path + "/") }
                     .sorted { $0.key < $1.key }
             }
+        }
+    }
+
+    package func records(
+        in collection: StoreCollection, of range: StoreRange, limit: Int
+    ) async throws(StoreError) -> [StoreRecord] {
+        try read(collection) { records in
+            let found = records.filter { $0.shard == range.shard && range.keys.contains($0.key) }
+                .sorted { range.isDescending ? $0.key > $1.key : $0.key < $1.key }
+            return Array(found.prefix(limit))
         }
     }
 

@@ -2,10 +2,11 @@ package import Storage
 import Synchronization
 package import Workouts
 
-/// A store whose commits fail on request of a test.
+/// A store whose commits fail on request of a test, and that counts the records read.
 package final class RefusingStore: Store {
     private let store: any Store
     private let isRefusing = Mutex(false)
+    private let readCounts = Mutex<[StoreCollection: Int]>([:])
 
     package init(_ store: any Store) {
         self.store = store
@@ -13,6 +14,14 @@ package final class RefusingStore: Store {
 
     package func refuse(_ refuses: Bool) {
         isRefusing.withLock { $0 = refuses }
+    }
+
+    /// The number of records read so far, by collection.
+    package var reads: [StoreCollection: Int] { readCounts.withLock(\.self) }
+
+    private func counted(_ records: [StoreRecord], _ collection: StoreCollection) -> [StoreRecord] {
+        readCounts.withLock { $0[collection, default: 0] += records.count }
+        return records
     }
 
     package var ownership: AsyncStream<OwnershipChange> { store.ownership }
@@ -29,18 +38,24 @@ package final class RefusingStore: Store {
     package func records(
         in collection: StoreCollection, shards: Set<Shard>
     ) async throws(StoreError) -> [StoreRecord] {
-        try await store.records(in: collection, shards: shards)
+        counted(try await store.records(in: collection, shards: shards), collection)
     }
 
     package func records(
         in collection: StoreCollection, at keys: [StoreKey]
     ) async throws(StoreError) -> [StoreRecord] {
-        try await store.records(in: collection, at: keys)
+        counted(try await store.records(in: collection, at: keys), collection)
     }
 
     package func records(
         in collection: StoreCollection, below folders: [StoreFolder]
     ) async throws(StoreError) -> [StoreRecord] {
-        try await store.records(in: collection, below: folders)
+        counted(try await store.records(in: collection, below: folders), collection)
+    }
+
+    package func records(
+        in collection: StoreCollection, of range: StoreRange, limit: Int
+    ) async throws(StoreError) -> [StoreRecord] {
+        counted(try await store.records(in: collection, of: range, limit: limit), collection)
     }
 }

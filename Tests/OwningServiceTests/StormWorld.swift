@@ -134,4 +134,10 @@ struct StormStore: Store {
     {
         try await store.records(in: collection, below: folders)
     }
+
+    func records(in collection: StoreCollection, of range: StoreRange, limit: Int) async throws(StoreError)
+        -> [StoreRecord]
+    {
+        try await store.records(in: collection, of: range, limit: limit)
+    }
 }

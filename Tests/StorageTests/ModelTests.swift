@@ -33,6 +33,7 @@ import Workouts
         let collection: StoreCollection = Bool.random(using: &random) ? .apples : .pears
         let key = ["a", "b", "a/1", "a/2", "a/2/3", "a0", "a.", "b/1", "ab/1"].randomElement(using: &random) ?? "a"
         guard Int.random(in: 0..<3, using: &random) > 0 else { return open.delete(key, shard: shard, in: collection) }
+        if Int.random(in: 0..<12, using: &random) == 0 { return open.deleteFolder("a", shard: shard, in: collection) }
         let count = Int.random(in: 0...3, using: &random) == 0 ? 9_000 : Int.random(in: 0...40, using: &random)
         let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
         return open.put(key, bytes, shard: shard, in: collection)
@@ -42,10 +43,12 @@ import Workouts
         switch write.change {
         case .put(let key, let value): records[StoreKey(shard: write.shard, key: key)] = value
         case .delete(let key): records[StoreKey(shard: write.shard, key: key)] = nil
+        case .deleteFolder(let path):
+            records = records.filter { $0.key.shard != write.shard || !$0.key.key.hasPrefix(path + "/") }
         }
     }
 
-    /// Reads in all three ways; the first difference ends the test.
+    /// Reads in all ways; the first difference ends the test.
     private func compare(
         _ store: SQLiteStore, _ collection: StoreCollection, _ model: [StoreKey: [UInt8]],
         _ random: inout SeededRandom
@@ -65,5 +68,20 @@ import Workouts
             sorted.filter { $0.key.shard == folder.shard && $0.key.key.hasPrefix(folder.path + "/") }
         }
         try #require(below.map(\.value) == expected.map(\.value))
+
+        for var range in [StoreRange(shard: Shard(1))] + folders.map({ StoreRange($0) }) {
+            let limit = Int.random(in: 1...4, using: &random)
+            let all = sorted.filter { $0.key.shard == range.shard && range.keys.contains($0.key.key) }
+            let reversed = StoreRange(shard: range.shard, keys: range.keys, isDescending: true)
+            let last = try await store.records(in: collection, of: reversed, limit: limit)
+            try #require(last.map(\.key) == all.reversed().prefix(limit).map(\.key.key))
+            var paged: [[UInt8]] = []
+            while let page = try? await store.records(in: collection, of: range, limit: limit), !page.isEmpty {
+                try #require(page.count <= limit)
+                paged += page.map(\.value)
+                range = range.after(page[page.count - 1].key)
+            }
+            try #require(paged == all.map(\.value))
+        }
     }
 }

@@ -101,6 +101,28 @@ import Workouts
         #expect(try await again.all(.pears).map(\.value) == [[2]])
     }
 
+    @Test func `a new version derives records from those of the old one, once`() async throws {
+        let derivation = StoreSchema.Derivation(version: 2, from: .apples, to: .pears) { record in
+            record.value == [9] ? nil : ("of \(record.key)", record.value + [0])
+        }
+        try await {
+            let old = try await OpenStore(folder.store, schema: StoreSchema(service: "orchard", steps: [[.apples]]))
+            _ = try await old.store.commit([
+                old.put("a", [1]), old.put("b", [9]), old.put("a", [2], shard: Shard(0)),
+            ])
+        }()
+        let schema = StoreSchema(service: "orchard", steps: [[.apples], [.pears]], derivations: [derivation])
+        for _ in 0..<2 {
+            let new = try await OpenStore(folder.store, schema: schema)
+            #expect(
+                try await new.all(.pears) == [
+                    StoreKey(shard: Shard(7), key: "of a"): [1, 0], StoreKey(shard: Shard(0), key: "of a"): [2, 0],
+                ])
+            #expect(try await new.all().count == 3)
+            _ = try await new.store.commit([new.put("b", [1])])
+        }
+    }
+
     @Test func `a store of a newer version is refused and unchanged`() async throws {
         let newer = StoreSchema(service: "orchard", steps: [[.apples, .pears], [.unknown]])
         let epoch = try await OpenStore(folder.store, schema: newer).epoch

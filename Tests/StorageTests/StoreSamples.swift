@@ -50,6 +50,10 @@ struct OpenStore {
         StoreWrite(shard: shard, epoch: epoch, collection: collection, change: .delete(key: key))
     }
 
+    func deleteFolder(_ path: String, shard: Shard, in collection: StoreCollection) -> StoreWrite {
+        StoreWrite(shard: shard, epoch: epoch, collection: collection, change: .deleteFolder(path: path))
+    }
+
     func all(_ collection: StoreCollection = .apples) async throws -> [StoreKey: [UInt8]] {
         let records = try await store.records(in: collection, shards: Set(Shard.all))
         return Dictionary(uniqueKeysWithValues: records.map { (StoreKey(shard: $0.shard, key: $0.key), $0.value) })

@@ -66,4 +66,10 @@ package struct PendingWrite: Equatable, Sendable {
     package static func delete(_ collection: StoreCollection, _ key: some CustomStringConvertible) -> PendingWrite {
         PendingWrite(collection, .delete(key: "\(key)"))
     }
+
+    package static func deleteFolder(
+        _ collection: StoreCollection, _ path: some CustomStringConvertible
+    ) -> PendingWrite {
+        PendingWrite(collection, .deleteFolder(path: "\(path)"))
+    }
 }
