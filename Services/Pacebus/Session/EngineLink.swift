@@ -65,6 +65,7 @@ struct EngineLink {
             offset = reply.now.seconds(since: now.wallClock)
             repliedAt = repliedAt ?? now
             (isSilent, requestedAt) = (false, nil)
+            if let retryAfter = reply.error?.retryAfter { dueAt = now + max(retryAfter, Self.interval) }
         case .tick: if let requestedAt, now.seconds(since: requestedAt) >= Self.timeout { isSilent = true }
         case .stop: break
         }

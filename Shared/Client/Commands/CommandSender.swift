@@ -7,12 +7,14 @@ package import Workouts
 package struct CommandSender {
     /// Seconds between repetitions.
     package static let interval = 5.0
+    /// The longest wait that a refusal can ask for, in seconds.
+    static let longestWait = 86_400.0
 
     package enum Received: Equatable {
         case nothing
         case accepted(Command)
-        /// The sender repeats the command: a start while another session of the user is unfinished, or a command of a
-        /// session that the engine does not have yet.
+        /// The sender repeats the command: a start while another session of the user is unfinished, a command of a
+        /// session that the engine does not have yet, or any refusal that says when to try again.
         case postponed(Refusal)
         case refused(Command, Refusal)
     }
@@ -32,6 +34,8 @@ package struct CommandSender {
     private var sentAt: Moment?
     /// How often the first waiting command was sent.
     private var tries = 0
+    /// The wait that the last refusal asked for.
+    private var pause: (from: Timestamp, seconds: Double)?
     /// The last try of a start that was refused because another session is unfinished.
     private var postponedTry: Int?
     /// Whether the first waiting command is a start whose first try went without its time.
@@ -76,7 +80,10 @@ package struct CommandSender {
     /// The command to send now, if one is due.
     package mutating func take(_ now: Moment) -> Command? {
         guard isConnected, var command = waiting.first else { return nil }
-        if let sentAt, now.seconds(since: sentAt) < Self.interval { return nil }
+        // A clock that stepped backwards extends no wait.
+        if let sentAt, (0..<Self.interval).contains(now.seconds(since: sentAt)) { return nil }
+        if let pause, (0..<pause.seconds).contains(now.seconds(since: pause.from)) { return nil }
+        pause = nil
         sentAt = now
         tries += 1
         if tries == 1, leavesStartToEngine, case .start = command.action, let at = command.at {
@@ -99,6 +106,10 @@ package struct CommandSender {
             return .nothing
         }
         if let refusal = reply.error {
+            if let retryAfter = refusal.retryAfter {
+                pause = (now, min(max(retryAfter, Self.interval), Self.longestWait))
+                return .postponed(refusal)
+            }
             let isPassing =
                 switch command.action {
                 case .start: refusal.code == Refusal.sessionInProgressCode
@@ -126,6 +137,7 @@ package struct CommandSender {
     private mutating func resetTries() {
         sentAt = nil
         tries = 0
+        pause = nil
         postponedTry = nil
         isTimeLeft = false
     }

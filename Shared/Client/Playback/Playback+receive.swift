@@ -66,7 +66,8 @@ extension Playback {
             if reply.revision == nil { notFoundCount += 1 }
             return isLost ? .nothing : .remark("session not found, retrying")
         case .postponed(let refusal):
-            return .remark("\(refusal.message); retrying every \(Int(CommandSender.interval)) s")
+            let wait = refusal.retryAfter.map { "in \(Text.duration($0))" } ?? "every \(Int(CommandSender.interval)) s"
+            return .remark("\(refusal.message); retrying \(wait)")
         case .refused(let command, let refusal):
             // Another client's `end` came first, or the engine accepted an earlier try.
             let isPast = isOver && command.action.needsRunningSession || replied.contains(command.id)

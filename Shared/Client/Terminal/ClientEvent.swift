@@ -42,12 +42,7 @@ package struct Interrupted: Error, Equatable, CustomStringConvertible {
 
 extension ServiceContext {
     /// The topic level of replies to this process.
-    package var client: Client {
-        guard let client = Client(configuration.mqtt.clientID) else {
-            preconditionFailure("a client id matches the pattern of a client's name")
-        }
-        return client
-    }
+    package var client: Client { configuration.client }
 
     private static let clientTickInterval = Duration.milliseconds(50)
 

@@ -9,6 +9,8 @@ package import Workouts
 /// - `mqtt`: the broker connection (`MQTT_URL`, `MQTT_VERSION`, `MQTT_CA_FILE`, `MQTT_CERT_FILE`, `MQTT_KEY_FILE`,
 ///   `MQTT_PASSWORD_FILE`); by default `mqtt://127.0.0.1:1883` with MQTT 5. Its client id ends in the instance's 64
 ///   random bits.
+/// - `client`: the topic level of replies to this process. Its random bits are not those of the MQTT client id: everyone who
+///   reads the user's commands reads it, and could take the connection over.
 /// - `store`: the store (`STORE_URL`); by default `sqlite:./data/<name>.sqlite`.
 /// - `shards`: the shards this process owns (`SHARDS`); by default all.
 /// - `httpHost`, `httpPort`: the health port (`HTTP_HOST`, `HTTP_PORT`); by default on loopback and, with 0, off.
@@ -18,6 +20,7 @@ package import Workouts
 package struct ServiceConfiguration: Sendable {
     package let name: String
     package let instance: ProcessName
+    package let client: Client
     package var mqtt: MQTTConfiguration
     package var store: StoreURL
     package var shards = ShardSelection.all
@@ -30,6 +33,10 @@ package struct ServiceConfiguration: Sendable {
         self.name = name
         self.instance = instance
         mqtt = MQTTConfiguration(clientID: "\(name)-\(instance.randomBits)")
+        guard let client = Client(ProcessName.unique(prefix: name).description) else {
+            preconditionFailure("a process' name matches the pattern of a client's name")
+        }
+        self.client = client
         store = .sqlite(path: "./data/\(name).sqlite")
     }
 

@@ -118,10 +118,13 @@ package enum Banner: String, Codable, Sendable {
 package struct Refusal: Error, Codable, Hashable, Sendable {
     package let code: String
     package let message: String
+    /// Seconds until the same command or request can be accepted; `nil` if time alone does not change the refusal.
+    package let retryAfter: Double?
 
-    package init(code: String, message: String) {
+    package init(code: String, message: String, retryAfter: Double? = nil) {
         self.code = code
         self.message = message
+        self.retryAfter = retryAfter
     }
 
     /// The session's status does not allow the action.

@@ -51,6 +51,33 @@ import Workouts
         #expect(sender.take(now + 60) != nil)
     }
 
+    @Test func `a refusal with retryAfter postpones every kind of command, also across connections`() {
+        for action in [.start(SessionStart(activity: .running)), .pause, .end(streams: [:])] as [SessionAction] {
+            let (first, later) = (command(action), command(.resume))
+            var sender = connected([first, later])
+            _ = sender.take(now)
+            let refusal = Refusal(code: "too_many_sessions", message: "later", retryAfter: 1_800)
+            #expect(sender.receive(reply(first, refusal), now) == .postponed(refusal))
+            sender.disconnected()
+            sender.connected()
+            let sent = stride(from: 0.0, through: 1_810, by: 1).filter { sender.take(now + $0) != nil }
+            #expect(sent == [1_800, 1_805, 1_810])
+            #expect(sender.receive(reply(first), now) == .accepted(first))
+            #expect(sender.take(now + 1_811)?.id == later.id)
+        }
+    }
+
+    @Test func `a clock that steps backwards, or an absurd retryAfter, does not hold a command forever`() {
+        let pause = command(.pause)
+        var sender = connected([pause])
+        _ = sender.take(now)
+        _ = sender.receive(reply(pause, Refusal(code: "x", message: "", retryAfter: 1e12)), now)
+        #expect(sender.take(now + 86_399) == nil)
+        #expect(sender.take(now + 86_400) != nil)
+        _ = sender.receive(reply(pause, Refusal(code: "x", message: "", retryAfter: 600)), now + 86_400)
+        #expect(sender.take(now - 3_600) != nil)
+    }
+
     @Test func `a second reply to a repeated command is ignored`() {
         let (pause, resume) = (command(.pause), command(.resume))
         var sender = connected([pause, resume])

@@ -161,4 +161,12 @@ import Workouts
         #expect(configuration.mqtt.clientID == "session-engine-\(configuration.instance.description.suffix(16))")
         #expect(try configuration.instance != resolve().instance)
     }
+
+    @Test func `the reply address shares no random bits with the client id, and each process draws its own`() throws {
+        let configuration = try resolve()
+        let bits = configuration.client.description.suffix(16)
+        #expect(configuration.client.description == "session-engine-\(bits)")
+        #expect(!configuration.mqtt.clientID.hasSuffix(bits))
+        #expect(try configuration.client != resolve().client)
+    }
 }
