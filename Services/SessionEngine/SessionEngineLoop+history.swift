@@ -3,98 +3,190 @@ import Logging
 import MQTT
 import ServiceKit
 import Storage
+import Timing
 import Workouts
 
+/// What the loop reads of the store: at the start, for messages about sessions that are not in memory, and for pages of the
+/// history. No read depends on the number of sessions that a user has.
 extension SessionEngineLoop {
+    /// Records of one read.
+    static let pageSize = 200
+
     mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
-        var replies: [String: [CommandID: Reply]] = [:]
-        for record in try await store.records(in: SessionRecord.replies, shards: shards) {
-            guard let reply: Reply = read(record, from: SessionRecord.replies) else { continue }
-            let session = record.key.split(separator: "/").dropLast().joined(separator: "/")
-            replies[session, default: [:]][reply.id] = reply
-        }
-        for record in try await store.records(in: SessionRecord.sessions, shards: shards) {
-            guard let session: SessionRecord = read(record, from: SessionRecord.sessions) else { continue }
-            machine.load(session, replies: replies[record.key] ?? [:], now: now)
-        }
         for record in try await store.records(in: SessionRecord.users, shards: shards) {
             guard let user = User(record.key), let stored: UserRecord = read(record, from: SessionRecord.users)
             else { continue }
             machine.load(stored, of: user)
+            if stored.erasing != nil { erasures[user] = Erasure(user) }
         }
+        for record in try await store.records(in: SessionRecord.quotas, shards: shards) {
+            guard let user = User(record.key), var quota: UserQuota = read(record, from: SessionRecord.quotas)
+            else { continue }
+            quota.limit(to: now)
+            machine.quotas[user] = quota
+        }
+        erasePurged(now)
+        for shard in shards.sorted() {
+            var rest: StoreRange? = StoreRange(shard: shard)
+            while let range = rest {
+                let page = try await store.records(in: SessionRecord.sessions, of: range, limit: Self.pageSize)
+                for record in page { try await load(record, now) }
+                rest = page.last.map { range.after($0.key) }
+            }
+        }
+        try await countStored()
         context.logger.info("sessions loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
     }
 
-    /// Loads the sessions that the messages may change and that only the history contains.
-    mutating func unarchive(_ incoming: [Incoming], _ now: Moment) async throws {
-        var keys: Set<SessionKey> = []
-        var users: Set<User> = []
-        for message in incoming {
+    private mutating func load(_ record: StoreRecord, _ now: Moment) async throws {
+        // What is to be removed is loaded step by step.
+        if let user = SessionKey(record.key)?.user, erasures[user] != nil {
+            let stored = try? JSONCoding.decode(StoredRevisions.self, from: record.value)
+            guard let stored, !machine.isErased(user, revision: stored.revision) else { return }
+        }
+        guard let session: SessionRecord = read(record, from: SessionRecord.sessions) else { return }
+        machine.load(session, replies: try await replies(of: session.session.key), now: now)
+    }
+
+    /// Counts the sessions of users without a stored count, of an earlier version.
+    private mutating func countStored() async throws {
+        for user in machine.users.keys where machine.quotas[user] == nil {
+            let listed = try await store.records(
+                in: SessionRecord.overviews, of: StoreRange(StoreFolder(shard: user.shard, path: "\(user)")),
+                limit: UserLimit.storedSessions)
+            let others = machine.sessions(of: user).count { machine.entries[$0]?.record.workout == nil }
+            machine.quotas[user] = UserQuota(stored: listed.count + others)
+        }
+    }
+
+    private mutating func replies(of key: SessionKey) async throws -> [CommandID: Reply] {
+        let limit = SessionEngineMachine.replyLimit + SessionEngineMachine.endingLimit
+        let folder = StoreFolder(shard: key.user.shard, path: "\(key)")
+        let records = try await store.records(in: SessionRecord.replies, of: StoreRange(folder), limit: limit)
+        var replies: [CommandID: Reply] = [:]
+        for record in records {
+            if let reply: Reply = read(record, from: SessionRecord.replies) { replies[reply.id] = reply }
+        }
+        return replies
+    }
+
+    // MARK: Sessions that are not in memory
+
+    /// Loads sessions from history that a batch may change. ``giveBack()`` removes those that it did not.
+    mutating func borrow(_ incoming: [Incoming], _ now: Moment) async throws {
+        var needed: Set<SessionKey> = []
+        var seen: [SessionKey: [Incoming]] = [:]
+        for message in incoming where !message.payload.isEmpty {
             switch message.topic {
-            case .session(let key, .command), .session(let key, .summaryMetrics),
-                .session(let key, .summaryRoute), .session(let key, .state), .session(let key, .workout):
-                if !message.payload.isEmpty { keys.insert(key) }
+            case .session(let key, .command): needed.insert(key)
+            case .session(let key, .summaryMetrics), .session(let key, .summaryRoute), .session(let key, .weather),
+                .session(let key, .state), .session(let key, .workout):
+                seen[key, default: []].append(message)
             case .session(let key, .request):
                 let request = try? JSONCoding.decode(SessionRequest.self, from: message.payload)
-                if request?.action == .chunks { keys.insert(key) }
+                if request?.action == .chunks { needed.insert(key) }
             case .user(let user, .request):
                 guard let request = try? message.request?.get(), !machine.hasAccepted(request, of: user) else { break }
-                switch request.action {
-                case .deleteWorkout(let session): keys.insert(SessionKey(user, session))
-                case .deleteEverything: users.insert(user)
-                case .setProfile, .workouts, .savePlan, .deletePlan: break
-                }
+                if case .deleteWorkout(let session) = request.action { needed.insert(SessionKey(user, session)) }
             default: break
             }
         }
-        let places = keys.filter { machine.entries[$0] == nil && outbox.owns($0.user.shard) }
-            .sorted().map { StoreKey(shard: $0.user.shard, key: "\($0)") }
-        users = users.filter { outbox.owns($0.shard) }
-        var records = places.isEmpty ? [] : try await store.records(in: SessionRecord.history, at: places)
-        if !users.isEmpty { records += try await history(of: users) }
-        for record in records {
-            guard let session: SessionRecord = read(record, from: SessionRecord.history),
-                machine.entries[session.session.key] == nil
-            else { continue }
-            machine.load(session, replies: [:], now: now)
-            outbox.add([.unarchive(session.session.key)])
+        let keys = needed.union(seen.keys).filter { machine.entries[$0] == nil && outbox.owns($0.user.shard) }
+        for record in try await history(keys) {
+            guard let key = SessionKey(record.key) else { continue }
+            // Most are echoes of retained topics after a connect.
+            if !needed.contains(key), let stored = try? JSONCoding.decode(StoredRevisions.self, from: record.value),
+                seen[key]?.allSatisfy(stored.includes) ?? true
+            {
+                continue
+            }
+            try await borrow(record, now)
         }
-        for user in users.sorted() { outbox.add([.eraseCorrupt(user, try await corrupt(of: user))]) }
     }
 
-    /// The reply to a request for history, from memory and from the store.
-    mutating func history(_ page: UserRequest.Page, of user: User, _ now: Moment) async throws -> MQTTMessage {
-        var history = machine.history(page, of: user)
-        for record in try await self.history(of: [user]) {
-            guard let archived: ArchivedWorkout = read(record, from: SessionRecord.history),
-                let overview = archived.workout, machine.entries[SessionKey(user, overview.session)] == nil
-            else { continue }
-            history.take(overview)
+    /// Loads one session from history; `nil` if it is in memory or its record cannot be decoded.
+    @discardableResult
+    mutating func borrow(_ record: StoreRecord, _ now: Moment) async throws -> SessionRecord? {
+        guard let session: SessionRecord = read(record, from: SessionRecord.history),
+            machine.entries[session.session.key] == nil
+        else { return nil }
+        let key = session.session.key
+        if machine.isErased(key.user, revision: session.revision) {
+            outbox.add(machine.erase(session, now))
+            return nil
         }
-        return Topic.user(user, .replies(page.envelope.client)).message(JSONCoding.encode(history.reply(now)))
+        machine.load(session, replies: try await replies(of: key), now: now)
+        borrowed[key] = machine.entries[key]
+        return session
     }
 
-    /// The records in history of some users.
-    private func history(of users: Set<User>) async throws(StoreError) -> [StoreRecord] {
-        let folders = users.sorted().map { StoreFolder(shard: $0.shard, path: "\($0)") }
-        return try await store.records(in: SessionRecord.history, below: folders)
+    /// The records of some sessions in history.
+    func history(_ keys: some Sequence<SessionKey>) async throws(StoreError) -> [StoreRecord] {
+        let places = keys.sorted().map { StoreKey(shard: $0.user.shard, key: "\($0)") }
+        return places.isEmpty ? [] : try await store.records(in: SessionRecord.history, at: places)
     }
 
-    /// The keys of the user's corrupt records, stored and pending.
-    private func corrupt(of user: User) async throws(StoreError) -> [String] {
-        let folders = [SessionRecord.sessions, SessionRecord.history, SessionRecord.replies].map {
-            StoreFolder(shard: user.shard, path: "\($0.name)/\(user)")
+    /// Moves borrowed sessions that changed back to the sessions in memory, and those whose topics it publishes after their
+    /// time, so that they are cleared again.
+    mutating func keepChanged(_ now: Moment) {
+        guard !borrowed.isEmpty else { return }
+        let published = Set(
+            outbox.actions.compactMap { action -> SessionKey? in
+                switch action {
+                case .publishState(let key), .publishWorkout(let key): key
+                default: nil
+                }
+            })
+        for (key, before) in borrowed {
+            guard let entry = machine.entries[key] else {
+                borrowed[key] = nil
+                continue
+            }
+            let isLate = published.contains(key) && machine.goneAt(entry).map { $0 <= now } ?? false
+            let hasChanged = entry.record != before.record || entry.replies.count != before.replies.count
+            guard hasChanged || isLate else { continue }
+            borrowed[key] = nil
+            outbox.add([.unarchive(key)])
         }
-        let stored = try await store.records(in: SessionRecord.corrupt, below: folders).map(\.key)
-        let pending = outbox.actions.compactMap { action -> String? in
-            guard case .setAside(_, let collection, let key, _) = action, key.hasPrefix("\(user)/") else { return nil }
-            return "\(collection.name)/\(key)"
+    }
+
+    /// Removes borrowed sessions from memory again, once nothing pending needs them.
+    mutating func giveBack() {
+        guard !borrowed.isEmpty, outbox.actions.isEmpty else { return }
+        for key in borrowed.keys { machine.forget(key) }
+        borrowed = [:]
+    }
+
+    // MARK: History
+
+    /// Reads pages of the history and replies. Equal pages are read once.
+    func reply(to requests: [(user: User, page: UserRequest.Page)], _ now: Moment) async throws {
+        var pages: [HistoryRange: (workouts: [WorkoutOverview], next: HistoryPlace?)] = [:]
+        var replies: [MQTTMessage] = []
+        for (user, page) in requests {
+            let range = HistoryRange(user: user, before: page.before, limit: page.limit)
+            var found = pages[range]
+            if found == nil { found = try await read(range) }
+            pages[range] = found
+            var reply = Reply(id: page.envelope.id, revision: nil, now: now.wallClock)
+            reply.workouts = found?.workouts
+            reply.next = found?.next
+            replies.append(Topic.user(user, .replies(page.envelope.client)).message(JSONCoding.encode(reply)))
         }
-        return stored + pending + ["\(SessionRecord.users.name)/\(user)"]
+        await context.send(replies)
+    }
+
+    private func read(_ range: HistoryRange) async throws -> (workouts: [WorkoutOverview], next: HistoryPlace?) {
+        // One workout beyond the page proves that there is another page.
+        let records = try await store.records(in: SessionRecord.overviews, of: range.keys, limit: range.limit + 1)
+        let workouts = records.prefix(range.limit).compactMap {
+            try? JSONCoding.decode(WorkoutOverview.self, from: $0.value)
+        }
+        return (workouts, records.count > range.limit ? workouts.last?.place : nil)
     }
 
     /// The record's value; sets aside a record that cannot be decoded, for an operator to examine.
-    private mutating func read<Value: Decodable>(_ record: StoreRecord, from collection: StoreCollection) -> Value? {
+    mutating func read<Value: Decodable>(_ record: StoreRecord, from collection: StoreCollection) -> Value? {
         do throws(PayloadError) {
             return try JSONCoding.decode(Value.self, from: record.value, now: context.clock.moment)
         } catch {
@@ -103,5 +195,41 @@ extension SessionEngineLoop {
             outbox.add([.setAside(record.shard, collection, key: record.key, value: record.value)])
             return nil
         }
+    }
+}
+
+/// A page of a user's history, newest first.
+private struct HistoryRange: Hashable {
+    let user: User
+    let before: HistoryPlace?
+    let limit: Int
+
+    var keys: StoreRange {
+        let all = StoreRange(StoreFolder(shard: user.shard, path: "\(user)"), isDescending: true)
+        guard let before else { return all }
+        let end = max(all.keys.lowerBound, SessionRecord.overviewKey(user, before))
+        return StoreRange(shard: user.shard, keys: all.keys.lowerBound..<end, isDescending: true)
+    }
+}
+
+extension StoredRevisions {
+    /// Whether a message about the session brings nothing new.
+    fileprivate func includes(_ message: Incoming) -> Bool {
+        guard let received = try? JSONCoding.decode(Summary.self, from: message.payload) else { return true }
+        switch message.topic {
+        case .session(_, .state): return received.revision == revision
+        case .session(_, .workout): return received.revision == workout?.revision
+        case .session(_, .summaryMetrics): return received <= report
+        case .session(_, .summaryRoute): return received <= route
+        case .session(_, .weather): return received.revision <= weather?.revision ?? -1
+        default: return true
+        }
+    }
+}
+
+extension StoredRevisions.Summary {
+    fileprivate static func <= (received: Self, known: Self?) -> Bool {
+        guard let known else { return false }
+        return (received.revision, received.state ?? 0) <= (known.revision, known.state ?? 0)
     }
 }

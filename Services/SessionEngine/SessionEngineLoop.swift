@@ -3,6 +3,7 @@ import Logging
 import MQTT
 import ServiceKit
 import Storage
+import Timing
 import Workouts
 
 /// The service's one flow of events and the only place where effects happen.
@@ -16,6 +17,18 @@ struct SessionEngineLoop {
     var outbox: Outbox<SessionEngineMachine>
     /// Commands and requests of users in shards that this process does not own. It may be about to gain them.
     private(set) var pending = PendingBuffer<Shard>(byteLimit: 1 << 20, timeout: 10)
+    /// Sessions loaded from history for one event, as they were loaded.
+    var borrowed: [SessionKey: SessionEngineMachine.Entry] = [:]
+    /// What is left to publish of the sessions in history.
+    var announcing: [StoreRange] = []
+    /// The removals under way.
+    var erasures: [User: Erasure] = [:]
+    /// Files of an operator that ask for removals, until the store has them.
+    var purged: [String] = []
+    var purgedAt: Moment?
+    var sweptAt: Moment?
+    /// The rate of requests for history, by user.
+    private var requests: [User: TokenBucket<Moment>] = [:]
 
     /// - Parameter asksCoach: whether an external coach decides swaps and changes of difficulty.
     init(context: ServiceContext, store: any Store, asksCoach: Bool = false) {
@@ -26,6 +39,9 @@ struct SessionEngineLoop {
         metrics = SessionEngineMetrics(context.metrics)
     }
 
+    private static let requestLimit = TokenBucket<Moment>(
+        burst: UserLimit.requestBurst, perSecond: UserLimit.requestRate)
+
     mutating func handle(_ event: ServiceEvent) async throws {
         let now = context.clock.moment
         var batch: MQTTBatch?
@@ -35,21 +51,36 @@ struct SessionEngineLoop {
             guard case .gained(let gained) = change else { break }
             try await load(Set(gained.keys), now)
             try await replay(Set(gained.keys), now)
-        case .announce(let shards): outbox.add(machine.announce(shards))
-        case .connected: outbox.add(machine.connected(now: now))
-        case .disconnected: machine.disconnected()
+        case .announce(let shards):
+            outbox.add(machine.announce(shards))
+            announcing.removeAll { shards.contains($0.shard) }
+            announcing += shards.sorted().map { StoreRange(shard: $0) }
+        case .connected:
+            outbox.add(machine.connected(now: now))
+            announcing = outbox.epochs.keys.sorted().map { StoreRange(shard: $0) }
+        case .disconnected:
+            machine.disconnected()
+            announcing = []
         case .batch(let received):
             batch = received
             metrics.received(received.messages.count)
             let incoming = received.messages.map(Incoming.init)
-            try await unarchive(incoming, now)
+            try await borrow(incoming, now)
             for message in incoming { receive(message, now) }
+            try await erase(now)
         case .tick:
             outbox.add(machine.advance(to: now))
+            erasePurged(now)
+            try await erase(now)
+            try await sweep(now)
+            try await announceResting(now)
             pending.expire(now: now)
             metrics.show(machine.statusCounts, pending)
         }
+        keepChanged(now)
         try await follow(await outbox.flush(&machine, at: now, acknowledging: batch), now)
+        giveBack()
+        confirmPurged()
     }
 
     /// The last flush, at shutdown.
@@ -65,15 +96,15 @@ struct SessionEngineLoop {
         case .failed(isNew: true): await context.send(warnings(now))
         case .failed, .none: break
         }
+        var pages: [(User, UserRequest.Page)] = []
         for action in flushed.performed {
             switch action {
             case .reply(_, _, let reply): metrics.answered(reply.error)
-            case .listWorkouts(let user, let page):
-                let reply = try await history(page, of: user, now)
-                await context.send([reply])
+            case .listWorkouts(let user, let page): pages.append((user, page))
             default: break
             }
         }
+        try await reply(to: pages, now)
     }
 
     /// Warnings for the sessions whose changes wait for the disk.
@@ -90,7 +121,7 @@ struct SessionEngineLoop {
     private mutating func replay(_ shards: Set<Shard>, _ now: Moment) async throws {
         var others = pending
         let incoming = shards.sorted().flatMap { others.take($0, now: now) }.map(Incoming.init)
-        try await unarchive(incoming, now)
+        try await borrow(incoming, now)
         // Not before: a failed read repeats the event.
         pending = others
         for message in incoming { receive(message, now) }
@@ -165,7 +196,14 @@ struct SessionEngineLoop {
         _ request: Result<UserRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ now: Moment
     ) {
         switch request {
-        case .success(let request): outbox.add(machine.receive(request, of: user, now: now))
+        case .success(let request):
+            if case .workouts = request.action, !requests[user, default: Self.requestLimit].take(now) {
+                context.limits.reached(UserLimit.requests.name, by: user, at: now)
+                return outbox.add([machine.refuse(request, user, UserLimit.requests.refusal(after: 5), now)])
+            }
+            let isNew = !machine.hasAccepted(request, of: user)
+            outbox.add(machine.receive(request, of: user, now: now))
+            if request.action == .deleteEverything, isNew { erasures[user] = Erasure(user) }
         case .failure(let error):
             reject(message, error.reason, now)
             guard case .malformed(let text) = error, let envelope = envelope(message) else { return }
@@ -183,7 +221,9 @@ struct SessionEngineLoop {
     private mutating func receive(command message: MQTTMessage, _ key: SessionKey, _ now: Moment) {
         do throws(PayloadError) {
             let command = try JSONCoding.decode(Command.self, from: message.payload)
-            outbox.add(machine.receive(command, for: key, now: now))
+            let actions = machine.receive(command, for: key, now: now)
+            for case .limited(let user, let limit) in actions { context.limits.reached(limit.name, by: user, at: now) }
+            outbox.add(actions)
         } catch {
             reject(message, error.reason, now)
             guard case .malformed(let text) = error, let envelope = envelope(message) else { return }

@@ -186,10 +186,10 @@ struct CrashTests {
             engine = nil
             engine = try await Engine(folder, clock: clock)
             #expect(engine?.profile(user) == nil)
-            let page = UserRequest(
-                id: CommandID(UUID()), client: Client("c")!, action: .workouts(before: nil, limit: 5))
-            let sent = try await engine?.deliver([Topic.user(user, .request).message(JSONCoding.encode(page))])
-            #expect(sent?.replies.map(\.workouts) == [[]])
+            let request = UserRequest(
+                id: CommandID(UUID()), client: Client("c")!, action: .deleteWorkout(key.session))
+            let sent = try await engine?.deliver([Topic.user(user, .request).message(JSONCoding.encode(request))])
+            #expect(sent?.replies.map(\.error?.code) == ["session_not_found"])
             // The record is moved with the next commit.
             _ = try await engine?.tick()
         }

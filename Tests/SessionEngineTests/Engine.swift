@@ -25,8 +25,10 @@ struct Engine {
         store = RefusingStore(
             try SQLiteStore(
                 path: folder.file("engine.sqlite"), schema: SessionRecord.schema, shards: shards))
+        var configuration = ServiceConfiguration(name: "session-engine")
+        configuration.store = .sqlite(path: folder.file("engine.sqlite"))
         let context = ServiceContext(
-            configuration: ServiceConfiguration(name: "session-engine"), logger: logger, bus: bus, clock: clock)
+            configuration: configuration, logger: logger, bus: bus, clock: clock)
         loop = SessionEngineLoop(context: context, store: store, asksCoach: asksCoach)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))

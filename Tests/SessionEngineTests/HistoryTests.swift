@@ -69,37 +69,6 @@ struct HistoryTests {
         #expect(found.first == keys[5].session && found.last == keys[6].session)
     }
 
-    @Test func `a page contains the newest workouts for any read order, and stays bounded`()
-        throws
-    {
-        var random = SeededRandom()
-        let began = Command(
-            id: CommandID(UUID()), client: Client("c")!, at: Self.start,
-            action: .start(SessionStart(activity: .running, countdown: 0)))
-        let all = (0..<200).map { _ in
-            let at = Self.start + Double(Int.random(in: 0..<100, using: &random))
-            let session = Session(
-                key: SessionKey(user, SessionID(UUID())), start: SessionStart(activity: .running, countdown: 0), at: at,
-                now: Self.start)
-            return WorkoutOverview(WorkoutRecord(session, metrics: nil, isComplete: true, revision: 1))
-        }
-        let sorted = all.sorted { $0.place > $1.place }
-        for limit in [1, 7, 100] {
-            for from in [0, 1, 150, 199] {
-                let before = from == 0 ? nil : sorted[from - 1].place
-                var history = HistoryPage(UserRequest.Page(envelope: began.envelope, before: before, limit: limit))
-                for overview in all {
-                    history.take(overview)
-                    #expect(history.newest.count <= limit + 1, "seed \(random.seed)")
-                }
-                let reply = history.reply(Moment(Self.start))
-                #expect(reply.workouts == Array(sorted[from...].prefix(limit)), "seed \(random.seed)")
-                let isLast = from + limit >= sorted.count
-                #expect(reply.next == (isLast ? nil : sorted[from + limit - 1].place), "seed \(random.seed)")
-            }
-        }
-    }
-
     @Test func `a history line decodes from its own fields`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         let keys = try await work(&engine!, at: [-900])

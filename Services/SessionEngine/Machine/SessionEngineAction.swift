@@ -8,10 +8,11 @@ enum SessionEngineAction: Hashable {
     case save(SessionKey)
     case saveReply(SessionKey, Reply)
     case saveUser(User)
+    case saveQuota(User)
     /// Erases the replies to a session's commands.
-    case eraseReplies(SessionKey, Set<CommandID>)
-    /// Erases the user's corrupt records, by their keys.
-    case eraseCorrupt(User, [String])
+    case eraseReplies(SessionKey)
+    /// Erases the user's corrupt records.
+    case eraseCorrupt(User)
     /// Moves a record that cannot be decoded out of its collection.
     case setAside(Shard, StoreCollection, key: String, value: [UInt8])
     /// Moves a session out of history, because it may change.
@@ -20,6 +21,16 @@ enum SessionEngineAction: Hashable {
     case archive(SessionKey)
     /// Removes a session from memory and store.
     case erase(SessionKey)
+    /// Moves a session from memory to history until its topics are cleared, unless it has changed meanwhile.
+    case rest(SessionKey)
+    /// Clears the topics of a session in history and removes it if it was deleted.
+    case expire(SessionKey, isDeleted: Bool)
+    /// Removes an entry of ``SessionRecord/due`` that has been handled.
+    case settle(SessionKey, String)
+    /// Writes the line of a finished workout in the user's history.
+    case list(SessionKey)
+    case unlist(SessionKey, HistoryPlace)
+    case unlistAll(User)
     case publishState(SessionKey)
     case publishWorkout(SessionKey)
     case publishCurrent(User)
@@ -33,17 +44,21 @@ enum SessionEngineAction: Hashable {
     case reply(User, Client, Reply)
     /// Reads a page of the user's history and replies to this request.
     case listWorkouts(User, UserRequest.Page)
+    /// Reports a limit that the user reached.
+    case limited(User, UserLimit)
 }
 
 extension SessionEngineAction: OwnedAction {
     var shard: Shard? {
         switch self {
-        case .save(let key), .saveReply(let key, _), .eraseReplies(let key, _), .unarchive(let key), .archive(let key),
-            .erase(let key), .publishState(let key), .publishWorkout(let key), .clear(let key), .announce(let key, _),
-            .askCoach(let key, _):
+        case .save(let key), .saveReply(let key, _), .eraseReplies(let key), .unarchive(let key), .archive(let key),
+            .erase(let key), .rest(let key), .expire(let key, _), .settle(let key, _), .list(let key),
+            .unlist(let key, _), .publishState(let key), .publishWorkout(let key), .clear(let key),
+            .announce(let key, _), .askCoach(let key, _):
             key.user.shard
-        case .saveUser(let user), .eraseCorrupt(let user, _), .publishCurrent(let user), .publishProfile(let user),
-            .publishPlans(let user), .reply(let user, _, _), .listWorkouts(let user, _):
+        case .saveUser(let user), .saveQuota(let user), .eraseCorrupt(let user), .unlistAll(let user),
+            .publishCurrent(let user), .publishProfile(let user), .publishPlans(let user), .reply(let user, _, _),
+            .listWorkouts(let user, _), .limited(let user, _):
             user.shard
         case .setAside(let shard, _, _, _): shard
         }
@@ -53,7 +68,7 @@ extension SessionEngineAction: OwnedAction {
         switch self {
         // Phases of a plan's clock, and questions to a coach, depend on nothing in the store.
         case .announce(_, let announcement) where announcement.type == .interval: .now
-        case .askCoach: .now
+        case .askCoach, .limited: .now
         // Clients repeat their commands and requests.
         case .reply, .announce, .listWorkouts: .dropIfRefused
         default: .afterCommit
@@ -67,9 +82,16 @@ extension SessionEngineMachine: OwningMachine {
         case .save(let key): return entries[key].map { [.put(SessionRecord.sessions, key, $0.record)] } ?? []
         case .saveReply(let key, let reply): return [.put(SessionRecord.replies, "\(key)/\(reply.id)", reply)]
         case .saveUser(let user): return users[user].map { [.put(SessionRecord.users, user, $0)] } ?? []
-        case .eraseReplies(let key, let ids):
-            return ids.map { PendingWrite.delete(SessionRecord.replies, "\(key)/\($0)") }
-        case .eraseCorrupt(_, let keys): return keys.map { PendingWrite.delete(SessionRecord.corrupt, $0) }
+        case .saveQuota(let user): return quotas[user].map { [.put(SessionRecord.quotas, user, $0)] } ?? []
+        case .eraseReplies(let key): return [.deleteFolder(SessionRecord.replies, key)]
+        case .eraseCorrupt(let user):
+            let collections = [
+                SessionRecord.sessions, SessionRecord.history, SessionRecord.replies, SessionRecord.overviews,
+            ]
+            return collections.map { .deleteFolder(SessionRecord.corrupt, "\($0.name)/\(user)") }
+                + [SessionRecord.users, SessionRecord.quotas].map {
+                    .delete(SessionRecord.corrupt, "\($0.name)/\(user)")
+                }
         case .setAside(_, let collection, let key, let value):
             let copy = PendingWrite(SessionRecord.corrupt, .put(key: "\(collection.name)/\(key)", value: value))
             return [copy, .delete(collection, key)]
@@ -78,11 +100,32 @@ extension SessionEngineMachine: OwningMachine {
             return [.put(SessionRecord.sessions, key, record), .delete(SessionRecord.history, key)]
         case .archive(let key):
             guard let entry = entries[key] else { return [] }
-            let replies = entry.replies.keys.map { PendingWrite.delete(SessionRecord.replies, "\(key)/\($0)") }
-            return [.put(SessionRecord.history, key, entry.record), .delete(SessionRecord.sessions, key)] + replies
-        case .erase(let key): return [.delete(SessionRecord.sessions, key)]
+            return [
+                .put(SessionRecord.history, key, entry.record), .delete(SessionRecord.sessions, key),
+                .deleteFolder(SessionRecord.replies, key),
+            ]
+        case .rest(let key):
+            guard let entry = entries[key], entry.canRest, let goneAt = goneAt(entry) else { return [] }
+            return [
+                .put(SessionRecord.history, key, entry.record), .delete(SessionRecord.sessions, key),
+                PendingWrite(SessionRecord.due, .put(key: SessionRecord.dueKey(goneAt.wallClock, key), value: [])),
+            ]
+        case .expire(let key, let isDeleted):
+            let replies = PendingWrite.deleteFolder(SessionRecord.replies, key)
+            return isDeleted ? [replies, .delete(SessionRecord.history, key)] : [replies]
+        case .settle(_, let due): return [.delete(SessionRecord.due, due)]
+        case .list(let key):
+            guard let workout = entries[key]?.record.workout.map(WorkoutOverview.init) else { return [] }
+            return [.put(SessionRecord.overviews, SessionRecord.overviewKey(key.user, workout.place), workout)]
+        case .unlist(let key, let place):
+            return [.delete(SessionRecord.overviews, SessionRecord.overviewKey(key.user, place))]
+        case .unlistAll(let user): return [.deleteFolder(SessionRecord.overviews, user)]
+        case .erase(let key):
+            var quota = quotas[key.user] ?? UserQuota()
+            quota.erase()
+            return [.delete(SessionRecord.sessions, key), .put(SessionRecord.quotas, key.user, quota)]
         case .publishState, .publishWorkout, .publishCurrent, .publishProfile, .publishPlans, .askCoach, .clear,
-            .announce, .reply, .listWorkouts:
+            .announce, .reply, .listWorkouts, .limited:
             return []
         }
     }
@@ -90,6 +133,7 @@ extension SessionEngineMachine: OwningMachine {
     mutating func drop(_ shards: Set<Shard>) {
         for key in entries.keys where shards.contains(key.user.shard) { forget(key) }
         for user in users.keys where shards.contains(user.shard) { users[user] = nil }
+        for user in quotas.keys where shards.contains(user.shard) { quotas[user] = nil }
     }
 }
 

@@ -18,6 +18,10 @@ extension SessionEngineMachine {
         let restored = provesUse(command.action) ? restore(key, now) : []
         do throws(Refusal) {
             try check(command, key, now)
+            if let (limit, wait) = reached(command, key, now) {
+                let refusal = limit.refusal(after: wait)
+                return restored + [.limited(key.user, limit), refuse(command.envelope, for: key, refusal, now: now)]
+            }
             if let asked = try ask(command, key, now) { return restored + asked }
             return restored + (try apply(command, key, now))
         } catch {
@@ -50,7 +54,7 @@ extension SessionEngineMachine {
         var entry: Entry
         if case .start(let start) = command.action {
             entry = try begin(start, key, at, now)
-            actions += replace(start, key, at, now)
+            actions += [count(start, key.user, now)] + replace(start, key, at, now)
         } else {
             guard let known = entries[key] else { throw .sessionNotFound }
             entry = known

@@ -82,10 +82,20 @@ extension SessionEngineMachine {
             return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
         case .reply(let user, let client, let reply):
             return [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
-        case .archive(let key), .erase(let key):
+        case .archive(let key):
             forget(key)
             return []
-        case .save, .saveReply, .saveUser, .eraseReplies, .eraseCorrupt, .setAside, .unarchive, .listWorkouts:
+        case .erase(let key):
+            quotas[key.user]?.erase()
+            forget(key)
+            return []
+        case .rest(let key):
+            if entries[key]?.canRest == true { forget(key) }
+            return []
+        case .expire(let key, _):
+            return [Topic.session(key, .state).message([]), Topic.session(key, .workout).message([])]
+        case .save, .saveReply, .saveUser, .saveQuota, .eraseReplies, .eraseCorrupt, .setAside, .unarchive, .list,
+            .unlist, .unlistAll, .settle, .listWorkouts, .limited:
             return []
         }
     }
@@ -186,8 +196,7 @@ extension SessionEngineMachine {
             }
             return delete(key, now) + accept(request, user, now)
         case .deleteEverything:
-            let sessions = sessions(of: user).flatMap { delete($0, now) }
-            return sessions + set(Profile(), user, now) + set([], user, now) + accept(request, user, now)
+            return eraseEverything(of: user, now) + accept(request, user, now)
         }
     }
 
@@ -198,7 +207,7 @@ extension SessionEngineMachine {
         users[user]?.replies.first { $0.id == request.id }
     }
 
-    private mutating func set(_ profile: Profile, _ user: User, _ now: Moment) -> [SessionEngineAction] {
+    mutating func set(_ profile: Profile, _ user: User, _ now: Moment) -> [SessionEngineAction] {
         var record = users[user] ?? UserRecord()
         record.profile = profile
         record.profileTopic.revise(now.wallClock)
@@ -229,15 +238,6 @@ extension SessionEngineMachine {
     func receive(_ request: SessionRequest, for key: SessionKey) -> [SessionEngineAction] {
         guard case .chunks = request.action, entries[key]?.record.workout != nil else { return [] }
         return [.publishWorkout(key)]
-    }
-
-    /// A page of the user's finished workouts in memory.
-    func history(_ page: UserRequest.Page, of user: User) -> HistoryPage {
-        var history = HistoryPage(page)
-        for key in sessions(of: user) {
-            if let workout = entries[key]?.record.workout { history.take(WorkoutOverview(workout)) }
-        }
-        return history
     }
 }
 

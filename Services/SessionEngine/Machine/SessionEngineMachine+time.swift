@@ -56,7 +56,7 @@ extension SessionEngineMachine {
     }
 
     /// The time at which a session expires or leaves the bus.
-    private func goneAt(_ entry: Entry) -> Moment? {
+    func goneAt(_ entry: Entry) -> Moment? {
         switch entry.record.session.status {
         // Retained topics arrive after the connect and may contain later events.
         case .unfinished: connectedAt.map { max(entry.receivedAt + Session.expiry, $0 + Self.retainedTimeout) }
@@ -102,8 +102,9 @@ extension SessionEngineMachine {
         if let due = [entry.finishBy, entry.reviseBy].compactMap(\.self).min(), due <= now {
             actions += finish(key, now)
         }
-        guard let entry = entries[key], let goneAt = goneAt(entry), goneAt <= now else { return actions }
-        return actions + leave(key, now)
+        guard let entry = entries[key] else { return actions }
+        if let goneAt = goneAt(entry), goneAt <= now { return actions + leave(key, now) }
+        return isSurplus(key) ? actions + [.rest(key)] : actions
     }
 
     /// Announces a new phase of the plan's clock once. Phases that passed meanwhile are not announced.
@@ -142,16 +143,40 @@ extension SessionEngineMachine {
         entry.record.weather = nil
         entry.record.newest = nil
         entry.question = nil
-        let replies = Set(entry.replies.keys)
+        let listed = entry.record.workout.map { SessionEngineAction.unlist(key, WorkoutOverview($0).place) }
         entry.replies = [:]
         entry.finishBy = nil
         entry.reviseBy = nil
         entry.record.workout = nil
         bump(&entry, now)
         store(entry, key, now)
-        return [
-            .save(key), .eraseReplies(key, replies), .publishState(key), .publishWorkout(key),
-            .publishCurrent(key.user),
+        return [listed].compactMap(\.self) + [
+            .save(key), .eraseReplies(key), .publishState(key), .publishWorkout(key), .publishCurrent(key.user),
         ]
+    }
+
+    /// Removes all data of a user: of the sessions in memory at once, of the others step by step.
+    mutating func eraseEverything(of user: User, _ now: Moment) -> [SessionEngineAction] {
+        let cutoff = max(currentRevision(user), now.wallClock.milliseconds)
+        let deleted = sessions(of: user).flatMap { delete($0, now) }
+        users[user, default: UserRecord()].erasing = cutoff
+        return [.unlistAll(user)] + deleted + set(Profile(), user, now) + set([], user, now)
+    }
+
+    /// Whether a stored session is from before its user's data is to be removed.
+    func isErased(_ user: User, revision: Int64) -> Bool { users[user]?.erasing.map { revision <= $0 } ?? false }
+
+    /// Loads a session from the store and removes its data.
+    mutating func erase(_ record: SessionRecord, _ now: Moment) -> [SessionEngineAction] {
+        let key = record.session.key
+        guard entries[key] == nil, record.session.statusName != .deleted else { return [] }
+        load(record, replies: [:], now: now)
+        return [.unarchive(key)] + delete(key, now)
+    }
+
+    /// Ends the removal of a user's data.
+    mutating func erased(_ user: User) -> [SessionEngineAction] {
+        users[user]?.erasing = nil
+        return [.eraseCorrupt(user), .saveUser(user)]
     }
 }

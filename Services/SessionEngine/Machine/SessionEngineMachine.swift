@@ -48,6 +48,15 @@ struct SessionEngineMachine {
             stateTopic = RetainedTopic(revision: record.revision)
             workoutTopic = RetainedTopic(revision: record.workout?.revision ?? 0)
         }
+
+        /// Whether only the store needs the session until its topics are cleared, unless a message changes it.
+        var canRest: Bool {
+            switch record.session.status {
+            case .completed: reviseBy == nil && question == nil
+            case .deleted: true
+            case .unfinished, .saving, .canceled: false
+            }
+        }
     }
 
     /// The user's sessions in memory.
@@ -55,6 +64,8 @@ struct SessionEngineMachine {
         var all: Set<SessionKey> = []
         /// At most one, besides sessions recorded without a connection.
         var unfinished: Set<SessionKey> = []
+        /// Those that ``Entry/canRest``, in the order in which they began to.
+        var resting: [SessionKey] = []
     }
 
     /// Whether an external coach decides swaps and changes of difficulty.
@@ -62,6 +73,8 @@ struct SessionEngineMachine {
     private(set) var entries: [SessionKey: Entry] = [:]
     var users: [User: UserRecord] = [:]
     private var sessions: [User: Sessions] = [:]
+    /// Absent before a user's first session.
+    var quotas: [User: UserQuota] = [:]
     /// The times at which time alone may change a session.
     var deadlines = Deadlines<SessionKey, Moment>()
     /// The service's clock at the last tick.
@@ -107,7 +120,23 @@ struct SessionEngineMachine {
         } else {
             sessions[key.user]?.unfinished.remove(key)
         }
+        rest(entry, key, now)
         if let due = due(entry, now) { deadlines.schedule(key, at: due) }
+    }
+
+    /// Lets the oldest sessions of a user rest that are above the limit.
+    private mutating func rest(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
+        let isListed = sessions[key.user]?.resting.contains(key) ?? false
+        if !entry.canRest, isListed { sessions[key.user]?.resting.removeAll { $0 == key } }
+        guard entry.canRest, !isListed else { return }
+        sessions[key.user]?.resting.append(key)
+        let surplus = (sessions[key.user]?.resting ?? []).dropLast(UserLimit.restingSessions)
+        if let last = surplus.last { deadlines.schedule(last, at: now) }
+    }
+
+    /// Whether the user has enough newer sessions in memory that can rest.
+    func isSurplus(_ key: SessionKey) -> Bool {
+        (sessions[key.user]?.resting ?? []).dropLast(UserLimit.restingSessions).contains(key)
     }
 
     mutating func forget(_ key: SessionKey) {
@@ -116,6 +145,7 @@ struct SessionEngineMachine {
         statusCounts[old.record.session.statusName, default: 0] -= 1
         sessions[key.user]?.all.remove(key)
         sessions[key.user]?.unfinished.remove(key)
+        sessions[key.user]?.resting.removeAll { $0 == key }
         if sessions[key.user]?.all.isEmpty == true { sessions[key.user] = nil }
     }
 
@@ -241,6 +271,11 @@ extension SessionEngineMachine {
             isComplete: record.isComplete, revision: entry.workoutTopic.revise(now.wallClock))
         entry.record.publishedAt = now
         store(entry, key, now)
-        return actions + [.publishWorkout(key)]
+        if let old = record.workout.map({ WorkoutOverview($0).place }),
+            old != entry.record.workout.map({ WorkoutOverview($0).place })
+        {
+            actions.append(.unlist(key, old))
+        }
+        return actions + [.list(key), .publishWorkout(key)]
     }
 }

@@ -100,11 +100,13 @@ struct UserRecord: Codable, Equatable, Sendable {
     var plansTopic = RetainedTopic()
     /// `current`: its revision is the highest of all sessions of the user. Absent before the first.
     var currentTopic: RetainedTopic?
+    /// Sessions up to this revision are to be removed; absent when none is.
+    var erasing: Int64?
 
     private enum CodingKeys: String, CodingKey {
         case profile
         case profileTopic = "revision"
-        case replies, plans
+        case replies, plans, erasing
         case currentTopic = "current"
     }
 
@@ -122,10 +124,16 @@ struct UserRecord: Codable, Equatable, Sendable {
 }
 
 extension SessionRecord {
-    /// `user/session` → the record, while its topics are retained.
+    /// `user/session` → the record, while the session is in memory.
     static let sessions = StoreCollection("sessions")
-    /// `user/session` → the record, after its topics are cleared.
+    /// `user/session` → the record of a session that is not in memory.
     static let history = StoreCollection("history")
+    /// ``overviewKey(_:_:)`` → the `WorkoutOverview` of each finished workout: a page of the history is a range of them.
+    static let overviews = StoreCollection("overviews")
+    /// ``dueKey(_:_:)`` → nothing: when the topics of a session in history are to be cleared.
+    static let due = StoreCollection("due")
+    /// `user` → the `UserQuota`.
+    static let quotas = StoreCollection("quotas")
     /// `user/session/command` → the reply, so that a repeated command is applied once.
     static let replies = StoreCollection("replies")
     /// `user` → the `UserRecord`.
@@ -133,37 +141,53 @@ extension SessionRecord {
     /// Corrupt records under their own keys.
     static let corrupt = StoreCollection("corrupt")
 
-    static let schema = StoreSchema(service: "session-engine", steps: [[sessions, history, replies, users, corrupt]])
+    static let schema = StoreSchema(
+        service: "session-engine",
+        steps: [[sessions, history, replies, users, corrupt], [overviews, due, quotas]],
+        derivations: [sessions, history].map { collection in
+            StoreSchema.Derivation(version: 2, from: collection, to: overviews) { record in
+                guard let archived = try? JSONCoding.decode(ArchivedWorkout.self, from: record.value),
+                    let workout = archived.workout, let user = SessionKey(record.key)?.user
+                else { return nil }
+                return (overviewKey(user, workout.place), JSONCoding.encode(workout))
+            }
+        })
+
+    /// In the order of the history: later keys are newer.
+    static func overviewKey(_ user: User, _ place: HistoryPlace) -> String {
+        "\(user)/\(text(place.at))/\(place.session)"
+    }
+
+    /// In the order of time.
+    static func dueKey(_ time: Timestamp, _ key: SessionKey) -> String { "\(text(time))/\(key)" }
+
+    /// The session of a ``dueKey(_:_:)``.
+    static func dueSession(_ key: String) -> SessionKey? { SessionKey(String(key.drop { $0 != "/" }.dropFirst())) }
+
+    /// 16 hex digits, in the order of the times since 1970.
+    static func text(_ time: Timestamp) -> String {
+        let digits = String(max(0, time.microseconds), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
 }
 
-/// The part of a ``SessionRecord`` in the history. Decoding the routes would take most of the time.
-struct ArchivedWorkout: Decodable {
+/// The part of a ``SessionRecord`` that is a line of the history.
+private struct ArchivedWorkout: Decodable {
     /// `nil` if the session has no finished record.
     let workout: WorkoutOverview?
 }
 
-/// Collects a page of a user's history, newest first, from workouts in any order. It keeps at most one workout more
-/// than the page.
-struct HistoryPage {
-    private let page: UserRequest.Page
-    private(set) var newest: [WorkoutOverview] = []
-
-    init(_ page: UserRequest.Page) {
-        self.page = page
+/// The revisions in a ``SessionRecord``: whether a message about it changes nothing. Decoding the rest would take most of
+/// the time.
+struct StoredRevisions: Decodable {
+    struct Summary: Decodable {
+        let revision: Int64
+        let state: Int64?
     }
 
-    mutating func take(_ overview: WorkoutOverview) {
-        if let before = page.before, overview.place >= before { return }
-        let index = newest.firstIndex { $0.place < overview.place } ?? newest.endIndex
-        newest.insert(overview, at: index)
-        // One workout beyond the page proves that there is another page.
-        if newest.count > page.limit + 1 { newest.removeLast() }
-    }
-
-    func reply(_ now: Moment) -> Reply {
-        var reply = Reply(id: page.envelope.id, revision: nil, now: now.wallClock)
-        reply.workouts = Array(newest.prefix(page.limit))
-        if newest.count > page.limit { reply.next = reply.workouts?.last?.place }
-        return reply
-    }
+    let revision: Int64
+    let workout: Summary?
+    let report: Summary?
+    let route: Summary?
+    let weather: Summary?
 }

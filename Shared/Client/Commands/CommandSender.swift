@@ -34,8 +34,8 @@ package struct CommandSender {
     private var sentAt: Moment?
     /// How often the first waiting command was sent.
     private var tries = 0
-    /// The wait that the last refusal asked for.
-    private var pause: (from: Timestamp, seconds: Double)?
+    /// The end of the wait that the last refusal asked for.
+    private var pausedUntil: Moment?
     /// The last try of a start that was refused because another session is unfinished.
     private var postponedTry: Int?
     /// Whether the first waiting command is a start whose first try went without its time.
@@ -80,10 +80,8 @@ package struct CommandSender {
     /// The command to send now, if one is due.
     package mutating func take(_ now: Moment) -> Command? {
         guard isConnected, var command = waiting.first else { return nil }
-        // A clock that stepped backwards extends no wait.
-        if let sentAt, (0..<Self.interval).contains(now.seconds(since: sentAt)) { return nil }
-        if let pause, (0..<pause.seconds).contains(now.seconds(since: pause.from)) { return nil }
-        pause = nil
+        if let sentAt, now.seconds(since: sentAt) < Self.interval { return nil }
+        if let pausedUntil, now < pausedUntil { return nil }
         sentAt = now
         tries += 1
         if tries == 1, leavesStartToEngine, case .start = command.action, let at = command.at {
@@ -107,7 +105,7 @@ package struct CommandSender {
         }
         if let refusal = reply.error {
             if let retryAfter = refusal.retryAfter {
-                pause = (now, min(max(retryAfter, Self.interval), Self.longestWait))
+                pausedUntil = now + min(max(retryAfter, Self.interval), Self.longestWait)
                 return .postponed(refusal)
             }
             let isPassing =
@@ -137,7 +135,7 @@ package struct CommandSender {
     private mutating func resetTries() {
         sentAt = nil
         tries = 0
-        pause = nil
+        pausedUntil = nil
         postponedTry = nil
         isTimeLeft = false
     }

@@ -107,6 +107,7 @@ extension Session {
     package mutating func delete(givenUp reason: CancelReason? = nil) {
         status = .deleted(reason)
         planned = nil
+        plannedUntil = nil
         name = activity.defaultName(environment)
         timeZone = nil
         profile = nil
@@ -125,6 +126,10 @@ extension Session {
         watchAwaitedUntil = nil
         banner = nil
         status = .canceled(reason, was: unfinished)
+        guard reason == .discarded else { return }
+        // Only the plan makes the record of a discarded session large.
+        plannedUntil = planned?.progress.latest
+        planned = nil
     }
 
     /// Saves a session without an `end`: the clock stopped at its last item.
@@ -132,7 +137,7 @@ extension Session {
         var endedAt = closedSegments.last?.end ?? lastTransition
         if case .active(let since) = unfinished {
             // Not before the last lap or completed set, which prove that the session was still active.
-            endedAt = max(since, newest ?? since, laps.last ?? since, planned?.progress.latest ?? since)
+            endedAt = max(since, newest ?? since, laps.last ?? since, planned?.progress.latest ?? plannedUntil ?? since)
             close(since, endedAt)
         }
         status = .saving(endedAt: endedAt)

@@ -78,6 +78,8 @@ package struct Session: Codable, Equatable, Sendable {
     package internal(set) var streams: [StreamName: Int] = [:]
     /// The plan and its progress.
     package internal(set) var planned: PlannedWorkout?
+    /// The latest time in the progress of a plan that was discarded with the session.
+    var plannedUntil: Timestamp?
     /// The time of the last change of status; a later command cannot take effect before it.
     var lastTransition: Timestamp
 
