@@ -11,6 +11,8 @@ enum WeatherAction: Hashable {
     /// Clears the retained topic.
     case clear(SessionKey)
     case report(ProviderReport)
+    /// Counts that the user reached the limit of new cells.
+    case limit(User)
 }
 
 /// A change in the provider's state, reported once.
@@ -26,14 +28,14 @@ extension WeatherAction: OwnedAction {
     var shard: Shard? {
         switch self {
         case .save(let key), .erase(let key), .publish(let key), .clear(let key): key.session.shard
-        case .report: nil
+        case .report, .limit: nil
         }
     }
 
     var urgency: Urgency {
         switch self {
         case .save, .erase, .publish, .clear: .afterCommit
-        case .report: .now
+        case .report, .limit: .now
         }
     }
 }
@@ -46,7 +48,7 @@ extension WeatherFetcherMachine: OwningMachine {
             guard let record = entries[key]?.record else { return [] }
             return [.put(WeatherRecord.sessions, key, record)]
         case .erase(let key): return entries[key] == nil ? [.delete(WeatherRecord.sessions, key)] : []
-        case .publish, .clear, .report: return []
+        case .publish, .clear, .report, .limit: return []
         }
     }
 
@@ -55,7 +57,7 @@ extension WeatherFetcherMachine: OwningMachine {
         case .publish(let key): return [message(of: key)].compactMap(\.self)
         case .clear(let key):
             return entries[key]?.record.reading == nil ? [Topic.session(key, .weather).message([])] : []
-        case .save, .erase, .report: return []
+        case .save, .erase, .report, .limit: return []
         }
     }
 

@@ -1,6 +1,7 @@
 import Bus
 import MQTT
 import ServiceKit
+import Timing
 import Workouts
 
 extension WeatherFetcherMachine {
@@ -25,6 +26,7 @@ extension WeatherFetcherMachine {
                 actions += expire(key)
             }
         }
+        for user in newCells.keys where newCells[user]?.available(now) == Self.newCells { newCells[user] = nil }
         cells = cells.filter { !$0.value.sessions.isEmpty || $0.value.askedAt != nil || $0.value.dueAt > now }
         return actions
     }

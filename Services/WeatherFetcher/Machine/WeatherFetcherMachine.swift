@@ -13,6 +13,8 @@ struct WeatherFetcherMachine {
     static let cachingLimit = 3_600.0
     /// The wait after failures, of a cell and of the provider.
     static let backoff = Backoff(minimum: 5, maximum: 300)
+    /// How many new cells a user may bring at once and in an hour. A train crosses one a minute, a session only its first.
+    static let newCells = 20
     /// Concurrent requests.
     static let concurrency = 4
 
@@ -59,6 +61,8 @@ struct WeatherFetcherMachine {
 
     var entries: [SessionKey: Entry] = [:]
     var cells: [WeatherCell: Cell] = [:]
+    /// The new cells that each user may bring now; absent with all of them left.
+    var newCells: [User: TokenBucket<Moment>] = [:]
     var breaker = CircuitBreaker()
     /// The provider's request limit, if it has one.
     var budget: TokenBucket<Moment>?
@@ -117,10 +121,17 @@ struct WeatherFetcherMachine {
         entry.stateRevision = state.revision
         entry.phase = .live(until: state.expiresAt.map(now.when))
         let isPlaced = entry.record.cell != nil
-        if !isPlaced, let place = state.place, place.isOnEarth { entry.record.cell = WeatherCell(place) }
+        var limits: [WeatherAction] = []
+        if !isPlaced, let place = state.place, place.isOnEarth {
+            if admits(WeatherCell(place), of: key.user, now) {
+                entry.record.cell = WeatherCell(place)
+            } else {
+                limits = [.limit(key.user)]
+            }
+        }
         entries[key] = entry
         let saves: [WeatherAction] = isNew || (!isPlaced && entry.record.cell != nil) ? [.save(key)] : []
-        return saves + join(key, now)
+        return limits + saves + join(key, now)
     }
 
     /// - Parameter isFinal: whether the session cannot continue.
@@ -144,6 +155,7 @@ struct WeatherFetcherMachine {
     /// Receives a session's position. The first one is its place.
     mutating func receive(_ position: Place, of key: SessionKey, now: Moment) -> [WeatherAction] {
         guard wantsPosition(key), position.isOnEarth else { return [] }
+        guard admits(WeatherCell(position), of: key.user, now) else { return [.limit(key.user)] }
         entries[key]?.record.cell = WeatherCell(position)
         return [.save(key)] + join(key, now)
     }

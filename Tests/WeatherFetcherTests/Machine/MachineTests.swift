@@ -128,6 +128,28 @@ import Workouts
         }
     }
 
+    @Test func `a user brings 20 new cells at once and one more every three minutes`() {
+        var machine = WeatherFetcherMachine(provider: "open-meteo")
+        func place(_ number: Int) -> Place { Place(la: 10 + Double(number), lo: 20) }
+        func begin(_ user: String, _ place: Place, at now: Timestamp) -> (key: SessionKey, isLimited: Bool) {
+            let session = SampleSession(user, place: place, live: now)
+            let isLimited = machine.receive(session.state, now: Moment(now)).contains(.limit(session.key.user))
+            #expect((machine.entries[session.key]?.record.cell == nil) == isLimited)
+            return (session.key, isLimited)
+        }
+        for number in 0..<20 { #expect(!begin("anna", place(number), at: start).isLimited) }
+        let limited = begin("anna", place(20), at: start)
+        #expect(limited.isLimited)
+        #expect(!begin("anna", place(3), at: start).isLimited, "the cell is known")
+        #expect(!begin("berta", place(21), at: start).isLimited, "the limit is each user's")
+        #expect(machine.cells.count == 21)
+        let route = machine.receive(place(22), of: limited.key, now: Moment(start + 179))
+        #expect(route == [.limit(limited.key.user)])
+        #expect(machine.receive(place(22), of: limited.key, now: Moment(start + 180)).contains(.save(limited.key)))
+        _ = machine.advance(to: Moment(start + 3_780))
+        #expect(machine.newCells.isEmpty)
+    }
+
     @Test func `the first position places a session, unless its start did`() {
         var machine = WeatherFetcherMachine(provider: "open-meteo")
         let session = SampleSession(live: start)
