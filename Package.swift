@@ -94,7 +94,10 @@ let package = Package(
             ]),
         shared(
             "Streams",
-            ["Bus", "MQTT", "ServiceKit", "Storage", "Workouts", lifecycle, logging, metrics, orderedCollections]),
+            [
+                "Bus", "MQTT", "ServiceKit", "Storage", "Timing", "Workouts", lifecycle, logging, metrics,
+                orderedCollections,
+            ]),
         shared("FIT"),
         shared("Formats", ["FIT", "Workouts"]),
         shared(

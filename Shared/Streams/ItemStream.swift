@@ -12,8 +12,10 @@ enum StreamOutcome: Equatable {
     case gap
     /// The stream begins with a different item than the stored one.
     case reused
-    /// More items than a stream may have.
+    /// The session has too many devices.
     case full
+    /// The session may have no more items, or no more for `retryAfter` seconds.
+    case limited(retryAfter: Int?)
     /// The session is deleted: only acknowledge.
     case dropped
 }
@@ -26,6 +28,8 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private(set) var next = 0
     /// Items accepted since the last commit.
     private(set) var pending: [Item] = []
+    /// The number of the next item to accept.
+    var expected: Int { next + pending.count }
     /// The time of item 0.
     private var firstTime: Timestamp?
     /// The last chunk on disk, and the one after the next commit.
@@ -34,21 +38,21 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// The time of the last answer to a gap.
     private var answeredGapAt: Moment?
 
+    /// Receives a batch. Returns `nil` if it has more new items than the session has room for.
     @specialized(where Item == Sample)
     @specialized(where Item == Location)
-    mutating func receive(_ batch: ItemBatch<Item>) -> StreamOutcome {
-        let expected = next + pending.count
+    mutating func receive(_ batch: ItemBatch<Item>, room: Int = StreamLimits.session) -> StreamOutcome? {
         if batch.first == 0, expected > 0, let firstTime, batch.items[0].time != firstTime { return .reused }
         guard batch.first <= expected else { return .gap }
         let new = batch.items.dropFirst(expected - batch.first)
         guard !new.isEmpty else { return .repeated }
-        guard expected + new.count <= StreamLimits.items else { return .full }
+        guard new.count <= room else { return nil }
         if expected == 0 { firstTime = new.first?.time }
         pending += new
         return .taken
     }
 
-    /// Whether to answer a gap now; answers have a rate limit.
+    /// Whether to answer a gap or too many items now; answers have a rate limit.
     mutating func answersGap(_ now: Moment) -> Bool {
         guard answeredGapAt.map({ now.seconds(since: $0) >= StreamTimes.gap }) ?? true else {
             return false

@@ -1,7 +1,20 @@
 import Bus
 import MQTT
 import ServiceKit
+import Timing
 import Workouts
+
+/// The limits of a session.
+package struct StreamBounds: Sendable {
+    /// Items of a session.
+    package var session = StreamLimits.session
+    /// Items that a session accepts in an hour.
+    package var hour = StreamLimits.hour
+
+    package init() {}
+
+    var hourly: TokenBucket<Moment> { TokenBucket(burst: Double(hour), perSecond: Double(hour) / 3_600) }
+}
 
 /// A session in memory: state, streams, live metrics and deadlines.
 ///
@@ -16,6 +29,16 @@ final class OwnedSession<Work: StreamWork> {
         var stream: ItemStream<Work.Item>
         /// Whether an acknowledgement follows the next commit.
         var owesAck = false
+        /// Whether it reports too many items, and after how many seconds the device may continue.
+        var isLimited = false
+        var retryAfter: Int?
+
+        /// Removes and returns the due acknowledgement.
+        mutating func takeAck() -> Ack? {
+            guard owesAck else { return nil }
+            defer { (owesAck, isLimited, retryAfter) = (false, false, nil) }
+            return isLimited ? .tooManyItems(next: stream.next, retryAfter: retryAfter) : .next(stream.next)
+        }
     }
 
     var record: StreamRecord<Work.Totals>
@@ -52,8 +75,14 @@ final class OwnedSession<Work: StreamWork> {
     /// `summary/metrics` or `summary/route`.
     var summaryTopic: RetainedTopic
 
+    private let bounds: StreamBounds
+    /// The items that the session accepts now.
+    private var hourly: TokenBucket<Moment>
+
     /// A session from the store. Its items are read when necessary.
-    init(stored record: StreamRecord<Work.Totals>, receivedAt: Moment) {
+    init(stored record: StreamRecord<Work.Totals>, receivedAt: Moment, bounds: StreamBounds) {
+        self.bounds = bounds
+        hourly = bounds.hourly
         self.record = record
         summaryTopic = RetainedTopic(revision: record.report?.revision ?? 0)
         hasAllStreams = false
@@ -61,7 +90,9 @@ final class OwnedSession<Work: StreamWork> {
     }
 
     /// A session without a stored record.
-    init(new state: SessionState, receivedAt: Moment) {
+    init(new state: SessionState, receivedAt: Moment, bounds: StreamBounds) {
+        self.bounds = bounds
+        hourly = bounds.hourly
         record = StreamRecord(state: state)
         summaryTopic = RetainedTopic()
         hasAllStreams = true
@@ -113,13 +144,33 @@ final class OwnedSession<Work: StreamWork> {
     /// Receives a batch. Returns `full` if the session has too many devices.
     func receive(_ batch: ItemBatch<Work.Item>, from device: Device, now: Moment) -> StreamOutcome {
         guard let index = index(of: device) ?? add(ItemStream(), from: device) else { return .full }
-        let outcome = streams[index].stream.receive(batch)
+        let pending = pendingItems
+        // Before all streams are loaded, the last summary has the number of their items.
+        let stored = hasAllStreams ? count : max(count, record.report?.next.values.reduce(0, +) ?? 0)
+        let room = bounds.session - stored - pending
+        let new = batch.first + batch.items.count - streams[index].stream.expected
+        let outcome =
+            streams[index].stream.receive(batch, room: min(room, hourly.available(now)))
+            ?? .limited(retryAfter: new > room ? nil : retryAfter(new, now))
         switch outcome {
-        case .taken, .repeated: streams[index].owesAck = true
+        case .taken:
+            _ = hourly.take(now, count: new)
+            streams[index].owesAck = true
+        case .repeated: streams[index].owesAck = true
         case .gap: streams[index].owesAck = streams[index].stream.answersGap(now) || streams[index].owesAck
+        case .limited(let retryAfter):
+            guard streams[index].stream.answersGap(now) else { break }
+            streams[index].owesAck = true
+            streams[index].isLimited = true
+            streams[index].retryAfter = retryAfter
         case .reused, .full, .dropped: break
         }
         return outcome
+    }
+
+    /// Whole seconds until the session accepts a useful number of items again.
+    private func retryAfter(_ count: Int, _ now: Moment) -> Int {
+        max(1, Int(hourly.seconds(until: max(count, bounds.hour / 10), now).rounded(.up)))
     }
 
     /// Adds a device's stream and returns its index.
@@ -171,9 +222,11 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Drops the pending items and acknowledgements after a failed commit.
     func discardPending() {
+        hourly.giveBack(pendingItems)
         for index in streams.indices {
             streams[index].stream.discardPending()
             streams[index].owesAck = false
+            streams[index].isLimited = false
         }
     }
 
@@ -185,14 +238,12 @@ final class OwnedSession<Work: StreamWork> {
     /// Removes and returns the due acknowledgements, one per stream.
     func takeAcks() -> [MQTTMessage] {
         var acks: [MQTTMessage] = []
-        for index in streams.indices where streams[index].owesAck {
-            streams[index].owesAck = false
+        for index in streams.indices {
+            guard let ack = streams[index].takeAck() else { continue }
             let kind = Work.kind.ack(streams[index].device)
             acks.append(
                 MQTTMessage(
-                    topic: streams[index].ackTopic, payload: Ack.next(streams[index].stream.next).payload,
-                    qos: kind.qos,
-                    retain: kind.isRetained))
+                    topic: streams[index].ackTopic, payload: ack.payload, qos: kind.qos, retain: kind.isRetained))
         }
         return acks
     }

@@ -13,7 +13,7 @@ package struct StreamLoop<Work: StreamWork> {
     let metrics: StreamMetrics
     /// Whether the last commit succeeded.
     let health: StoreHealth
-    var machine = StreamMachine<Work>()
+    var machine: StreamMachine<Work>
     var epochs: [Shard: Epoch] = [:]
     /// Batches of unknown sessions, unacknowledged, until the sessions' `state` comes.
     var pendingBuffer = PendingBuffer<SessionKey>(byteLimit: StreamTimes.pendingBytes, timeout: StreamTimes.pending)
@@ -35,7 +35,11 @@ package struct StreamLoop<Work: StreamWork> {
     var floors: [Shard: Int64] = [:]
     private var topics: [String: Topic] = [:]
 
-    package init(context: ServiceContext, store: any Store, health: StoreHealth = StoreHealth()) {
+    package init(
+        context: ServiceContext, store: any Store, health: StoreHealth = StoreHealth(),
+        bounds: StreamBounds = StreamBounds()
+    ) {
+        machine = StreamMachine(bounds)
         self.context = context
         self.store = store
         self.health = health
@@ -160,7 +164,11 @@ package struct StreamLoop<Work: StreamWork> {
         switch machine.receive(batch, from: device, of: key, now: now) {
         case .taken where batch.invalidValues > 0: reject(message, "flawed_items", now)
         case .taken, .repeated, .gap: break
-        case .full: throw .tooLarge("the stream is full")
+        case .full: throw .tooLarge("more than \(SessionAction.streamLimit) devices")
+        case .limited(let retryAfter):
+            // The next commit acknowledges what is stored, with the error.
+            let limit: StaticString = retryAfter == nil ? "items_per_session" : "items_per_hour"
+            context.limits.reached(limit, by: key.user, at: now, count: batch.items.count)
         case .reused: send([Topic.session(key, Work.kind.ack(device)).message(Ack.streamReused.payload)], of: key)
         case .dropped:
             let next = Ack.next(batch.first + batch.items.count)

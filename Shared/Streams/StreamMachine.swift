@@ -9,6 +9,7 @@ import Workouts
 /// It reads no clock and performs no effects. Its sessions are objects, so that no message copies one. Accepted items
 /// count after their commit.
 struct StreamMachine<Work: StreamWork> {
+    let bounds: StreamBounds
     var sessions: [SessionKey: OwnedSession<Work>] = [:]
     /// Sessions with unpublished live metrics.
     var withNews: Set<SessionKey> = []
@@ -29,6 +30,10 @@ struct StreamMachine<Work: StreamWork> {
     private var touched: [OwnedSession<Work>] = []
     /// Sessions whose record belongs to the next commit.
     private(set) var unsaved: Set<SessionKey> = []
+
+    init(_ bounds: StreamBounds = StreamBounds()) {
+        self.bounds = bounds
+    }
 
     // MARK: Items
 
@@ -102,7 +107,7 @@ struct StreamMachine<Work: StreamWork> {
     /// Loads a session from the store without its streams.
     mutating func load(_ record: StreamRecord<Work.Totals>, now: Moment) {
         let key = record.state.key
-        sessions[key] = OwnedSession(stored: record, receivedAt: now)
+        sessions[key] = OwnedSession(stored: record, receivedAt: now, bounds: bounds)
         if record.state.status == .deleted { return }
         requestFold(key, now)
         if record.needsSummary { requestSummary(key, now) }
@@ -124,7 +129,7 @@ struct StreamMachine<Work: StreamWork> {
                 sessions[key]?.foldDue = now
             }
         } else {
-            sessions[key] = OwnedSession(new: state, receivedAt: now)
+            sessions[key] = OwnedSession(new: state, receivedAt: now, bounds: bounds)
         }
         guard state.status != .deleted else { return purge(key, state, now) }
         withNews.insert(key)
@@ -257,7 +262,7 @@ struct StreamMachine<Work: StreamWork> {
     private mutating func purge(_ key: SessionKey, _ state: SessionState, _ now: Moment) {
         let record = StreamRecord<Work.Totals>(deleted: state)
         forget(key)
-        sessions[key] = OwnedSession(stored: record, receivedAt: now)
+        sessions[key] = OwnedSession(stored: record, receivedAt: now, bounds: bounds)
         toPurge.insert(key)
     }
 

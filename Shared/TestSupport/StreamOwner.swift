@@ -13,21 +13,25 @@ package struct StreamOwner<Work: StreamWork> {
     package private(set) var loop: StreamLoop<Work>
 
     /// Starts on the store in a folder, like a process.
-    package init(_ folder: TemporaryFolder, clock: ManualClock) async throws {
+    package init(
+        _ folder: TemporaryFolder, clock: ManualClock, bounds: StreamBounds = StreamBounds()
+    ) async throws {
         let store = try SQLiteStore(
             path: folder.file("\(Work.service).sqlite"), schema: StreamStore.schema(Work.service),
             shards: Set(Shard.all))
-        try await self.init(store, clock: clock)
+        try await self.init(store, clock: clock, bounds: bounds)
     }
 
     /// Starts on a store that has gained its first shards.
-    package init(_ store: any Store, clock: ManualClock) async throws {
+    package init(
+        _ store: any Store, clock: ManualClock, bounds: StreamBounds = StreamBounds()
+    ) async throws {
         self.clock = clock
         self.store = RefusingStore(store)
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: Work.service), logger: .silent, bus: bus,
             clock: clock)
-        loop = StreamLoop(context: context, store: self.store)
+        loop = StreamLoop(context: context, store: self.store, bounds: bounds)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))
             break

@@ -12,13 +12,30 @@ package struct TokenBucket<Time: InstantProtocol>: Equatable, Sendable where Tim
         tokens = burst
     }
 
-    /// Takes a token; `false` if there is none.
-    package mutating func take(_ now: Time) -> Bool {
+    /// Takes tokens, all or none; `false` if there are too few.
+    package mutating func take(_ now: Time, count: Int = 1) -> Bool {
+        guard available(now) >= count else { return false }
+        tokens -= Double(count)
+        return true
+    }
+
+    /// How many tokens can be taken now.
+    package mutating func available(_ now: Time) -> Int {
         let passed = (latest ?? now).duration(to: now) / .seconds(1)
         tokens = min(burst, tokens + passed * perSecond)
         latest = now
-        guard tokens >= 1 else { return false }
-        tokens -= 1
-        return true
+        // Sums of fractions may be slightly below a whole number.
+        return Int(tokens + 1e-7)
+    }
+
+    /// Returns tokens that were taken and not used.
+    package mutating func giveBack(_ count: Int) {
+        tokens = min(burst, tokens + Double(count))
+    }
+
+    /// The seconds until `count` tokens, at most a burst, can be taken.
+    package mutating func seconds(until count: Int, _ now: Time) -> Double {
+        _ = available(now)
+        return max(0, (min(Double(count), burst) - tokens) / perSecond)
     }
 }

@@ -14,6 +14,19 @@ struct TokenBucketTests {
         #expect(taken(after: 1_000) == 3)
     }
 
+    @Test func `tokens are taken together or not at all, and unused ones come back`() {
+        var bucket = TokenBucket<ContinuousClock.Instant>(burst: 10, perSecond: 2)
+        let taken = [8, 3].map { bucket.take(start, count: $0) }
+        #expect(taken == [true, false])
+        let waits = [2, 5, 1_000].map { bucket.seconds(until: $0, start) }
+        #expect(waits == [0, 1.5, 4])
+        let available = [0, 5, 50].map { count in
+            bucket.giveBack(count)
+            return bucket.available(start)
+        }
+        #expect(available == [2, 7, 10])
+    }
+
     @Test func `at any times it gives no more than burst and rate allow`() {
         var random = SeededRandom()
         for _ in 0..<100 {

@@ -111,7 +111,7 @@ struct FleetLoop {
         case .nothing, .note: break
         case .remark(let text): remark(text, index)
         case .takeBack(_, let number): fail("\(StreamFailure.lost(next: number))", index)
-        case .fail(let failure): fail("\(failure)", index)
+        case .fail(let failure, _): fail("\(failure)", index)
         }
         switch runners[index].playback.outcome {
         case nil: break

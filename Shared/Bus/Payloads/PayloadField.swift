@@ -51,8 +51,12 @@ package struct FieldTable<Field: PayloadField>: Sendable {
 package enum StreamLimits {
     /// Items of one batch.
     package static let batch = 1_000
-    /// Items of one stream: a hundred a second for eleven days.
+    /// The range of item numbers.
     package static let items = 100_000_000
+    /// Items of one kind in a session: a sample a second for 23 days.
+    package static let session = 2_000_000
+    /// Items of one kind that a session accepts in an hour of the service's clock.
+    package static let hour = 250_000
 }
 
 /// A batch on `samples/{device}`.

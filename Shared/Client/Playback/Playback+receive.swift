@@ -19,7 +19,8 @@ extension Playback {
         case takeBack(StreamName.Kind, from: Int)
         /// Print the text.
         case remark(String)
-        case fail(Failure)
+        /// Append the entries to the queue and end the playback.
+        case fail(Failure, noting: [QueueEntry] = [])
     }
 
     package mutating func receive(_ message: MQTTMessage, _ now: Moment) -> Reaction {

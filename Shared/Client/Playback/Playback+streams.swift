@@ -30,6 +30,9 @@ extension Playback {
         case .nothing: .nothing
         case .moved(let number): .note([.acknowledged(kind, number)])
         case .fellBack(let number): .takeBack(kind, from: number)
+        case .failed(.tooManyItems(let next, let retryAfter)):
+            .fail(
+                .stream(.tooManyItems(next: next, retryAfter: retryAfter)), noting: [.acknowledged(kind, next)])
         case .failed(let failure): .fail(.stream(failure))
         }
     }

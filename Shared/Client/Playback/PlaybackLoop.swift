@@ -60,7 +60,9 @@ struct PlaybackLoop {
             let text = "the server has lost \(kind.rawValue) from number \(number) on; sending again"
             service.terminal.progress(line.remark(text))
         case .remark(let text): service.terminal.progress(line.remark(text))
-        case .fail(let failure): throw stopped("\(failure)")
+        case .fail(let failure, let entries):
+            try queue.note(entries)
+            throw stopped("\(failure)")
         }
     }
 

@@ -109,12 +109,24 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 
     package mutating func receive(_ ack: Ack, _ now: Moment) -> StreamProgress {
-        guard case .next(let number) = ack else { return .failed(.reused) }
+        let number: Int
+        var failure: StreamFailure?
+        switch ack {
+        case .next(let next): number = next
+        case .streamReused: return .failed(.reused)
+        case .tooManyItems(let next, let retryAfter):
+            number = next
+            failure = .tooManyItems(next: next, retryAfter: retryAfter)
+        }
         guard number <= count else { return .failed(.unknownItems(next: number, count: count)) }
         if number < acknowledged {
             // A newer acknowledgement overtook this one. After a stall, though, a receiver that still has the acknowledged
             // items answers the repeated batch with a higher number.
             return isInDoubt ? .fellBack(number) : .nothing
+        }
+        if let failure {
+            forget(below: number)
+            return .failed(failure)
         }
         isInDoubt = false
         if number == acknowledged {

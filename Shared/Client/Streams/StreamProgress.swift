@@ -1,3 +1,5 @@
+import Bus
+
 /// The effect of an acknowledgement on a stream.
 package enum StreamProgress: Equatable {
     case nothing
@@ -15,6 +17,9 @@ package enum StreamFailure: Error, Equatable {
     case reused
     /// The receiver has more items than the queue.
     case unknownItems(next: Int, count: Int)
+    /// The session may have no more items; for `retryAfter` seconds, if not `nil`. The receiver has stored the items
+    /// below `next`.
+    case tooManyItems(next: Int, retryAfter: Int?)
     /// The receiver lost items that it acknowledged, and no queue holds them.
     case lost(next: Int)
 }
@@ -28,6 +33,12 @@ extension StreamFailure: CustomStringConvertible {
         case .unknownItems(let next, let count):
             "the server has \(next) items of this device in this session, but the queue holds only \(count); "
                 + "another --device sends the queue as a stream of its own"
+        case .tooManyItems(let next, nil):
+            "the server stores at most \(StreamLimits.session) items of a session (too_many_items); "
+                + "the queue keeps the items from number \(next) on"
+        case .tooManyItems(let next, let seconds?):
+            "the server stores at most \(StreamLimits.hour) items of a session in an hour (too_many_items); "
+                + "the queue keeps the items from number \(next) on; wait \((seconds + 59) / 60) min"
         case .lost(let next):
             "the server has lost all items from number \(next) on, and no queue holds them"
         }

@@ -20,10 +20,12 @@ package final class FakeServices: Sendable {
         package var startsPostponed = 0
         /// Seconds that the engine's clock is ahead.
         package var clockAhead = 0.0
+        /// Accepts this many items of a stream.
+        package var itemLimit = Int.max
 
         package init(
             loseBatch: Int = 0, loseReply: Int = 0, workoutsLost: Int = 0, requestsLost: Int = 0,
-            startsPostponed: Int = 0, clockAhead: Double = 0
+            startsPostponed: Int = 0, clockAhead: Double = 0, itemLimit: Int = .max
         ) {
             self.loseBatch = loseBatch
             self.loseReply = loseReply
@@ -31,6 +33,7 @@ package final class FakeServices: Sendable {
             self.requestsLost = requestsLost
             self.startsPostponed = startsPostponed
             self.clockAhead = clockAhead
+            self.itemLimit = itemLimit
         }
     }
 
@@ -101,6 +104,11 @@ package final class FakeServices: Sendable {
         state.withLock { $0.faults.requestsLost = count }
     }
 
+    /// Accepts this many items of a stream from now on.
+    package func acceptItems(_ limit: Int) {
+        state.withLock { $0.faults.itemLimit = limit }
+    }
+
     /// Loses the session.
     package func forget() {
         state.withLock { $0 = State(faults: $0.faults) }
@@ -151,6 +159,11 @@ package final class FakeServices: Sendable {
             return [Topic.session(key, kind.ack(device)).message(Ack.next(batch.first + batch.items.count).payload)]
         }
         let count = state[keyPath: items].count
+        guard batch.first + batch.items.count <= state.faults.itemLimit else {
+            return [
+                Topic.session(key, kind.ack(device)).message(Ack.tooManyItems(next: count, retryAfter: 360).payload)
+            ]
+        }
         if batch.first <= count { state[keyPath: items] += batch.items.dropFirst(count - batch.first) }
         let ack = Topic.session(key, kind.ack(device)).message(Ack.next(state[keyPath: items].count).payload)
         return [ack] + workout(&state)

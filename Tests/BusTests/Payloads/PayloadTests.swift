@@ -56,8 +56,13 @@ import Workouts
             #expect(try JSONSerialization.jsonObject(with: Data(snapshot.payload)) is [String: Any])
             let ack = Ack.next(.random(in: 0...StreamLimits.items, using: &random))
             #expect(try Ack(ack.payload) == ack)
+            let refusal = random.tooManyItems()
+            #expect(try Ack(refusal.payload) == refusal)
         }
         #expect(try Ack(Ack.streamReused.payload) == .streamReused)
+        for payload in [#"{"error":"too_many_items"}"#, #"{"error":"other","n":3}"#, #"{"n":-1}"#] {
+            #expect(throws: PayloadError.self) { try Ack(payload.utf8) }
+        }
     }
 
     @Test func `published keys are sorted`() throws {

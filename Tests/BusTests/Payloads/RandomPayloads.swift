@@ -122,6 +122,12 @@ extension SeededRandom {
         return snapshot
     }
 
+    mutating func tooManyItems() -> Ack {
+        .tooManyItems(
+            next: .random(in: 0...StreamLimits.session, using: &self),
+            retryAfter: Bool.random(using: &self) ? .random(in: 1...3_600, using: &self) : nil)
+    }
+
     mutating func batch() -> SampleBatch {
         SampleBatch(
             first: .random(in: 0...StreamLimits.items, using: &self),
@@ -159,6 +165,7 @@ extension SeededRandom {
         add("samples", batch().payload)
         add("samplesAck", Ack.next(.random(in: 0...1_000, using: &self)).payload)
         add("samplesAck", Ack.streamReused.payload)
+        add("samplesAck", tooManyItems().payload)
         add("metrics", snapshot().payload)
         for payload in activityPayloads(of: last.key) { add(payload.channel, payload.bytes) }
         for payload in try planPayloads() { add(payload.channel, payload.bytes) }

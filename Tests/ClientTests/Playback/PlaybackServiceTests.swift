@@ -160,6 +160,22 @@ import Workouts
         #expect(queues == [device])
     }
 
+    @Test func `too many items stop it, the queue keeps the rest, and a later run completes it`() async throws {
+        let services = FakeServices(key: key, device: device, clock: clock, faults: .init(itemLimit: 1_000))
+        let bus = FakeBus(services)
+        let service = service(.recording(file), bus)
+        let error = await #expect(throws: PlaybackStopped.self) { try await play(service, bus) }
+        #expect(error?.description.contains("too_many_items") == true)
+        #expect(error?.description.contains("wait 6 min; the queue is kept") == true)
+        #expect(queues == [device])
+        #expect((1...1_000).contains(services.samples.count))
+        services.acceptItems(.max)
+        #expect(try await play(service, bus))
+        #expect(services.samples == file.recording.samples)
+        #expect(services.locations == file.recording.locations)
+        #expect(queues.isEmpty)
+    }
+
     @Test func `Ctrl-C ends the session of a simulated run and waits for its workout`() async throws {
         let services = FakeServices(key: key, device: device, clock: clock)
         let bus = FakeBus(services)

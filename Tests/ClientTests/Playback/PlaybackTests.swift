@@ -227,7 +227,7 @@ import Workouts
         try started(&playback)
         let pause = try #require(try commands(playback.takeOutgoing(now)).first)
         let reaction = playback.receive(reply(pause, .invalidState("it is paused")), now)
-        guard case .fail(let failure) = reaction else {
+        guard case .fail(let failure, _) = reaction else {
             Issue.record("\(reaction)")
             return
         }
@@ -250,6 +250,16 @@ import Workouts
         var playback = playback()
         let reaction = playback.receive(message(.samplesAck(header.device), Ack.streamReused.payload), now)
         #expect(reaction == .fail(.stream(.reused)))
+    }
+
+    @Test func `too many items end the playback and are noted as far as they are stored`() {
+        var playback = playback()
+        _ = playback.takeDue(now)
+        let ack = Ack.tooManyItems(next: 2, retryAfter: 60)
+        let reaction = playback.receive(message(.samplesAck(header.device), ack.payload), now)
+        #expect(
+            reaction
+                == .fail(.stream(.tooManyItems(next: 2, retryAfter: 60)), noting: [.acknowledged(.samples, 2)]))
     }
 
     @Test func `a stop before the first item discards the session`() {

@@ -160,6 +160,17 @@ import Workouts
         #expect("\(StreamFailure.reused)".contains("stream_reused"))
     }
 
+    @Test(arguments: [nil, 360]) func `too many items acknowledge what is stored and fail`(retryAfter: Int?) {
+        var stream = connected(500)
+        _ = stream.take(start)
+        let failure = StreamFailure.tooManyItems(next: 200, retryAfter: retryAfter)
+        #expect(stream.receive(.tooManyItems(next: 200, retryAfter: retryAfter), start) == .failed(failure))
+        #expect(stream.acknowledged == 200)
+        #expect(stream.unacknowledged == 300)
+        #expect("\(failure)".contains(retryAfter == nil ? "2000000 items of a session" : "wait 6 min"))
+        #expect("\(failure)".contains("the queue keeps the items from number 200 on"))
+    }
+
     @Test func `an acknowledgement of unknown items fails`() {
         var stream = connected(3)
         #expect(stream.receive(.next(4), start) == .failed(.unknownItems(next: 4, count: 3)))
