@@ -31,6 +31,8 @@ extension LiveMetrics: LiveFold {
             shown: shown)
     }
 
+    package mutating func continueDisplay(of shown: LiveMetrics) { keepDisplay(of: shown) }
+
     package static func isOther(_ state: SessionState, than known: SessionState) -> Bool {
         state.segments != known.segments || state.units != known.units || Physiology(state) != Physiology(known)
     }

@@ -34,6 +34,9 @@ extension LiveRoute: LiveFold {
             now: now)
     }
 
+    /// A route displays nothing that lasts.
+    package mutating func continueDisplay(of shown: LiveRoute) {}
+
     package static func isOther(_ state: SessionState, than known: SessionState) -> Bool {
         state.segments != known.segments || state.activity != known.activity || state.environment != known.environment
     }

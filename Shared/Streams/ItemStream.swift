@@ -95,6 +95,17 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
 }
 
 extension ItemStream {
+    /// Continues a stream from all its readable chunks.
+    init(_ chunks: ArraySlice<[UInt8]>) {
+        guard let first = chunks.first, let last = chunks.last,
+            let stream = try? ItemStream(first: first, last: last, number: chunks.count - 1)
+        else {
+            self.init()
+            return
+        }
+        self = stream
+    }
+
     /// Continues a stream from the store.
     ///
     /// - Parameters:

@@ -10,6 +10,8 @@ package struct StreamBounds: Sendable {
     package var session = StreamLimits.session
     /// Items that a session accepts in an hour.
     package var hour = StreamLimits.hour
+    /// Above this number of items, folds and summaries of a session are jobs.
+    package var manyItems = 10_000
 
     package init() {}
 
@@ -54,9 +56,16 @@ final class OwnedSession<Work: StreamWork> {
     var live: Work.Live?
     /// The last companion payload, kept until a fold exists.
     var pendingCompanion: Work.Live.Companion?
-    /// The times of the next and the last fold over all stored items.
+    /// The times of the next and the last fold over all stored items, and the cost of the last job.
     var foldDue: Moment?
     var foldedAt: Moment?
+    var foldCost = Duration.zero
+    /// The number of the session's job.
+    var job: Int?
+    /// The items that were committed since a job began a fold.
+    var sinceFold: [(device: Device, first: Int, items: [Work.Item])]?
+    /// Whether a job found items unreadable, so that the loop must read them.
+    var isCorrupt = false
     /// The number of splits that were announced or are too old to announce.
     var announcedSplits = 0
     /// `metrics` or `route`.
@@ -68,8 +77,9 @@ final class OwnedSession<Work: StreamWork> {
     var isSilent = false
     /// The time of the next summary; `nil` if the summary is up to date.
     var summaryDue: Moment?
-    /// The time of the last summary.
+    /// The time of the last summary, and the cost of the last job.
     var summarizedAt: Moment?
+    var summaryCost = Duration.zero
     /// The time of the last repetition of the chunks on request.
     var repeatedAt: Moment?
     /// `summary/metrics` or `summary/route`.
@@ -101,6 +111,15 @@ final class OwnedSession<Work: StreamWork> {
     }
 
     var state: SessionState { record.state }
+
+    /// Whether jobs fold and summarize the session.
+    var isLarge: Bool { !isCorrupt && (record.isLarge == true || hasManyItems) }
+
+    /// Whether the items of the loaded streams are many.
+    var hasManyItems: Bool { count + pendingItems > bounds.manyItems }
+
+    /// The seconds that must follow a job.
+    func spacing(_ cost: Duration) -> Double { cost / .seconds(1) * StreamTimes.costs }
 
     /// The number of items on disk.
     var count: Int { streams.reduce(0) { $0 + $1.stream.next } }
@@ -193,6 +212,14 @@ final class OwnedSession<Work: StreamWork> {
         }
     }
 
+    /// Loads the streams that are not loaded yet. A loaded stream may have more items than a job has read.
+    func loadMissing(_ streams: [Device: ItemStream<Work.Item>]) {
+        for (device, stream) in streams.sorted(by: { $0.key < $1.key }) where index(of: device) == nil {
+            _ = add(stream, from: device)
+        }
+        hasAllStreams = true
+    }
+
     /// The chunks that make the pending items durable.
     func stage() -> [StoredChunk] {
         var chunks: [StoredChunk] = []
@@ -216,6 +243,7 @@ final class OwnedSession<Work: StreamWork> {
             live?.add(
                 streams[index].stream.pending, from: streams[index].device, segments: record.state.segments,
                 now: now.wallClock)
+            sinceFold?.append((streams[index].device, streams[index].stream.next, streams[index].stream.pending))
             streams[index].stream.committed()
         }
     }
@@ -265,6 +293,6 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Whether the session can leave memory.
     func isIdle(_ now: Moment) -> Bool {
-        !isUnfinished && now.seconds(since: receivedAt) >= StreamTimes.idle
+        !isUnfinished && job == nil && now.seconds(since: receivedAt) >= StreamTimes.idle
     }
 }

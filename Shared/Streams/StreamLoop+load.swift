@@ -106,53 +106,34 @@ extension StreamLoop {
         }
     }
 
-    /// Computes live folds that are missing or no longer exact. The first of a stored session acknowledges its streams: devices
-    /// continue at once where the former owner committed.
+    /// Computes live folds that are missing or no longer exact. The first of a stored session acknowledges its streams.
     mutating func refold(_ now: Moment) async throws {
         let end = ContinuousClock.now + StreamTimes.foldTimeout
         for key in machine.foldsDue(now: now) {
             let isFirst = machine.sessions[key]?.live == nil
             try await readStreams(key, now)
-            if isFirst, let session = machine.sessions[key], session.isUnfinished {
-                session.acknowledgeAll()
-                send(session.takeAcks(), of: key)
-            }
+            if isFirst { acknowledgeStreams(key) }
             if ContinuousClock.now > end { return }
         }
     }
 
     /// Reads all items of a session, and its streams and live fold with them.
     @discardableResult
-    mutating func readStreams(_ key: SessionKey, _ now: Moment) async throws -> [Device: [Work.Item]] {
-        let folder = StoreFolder(shard: key.session.shard, path: "\(key)")
-        var chunks: [Device: [[UInt8]]] = [:]
-        for record in try await store.records(in: StreamStore.chunks, below: [folder]) {
-            guard let (device, number) = StreamStore.chunk(record.key) else { continue }
-            // Keys come in order; a stream has no gaps.
-            if number == chunks[device, default: []].count { chunks[device, default: []].append(record.value) }
+    mutating func readStreams(_ key: SessionKey, _ now: Moment) async throws -> StoredItems<Work> {
+        let stored = StoredItems<Work>(try await StoredItems<Work>.records(key, store))
+        for device in stored.corrupt {
+            // The device sends the rest again, which overwrites what is unreadable.
+            context.logger.error("corrupt items ignored", metadata: ["stream": "\(key)/\(device)"])
         }
-        var items: [Device: [Work.Item]] = [:]
-        var streams: [Device: ItemStream<Work.Item>] = [:]
-        for (device, stored) in chunks {
-            var readable: [[UInt8]] = []
-            var read: [Work.Item] = []
-            for chunk in stored {
-                guard let more = try? ItemChunk<Work.Item>.items(chunk) else { break }
-                read += more
-                readable.append(chunk)
-            }
-            if readable.count < stored.count {
-                // The device sends the rest again, which overwrites what is unreadable.
-                context.logger.error("corrupt items ignored", metadata: ["stream": "\(key)/\(device)"])
-            }
-            items[device] = read
-            guard let first = readable.first, let last = readable.last else {
-                streams[device] = ItemStream()
-                continue
-            }
-            streams[device] = try ItemStream<Work.Item>(first: first, last: last, number: readable.count - 1)
-        }
-        machine.fold(key, items, streams: streams, now: now)
-        return items
+        machine.fold(key, stored, now: now)
+        return stored
+    }
+
+    /// Acknowledges the streams of an unfinished session that was just loaded: devices continue at once where the former owner
+    /// committed.
+    mutating func acknowledgeStreams(_ key: SessionKey) {
+        guard let session = machine.sessions[key], session.isUnfinished else { return }
+        session.acknowledgeAll()
+        send(session.takeAcks(), of: key)
     }
 }

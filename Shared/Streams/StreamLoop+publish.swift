@@ -46,36 +46,51 @@ extension StreamLoop {
     /// Computes due summaries and answers requests for chunks.
     mutating func publishSummaries(_ now: Moment) async throws {
         for key in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
-            let items = try await readStreams(key, now)
-            guard let summary = machine.summarize(key, items, now: now) else { continue }
-            if await !publish(summary, now) { machine.requestSummary(key, now) }
+            guard let results = try await finish(key, now),
+                let summary = machine.summarize(key, results, now: now)
+            else { continue }
+            if await publish(summary, now) == .refused { machine.requestSummary(key, now) }
         }
         // A due summary comes first, because the chunks belong to it.
-        for key in requestedChunks.filter({ machine.mayRepeatChunks($0, now: now) }).prefix(StreamTimes.summariesAtOnce)
-        {
-            let items = try await readStreams(key, now)
-            let summary = machine.repeatChunks(key, items, now: now)
-            if let summary, await !publish(summary, now) { continue }
+        for key in machine.chunksDue(requestedChunks, now: now).prefix(StreamTimes.summariesAtOnce) {
+            let summary = try await finish(key, now).flatMap { machine.repeatChunks(key, $0, now: now) }
+            if let summary, await publish(summary, now) == .refused { continue }
             requestedChunks.remove(key)
         }
     }
 
-    /// Commits the record, then sends its messages, unless the shard was lost. Returns whether the store took the write.
-    private mutating func publish(_ summary: StreamMachine<Work>.Summary, _ now: Moment) async -> Bool {
+    /// Computes the results of a session; `nil` if the session is not in memory.
+    private mutating func finish(_ key: SessionKey, _ now: Moment) async throws -> FinalResults<Work>? {
+        guard let session = machine.sessions[key] else { return nil }
+        return FinalResults(try await readStreams(key, now), of: session.state)
+    }
+
+    /// Commits the record, then sends chunks and summary, unless the shard was lost. The summary of a job precedes its
+    /// chunks, which follow a few at a time.
+    mutating func publish(
+        _ summary: StreamMachine<Work>.Summary, _ now: Moment, _ job: StreamJob<Work>? = nil
+    ) async -> Outcome {
         let key = summary.record.state.key
         retention.published(key, now)
         let writes = [
             write(key, summary.record),
             write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key)),
         ]
-        switch await commit(writes, of: key) {
-        case .refused: return false
-        case .lost: return true
-        case .committed:
-            machine.adopt(summary)
-            retention.stored([key])
-            send(summary.messages, of: key)
-            return true
+        let outcome = await commit(writes, of: key)
+        guard outcome == .committed else { return outcome }
+        machine.adopt(summary)
+        retention.stored([key])
+        let revision = summary.record.report?.revision ?? 0
+        if let job, let rows = summary.rows {
+            send([summary.message], of: key)
+            chunkSendings.append(ChunkSending(job: job, rows: rows, revision: revision))
+            return outcome
         }
+        if let job { machine.release(job) }
+        for number in 0..<(summary.rows?.chunkCount ?? 0) {
+            send(summary.rows.map { [StreamMachine<Work>.chunk(number, key, $0, revision)] } ?? [], of: key)
+        }
+        send([summary.message], of: key)
+        return outcome
     }
 }

@@ -33,6 +33,9 @@ package struct StreamLoop<Work: StreamWork> {
     var confirmed: [Shard: Moment] = [:]
     /// The ceilings of an earlier owner: the first revisions of this one are above these.
     var floors: [Shard: Int64] = [:]
+    /// Jobs to run, and the chunks of those that ended.
+    var jobs: [StreamJob<Work>] = []
+    var chunkSendings: [ChunkSending<Work>] = []
     private var topics: [String: Topic] = [:]
 
     package init(
@@ -46,8 +49,10 @@ package struct StreamLoop<Work: StreamWork> {
         metrics = StreamMetrics(context.metrics, prefix: Work.metricsPrefix)
     }
 
-    package mutating func handle(_ event: ServiceEvent) async throws {
+    /// - Parameter ends: the ends of jobs since the last event.
+    package mutating func handle(_ event: ServiceEvent, ends: [StreamJob<Work>.End] = []) async throws {
         let now = context.clock.moment
+        for end in ends { await receive(end, now) }
         switch event {
         case .ownership(.gained(let gained)):
             epochs.merge(gained) { $1 }
@@ -71,6 +76,8 @@ package struct StreamLoop<Work: StreamWork> {
             try await publishLive(now)
             publishSplits(now)
             try await publishSummaries(now)
+            sendChunks()
+            startJobs(now)
             try await clearRetained(now)
             pendingBuffer.expire(now: now)
         }

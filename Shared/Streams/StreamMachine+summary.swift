@@ -1,5 +1,6 @@
 import Bus
 import MQTT
+import OrderedCollections
 import ServiceKit
 import Workouts
 
@@ -7,37 +8,42 @@ extension StreamMachine {
     /// A record to commit and the messages to send afterwards. It takes effect with the commit.
     struct Summary {
         var record: StreamRecord<Work.Totals>
-        /// Chunks, then the summary.
-        var messages: [MQTTMessage]
+        let message: MQTTMessage
+        /// The rows of the chunks to publish.
+        let rows: FinalRows?
     }
 
     /// The sessions with a due summary.
-    func summariesDue(now: Moment) -> [SessionKey] {
-        awaitingSummary.filter { sessions[$0]?.summaryDue.map { $0 <= now } ?? false }.sorted()
+    func summariesDue(now: Moment, isLarge: Bool = false) -> [SessionKey] {
+        awaitingSummary.filter { key in
+            guard let session = sessions[key], session.isLarge == isLarge else { return false }
+            return session.summaryDue.map { $0 <= now } ?? false
+        }.sorted()
     }
 
-    /// Computes the summary of a session from all its stored items.
+    /// The summary of a session from results of its stored items. If items or a state arrived since they were computed,
+    /// another summary follows.
     ///
     /// The revision changes only with the content. If only the state differs, the summary is published without chunks.
-    mutating func summarize(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Moment) -> Summary? {
+    mutating func summarize(_ key: SessionKey, _ results: FinalResults<Work>, now: Moment) -> Summary? {
         awaitingSummary.remove(key)
         guard let session = sessions[key] else { return nil }
         session.summaryDue = nil
         session.summarizedAt = now
-        let result = Work.finish(streams, of: session.state)
         var record = session.record
         let old = record.report
         var report = SummaryReport(
-            revision: old?.revision ?? 0, state: session.state.revision, next: session.next,
-            chunks: result.rows.chunkCount, totals: result.totals)
-        var chunks: [MQTTMessage] = []
+            revision: old?.revision ?? 0, state: results.state, next: results.next,
+            chunks: results.rows.chunkCount, totals: results.totals)
+        var rows: FinalRows?
         if !report.hasSameContent(as: old) || report.revision < session.summaryTopic.revision {
             report.revision = session.summaryTopic.revise(now.wallClock)
-            chunks = Self.chunks(key, result.rows, report)
+            rows = results.rows
         }
         record.report = report
-        record.needsSummary = false
-        return Summary(record: record, messages: chunks + [summaryMessage(key, report)])
+        record.needsSummary = results.state != session.state.revision || results.next != session.next
+        if record.needsSummary { requestSummary(key, now) }
+        return Summary(record: record, message: summaryMessage(key, report), rows: rows)
     }
 
     /// The record is on disk and takes effect.
@@ -45,18 +51,24 @@ extension StreamMachine {
         sessions[summary.record.state.key]?.record = summary.record
     }
 
-    /// Whether requested chunks may be published now: after a due summary, and within the rate limit.
-    func mayRepeatChunks(_ key: SessionKey, now: Moment) -> Bool {
-        guard !awaitingSummary.contains(key) else { return false }
-        return sessions[key]?.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition } ?? true
+    /// The sessions whose requested chunks may be published now: after a due summary, and within the rate limit.
+    func chunksDue(_ requested: OrderedSet<SessionKey>, now: Moment, isLarge: Bool = false) -> [SessionKey] {
+        requested.filter { key in
+            guard let session = sessions[key] else { return !isLarge }
+            guard session.isLarge == isLarge, !awaitingSummary.contains(key) else { return false }
+            let isRested = session.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition } ?? true
+            guard isLarge, let last = [session.repeatedAt, session.summarizedAt].compactMap(\.self).max() else {
+                return isRested
+            }
+            return isRested && now.seconds(since: last) >= session.spacing(session.summaryCost)
+        }
     }
 
     /// Publishes the final chunks of a session again, on request.
-    mutating func repeatChunks(_ key: SessionKey, _ streams: [Device: [Work.Item]], now: Moment) -> Summary? {
+    mutating func repeatChunks(_ key: SessionKey, _ results: FinalResults<Work>, now: Moment) -> Summary? {
         guard let record = sessions[key]?.record, let report = record.report, !record.needsSummary else { return nil }
         sessions[key]?.repeatedAt = now
-        let rows = Work.finish(streams, of: record.state).rows
-        return Summary(record: record, messages: Self.chunks(key, rows, report) + [summaryMessage(key, report)])
+        return Summary(record: record, message: summaryMessage(key, report), rows: results.rows)
     }
 
     /// The last summary, for a broker that may have lost it.
@@ -83,12 +95,8 @@ extension StreamMachine {
         return Topic.session(key, Work.kind.summary).message(JSONCoding.encode(report))
     }
 
-    private static func chunks(_ key: SessionKey, _ rows: FinalRows, _ report: SummaryReport<Work.Totals>)
-        -> [MQTTMessage]
-    {
-        (0..<report.chunks).map { number in
-            Topic.session(key, Work.kind.chunk(number)).message(rows.payload(number: number, revision: report.revision))
-        }
+    static func chunk(_ number: Int, _ key: SessionKey, _ rows: FinalRows, _ revision: Int64) -> MQTTMessage {
+        Topic.session(key, Work.kind.chunk(number)).message(rows.payload(number: number, revision: revision))
     }
 
     /// Clears the retained topics of a session.

@@ -1,5 +1,6 @@
 import Bus
 import MQTT
+import OrderedCollections
 import ServiceKit
 import Storage
 import Workouts
@@ -16,7 +17,12 @@ struct StreamMachine<Work: StreamWork> {
     /// Sessions that wait for a summary.
     var awaitingSummary: Set<SessionKey> = []
     /// Sessions whose live metrics must be computed from all items again.
-    private(set) var stale: Set<SessionKey> = []
+    var stale: Set<SessionKey> = []
+    /// The users of the running jobs, by number.
+    var jobs: [Int: User] = [:]
+    var jobCount = 0
+    /// The users with due jobs, the next one first.
+    var usersInTurn: OrderedSet<User> = []
     /// Sessions with more distance since the last announcement.
     private var withSplits: Set<SessionKey> = []
     /// Deleted sessions with stored data.
@@ -62,9 +68,17 @@ struct StreamMachine<Work: StreamWork> {
                 session.record.needsSummary = true
                 unsaved.insert(session.state.key)
             }
+            noteSize(session)
             chunks += staged
         }
         return chunks
+    }
+
+    /// After a restart, the record tells that the session has many items.
+    private mutating func noteSize(_ session: OwnedSession<Work>) {
+        guard session.hasManyItems, session.record.isLarge == nil else { return }
+        session.record.isLarge = true
+        unsaved.insert(session.state.key)
     }
 
     /// The pending items are on disk and count from now on.
@@ -121,12 +135,13 @@ struct StreamMachine<Work: StreamWork> {
     /// Receives a session's state. An older state changes nothing.
     mutating func receive(_ state: SessionState, now: Moment) {
         let key = state.key
-        if let known = sessions[key]?.state {
+        if let session = sessions[key] {
+            let known = session.state
             guard state.revision > known.revision else { return }
-            sessions[key]?.record.state = state
+            session.record.state = state
             if Work.Live.isOther(state, than: known) {
                 stale.insert(key)
-                sessions[key]?.foldDue = now
+                session.foldDue = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
             }
         } else {
             sessions[key] = OwnedSession(new: state, receivedAt: now, bounds: bounds)
@@ -140,16 +155,17 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Schedules a fold over all items: at once, or when the rate limit allows it.
-    private mutating func requestFold(_ key: SessionKey, _ now: Moment) {
+    mutating func requestFold(_ key: SessionKey, _ now: Moment) {
         guard let session = sessions[key], stale.insert(key).inserted else { return }
-        let interval = session.count > StreamTimes.manyItems ? StreamTimes.longFold : StreamTimes.fold
+        let interval =
+            session.isLarge ? max(StreamTimes.longFold, session.spacing(session.foldCost)) : StreamTimes.fold
         session.foldDue = max(now, session.foldedAt.map { $0 + interval } ?? now)
     }
 
     /// The sessions with a due fold over all items.
-    func foldsDue(now: Moment) -> [SessionKey] {
+    func foldsDue(now: Moment, isLarge: Bool = false) -> [SessionKey] {
         stale.filter { key in
-            guard let session = sessions[key], session.isShown else { return false }
+            guard let session = sessions[key], session.isShown, session.isLarge == isLarge else { return false }
             return session.foldDue.map { $0 <= now } ?? true
         }
     }
@@ -185,9 +201,9 @@ struct StreamMachine<Work: StreamWork> {
     /// Schedules a summary: at once, or when the rate limit allows it.
     mutating func requestSummary(_ key: SessionKey, _ now: Moment) {
         guard let session = sessions[key], awaitingSummary.insert(key).inserted else { return }
-        let isLong = session.count > StreamTimes.manyItems
-        let interval = isLong ? StreamTimes.longSummary : StreamTimes.summary
-        sessions[key]?.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)
+        let interval =
+            session.isLarge ? max(StreamTimes.longSummary, session.spacing(session.summaryCost)) : StreamTimes.summary
+        session.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)
     }
 
     // MARK: Time
@@ -228,22 +244,27 @@ struct StreamMachine<Work: StreamWork> {
 
     /// Loads all items of a session from the store and computes the live fold.
     ///
-    /// - Parameters:
-    ///   - items: all items on disk, by device.
-    ///   - streams: their streams.
-    mutating func fold(
-        _ key: SessionKey, _ items: [Device: [Work.Item]], streams: [Device: ItemStream<Work.Item>], now: Moment
-    ) {
+    /// - Parameter stored: all items on disk.
+    mutating func fold(_ key: SessionKey, _ stored: StoredItems<Work>, now: Moment) {
         guard let session = sessions[key] else { return }
-        for device in streams.keys.sorted() {
-            if let stream = streams[device] { session.load(stream, from: device) }
+        for device in stored.streams.keys.sorted() {
+            if let stream = stored.streams[device] { session.load(stream, from: device) }
         }
         session.hasAllStreams = true
+        session.isCorrupt = false
+        noteSize(session)
         let isFirst = session.live == nil
-        session.live = Work.Live(streams: items, state: session.state, now: now.wallClock, shown: session.live)
-        if let companion = session.pendingCompanion.take() { _ = session.live?.receive(companion, of: session.state) }
+        let live = Work.Live(streams: stored.items, state: session.state, now: now.wallClock, shown: session.live)
+        show(live, session, now)
         // An earlier process announced the splits before this one started.
         if isFirst { session.announcedSplits = session.live?.splitsToAnnounce.count ?? 0 }
+    }
+
+    /// Replaces the live fold of a session.
+    mutating func show(_ live: Work.Live, _ session: OwnedSession<Work>, _ now: Moment) {
+        let key = session.state.key
+        session.live = live
+        if let companion = session.pendingCompanion.take() { _ = session.live?.receive(companion, of: session.state) }
         session.foldedAt = now
         session.foldDue = nil
         stale.remove(key)

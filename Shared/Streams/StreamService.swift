@@ -25,8 +25,13 @@ package struct StreamService<Work: StreamWork>: Service {
         let health = StoreHealth()
         context.readiness.add("store") { health.isWriting }
         var loop = StreamLoop<Work>(context: context, store: store, health: health)
+        let ends = Inbox<StreamJob<Work>.End>()
         try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
-            try await loop.handle(event)
+            try await loop.handle(event, ends: ends.take())
+            for job in loop.takeJobs() {
+                // Not a child task: a shutdown waits for no computation, and its result is void.
+                Task { [store] in ends.add(await job.run(store)) }
+            }
         }
         await store.close()
     }

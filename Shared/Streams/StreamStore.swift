@@ -44,6 +44,8 @@ struct StreamRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable 
     var report: SummaryReport<Totals>?
     /// Whether items or a state arrived after the summary.
     var needsSummary = false
+    /// Whether the session has many items, so that jobs read them; absent in records of small sessions.
+    var isLarge: Bool?
 }
 
 extension StreamRecord {

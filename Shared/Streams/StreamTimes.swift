@@ -8,17 +8,24 @@ enum StreamTimes {
     static let confirmation = 1.0
     /// The time without items after which live values are unknown.
     static let silence = 15.0
-    /// The minimum interval of summaries while items arrive; longer beyond `manyItems`.
+    /// The minimum interval of summaries while items arrive; longer for sessions with many items.
     static let summary = 1.0
     static let longSummary = 10.0
-    static let manyItems = 10_000
+    /// The minimum interval of jobs of a kind, in multiples of the last one's cost.
+    static let costs = 10.0
+    /// The maximum number of concurrent jobs.
+    static let jobs = 2
+    /// The interval of attempts to read items.
+    static let retry = 1.0
+    /// The maximum number of chunks that a tick sends of a session with many items.
+    static let chunksAtOnce = 16
     /// The minimum interval of answers to requests for a session's chunks.
     static let repetition = 5.0
     /// The minimum interval of answers to gaps of a stream.
     static let gap = 0.1
     /// The idle time after which an ended session leaves memory.
     static let idle = 60.0
-    /// The minimum interval of folds over all items; longer beyond `manyItems`.
+    /// The minimum interval of folds over all items; longer for sessions with many items.
     static let fold = 10.0
     static let longFold = 60.0
     /// The maximum age of an announcement.

@@ -44,6 +44,9 @@ package protocol LiveFold: Sendable {
     ///   - shown: the previous fold.
     init(streams: [Device: [Item]], state: SessionState, now: Timestamp, shown: Self?)
 
+    /// Continues what an earlier fold displayed.
+    mutating func continueDisplay(of shown: Self)
+
     /// Whether a new state requires another fold over all items.
     static func isOther(_ state: SessionState, than known: SessionState) -> Bool
 

@@ -25,8 +25,11 @@ package struct HandoverStorm<Work: StreamWork> {
 
     /// Violations found by an observer of the broker.
     package private(set) var violations: [String] = []
+    /// The number of jobs that ran.
+    package private(set) var jobCount = 0
     private var workouts: [Workout]
     private let batch: Batch
+    private let bounds: StreamBounds
     private let clocks: [ManualClock]
     private let database = MemoryDatabase()
     private var replicas: [StreamReplica<Work>] = []
@@ -37,14 +40,23 @@ package struct HandoverStorm<Work: StreamWork> {
     private var next: [String: Int] = [:]
     private var ended: Set<SessionKey> = []
 
-    package init(_ workouts: [Workout], start: Timestamp, skew: Double, batch: @escaping Batch)
-        async throws
-    {
+    /// - Parameter bounds: with a lower limit of many items, jobs run late and in any order.
+    package init(
+        _ workouts: [Workout], start: Timestamp, skew: Double, bounds: StreamBounds = StreamBounds(),
+        batch: @escaping Batch
+    ) async throws {
+        self.bounds = bounds
         self.workouts = workouts
         self.batch = batch
         clocks = [ManualClock(now: start), ManualClock(now: start + skew)]
-        for clock in clocks { replicas.append(try await StreamReplica(database, clock: clock)) }
+        for clock in clocks { replicas.append(try await replica(clock)) }
         try await gain(shards, 0)
+    }
+
+    private func replica(_ clock: ManualClock) async throws -> StreamReplica<Work> {
+        var replica = try await StreamReplica<Work>(database, clock: clock, bounds: bounds)
+        replica.owner.runsJobs = false
+        return replica
     }
 
     private var shards: Set<Shard> { Set(workouts.map(\.script.key.session.shard)) }
@@ -145,7 +157,7 @@ package struct HandoverStorm<Work: StreamWork> {
             try await deliver(items(&random), to: one)
             let orphaned = replicas[one].store.owned
             _ = replicas[one].store.lose(orphaned)
-            replicas[one] = try await StreamReplica(database, clock: clocks[one])
+            replicas[one] = try await replica(clocks[one])
             try await gain(orphaned, Bool.random(using: &random) ? one : other)
         default:
             guard let index = workouts.indices.randomElement(using: &random),
@@ -185,6 +197,12 @@ package struct HandoverStorm<Work: StreamWork> {
                 if Bool.random(using: &random) { replicas[replica].store.accept() }
                 try await deliver(messages, to: replica)
                 try await tick(replica)
+                if Bool.random(using: &random),
+                    let index = replicas[replica].owner.jobs.indices.randomElement(using: &random)
+                {
+                    await replicas[replica].owner.runJob(index)
+                }
+                if Bool.random(using: &random), !replicas[replica].owner.ends.isEmpty { try await endJob(replica) }
             }
         }
         for replica in replicas.indices {
@@ -192,6 +210,7 @@ package struct HandoverStorm<Work: StreamWork> {
             for _ in 0..<3 {
                 clocks[replica].advance(by: .seconds(11))
                 try await tick(replica)
+                try await runJobs(replica)
             }
         }
         try await requestChunks()
@@ -215,11 +234,23 @@ package struct HandoverStorm<Work: StreamWork> {
         return try results()
     }
 
+    private mutating func runJobs(_ replica: Int) async throws {
+        while !replicas[replica].owner.jobs.isEmpty || !replicas[replica].owner.ends.isEmpty {
+            try await endJob(replica)
+        }
+    }
+
+    private mutating func endJob(_ replica: Int) async throws {
+        jobCount += 1
+        try take(try await replicas[replica].owner.endJob(), from: replica)
+    }
+
     private mutating func requestChunks() async throws {
         for replica in replicas.indices {
             clocks[replica].advance(by: .seconds(6))
             try await deliver(workouts.map(\.script.chunkRequest), to: replica)
             try await tick(replica)
+            try await runJobs(replica)
         }
     }
 

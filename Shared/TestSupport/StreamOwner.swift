@@ -11,6 +11,12 @@ package struct StreamOwner<Work: StreamWork> {
     package let store: RefusingStore
     package let clock: ManualClock
     package private(set) var loop: StreamLoop<Work>
+    /// Whether jobs run with the event that starts them.
+    package var runsJobs = true
+    /// The jobs that were started and not run.
+    package private(set) var jobs: [StreamJob<Work>] = []
+    /// The ends of jobs that were run and not delivered.
+    package private(set) var ends: [StreamJob<Work>.End] = []
 
     /// Starts on the store in a folder, like a process.
     package init(
@@ -43,7 +49,29 @@ package struct StreamOwner<Work: StreamWork> {
     @discardableResult
     package mutating func handle(_ event: ServiceEvent) async throws -> [MQTTMessage] {
         try await loop.handle(event)
+        jobs += loop.takeJobs()
+        while runsJobs, !jobs.isEmpty { try await perform(.zero) }
         return bus.take()
+    }
+
+    /// Runs a started job.
+    package mutating func runJob(_ index: Int = 0) async { ends.append(await jobs.remove(at: index).run(store)) }
+
+    /// Delivers the end of a job with a tick, after running one if none has ended. Returns the sent messages.
+    ///
+    /// - Parameter cost: the duration of the job.
+    @discardableResult
+    package mutating func endJob(cost: Duration = .zero) async throws -> [MQTTMessage] {
+        try await perform(cost)
+        return bus.take()
+    }
+
+    private mutating func perform(_ cost: Duration) async throws {
+        if ends.isEmpty { await runJob() }
+        var end = ends.removeFirst()
+        end.cost = cost
+        try await loop.handle(.tick, ends: [end])
+        jobs += loop.takeJobs()
     }
 
     /// Delivers messages in one batch and returns the sent messages.

@@ -9,10 +9,12 @@ package struct StreamReplica<Work: StreamWork> {
     package let store: MemoryStore
     package var owner: StreamOwner<Work>
 
-    package init(_ database: MemoryDatabase, clock: ManualClock) async throws {
+    package init(
+        _ database: MemoryDatabase, clock: ManualClock, bounds: StreamBounds = StreamBounds()
+    ) async throws {
         store = database.replica()
         store.gain([])
-        owner = try await StreamOwner(store, clock: clock)
+        owner = try await StreamOwner(store, clock: clock, bounds: bounds)
     }
 
     /// Takes shards, also from another replica, which does not notice. Returns the sent messages.

@@ -186,6 +186,7 @@ struct OwnershipTests {
 
     @Test func `summaries and series do not depend on moves of shards`() async throws {
         var random = SeededRandom()
+        var jobCount = 0
         for round in 0..<15 {
             let workouts = (0..<3).map { _ in
                 var streams: [String: [Sample]] = [:]
@@ -200,13 +201,18 @@ struct OwnershipTests {
                 return HandoverStorm<SampleWork>.Workout(Script(start: Self.start), streams, segments)
             }
             let skew = Double.random(in: -20...20, using: &random)
-            func storm() async throws -> HandoverStorm<SampleWork> {
-                try await HandoverStorm(workouts, start: clock.now, skew: skew) { $0.batch($1, $2, $3) }
+            func storm(_ bounds: StreamBounds = StreamBounds()) async throws -> HandoverStorm<SampleWork> {
+                try await HandoverStorm(workouts, start: clock.now, skew: skew, bounds: bounds) { $0.batch($1, $2, $3) }
             }
-            var (quiet, stormy) = (try await storm(), try await storm())
+            // In two of three rounds most folds and summaries are jobs.
+            var bounds = StreamBounds()
+            if round % 3 > 0 { bounds.manyItems = Int.random(in: 0...200, using: &random) }
+            var (quiet, stormy) = (try await storm(), try await storm(bounds))
             let expected = try await quiet.runQuietly()
             #expect(try await stormy.run(&random) == expected, "seed \(random.seed), round \(round)")
             #expect(stormy.violations == [], "seed \(random.seed), round \(round)")
+            jobCount += stormy.jobCount
         }
+        #expect(jobCount > 15)
     }
 }

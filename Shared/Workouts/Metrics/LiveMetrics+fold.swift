@@ -31,8 +31,12 @@ extension LiveMetrics {
 
     private init(physiology: Physiology, units: Units, shown: LiveMetrics?) {
         self.init(physiology: physiology, units: units)
-        guard let shown else { return }
-        display = shown.display
+        if let shown { keepDisplay(of: shown) }
+    }
+
+    /// Continues the displayed pace and speed and the route of another fold, unless the own display is newer.
+    package mutating func keepDisplay(of shown: LiveMetrics) {
+        if let other = shown.display, other.at >= display?.at ?? .min { display = other }
         keepRoute(of: shown)
     }
 

@@ -1,0 +1,120 @@
+import Bus
+import Dispatch
+package import Storage
+import Workouts
+
+/// A computation over all items of a session with many of them. It runs outside of the loop, which receives its end later.
+package struct StreamJob<Work: StreamWork>: Sendable {
+    enum Purpose: Sendable {
+        case fold(shown: Work.Live?)
+        case summary
+        /// To publish the chunks of the last summary again.
+        case chunks
+    }
+
+    package struct End: Sendable {
+        enum Outcome: Sendable {
+            case folded(Work.Live)
+            case finished(FinalResults<Work>)
+            /// A part of the items is unreadable: the loop reads them.
+            case corrupt
+            case failed
+        }
+
+        let job: StreamJob
+        let outcome: Outcome
+        /// The streams of all stored items.
+        var streams: [Device: ItemStream<Work.Item>] = [:]
+        /// How long the job took.
+        package var cost: Duration
+    }
+
+    /// Distinguishes the job from others of the process.
+    let number: Int
+    let key: SessionKey
+    let state: SessionState
+    let purpose: Purpose
+    let startedAt: Timestamp
+
+    package func run(_ store: any Store) async -> End {
+        let begun = ContinuousClock.now
+        do throws(StoreError) {
+            let records = try await StoredItems<Work>.records(key, store)
+            return await withCheckedContinuation { continuation in
+                // Not on a thread of Swift's tasks: these are as many as the cores, and the loop needs one.
+                DispatchQueue.global().async { continuation.resume(returning: compute(records, begun)) }
+            }
+        } catch {
+            return End(job: self, outcome: .failed, cost: ContinuousClock.now - begun)
+        }
+    }
+
+    private func compute(_ records: [StoreRecord], _ begun: ContinuousClock.Instant) -> End {
+        let stored = StoredItems<Work>(records)
+        var outcome = End.Outcome.corrupt
+        if stored.corrupt.isEmpty {
+            switch purpose {
+            case .fold(let shown):
+                outcome = .folded(Work.Live(streams: stored.items, state: state, now: startedAt, shown: shown))
+            case .summary, .chunks: outcome = .finished(FinalResults(stored, of: state))
+            }
+        }
+        return End(job: self, outcome: outcome, streams: stored.streams, cost: ContinuousClock.now - begun)
+    }
+}
+
+/// All stored items of a session.
+struct StoredItems<Work: StreamWork> {
+    private(set) var items: [Device: [Work.Item]] = [:]
+    private(set) var streams: [Device: ItemStream<Work.Item>] = [:]
+    /// Devices whose items are readable only in part.
+    private(set) var corrupt: [Device] = []
+
+    static func records(_ key: SessionKey, _ store: any Store) async throws(StoreError) -> [StoreRecord] {
+        try await store.records(
+            in: StreamStore.chunks, below: [StoreFolder(shard: key.session.shard, path: "\(key)")])
+    }
+
+    /// Decodes the chunks of a session.
+    init(_ records: [StoreRecord]) {
+        var chunks: [Device: [[UInt8]]] = [:]
+        for record in records {
+            guard let (device, number) = StreamStore.chunk(record.key) else { continue }
+            // Keys come in order; a stream has no gaps.
+            if number == chunks[device, default: []].count { chunks[device, default: []].append(record.value) }
+        }
+        for (device, stored) in chunks {
+            var read: [Work.Item] = []
+            var readable = stored[...]
+            for (number, chunk) in stored.enumerated() {
+                guard let more = try? ItemChunk<Work.Item>.items(chunk) else {
+                    readable = stored[..<number]
+                    corrupt.append(device)
+                    break
+                }
+                read += more
+            }
+            items[device] = read
+            streams[device] = ItemStream(readable)
+        }
+    }
+}
+
+/// The final results of a session, and what they are computed from.
+struct FinalResults<Work: StreamWork>: Sendable {
+    let totals: Work.Totals
+    let rows: FinalRows
+    /// The revision of the state.
+    let state: Int64
+    /// The number of items by stream.
+    let next: [StreamName: Int]
+
+    init(_ stored: StoredItems<Work>, of state: SessionState) {
+        (totals, rows) = Work.finish(stored.items, of: state)
+        self.state = state.revision
+        next = Dictionary(
+            uniqueKeysWithValues: stored.streams.compactMap { device, stream in
+                stream.next > 0 ? (StreamName(Work.kind, device), stream.next) : nil
+            })
+    }
+}

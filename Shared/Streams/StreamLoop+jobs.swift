@@ -1,0 +1,76 @@
+import Bus
+import Logging
+import OrderedCollections
+import ServiceKit
+import Workouts
+
+/// The chunks of a session with many items go out a few at a time.
+struct ChunkSending<Work: StreamWork> {
+    let job: StreamJob<Work>
+    let rows: FinalRows
+    let revision: Int64
+    var next = 0
+}
+
+extension StreamLoop {
+    /// Removes and returns the jobs to run. Their ends belong to a later event.
+    package mutating func takeJobs() -> [StreamJob<Work>] {
+        defer { jobs = [] }
+        return jobs
+    }
+
+    mutating func startJobs(_ now: Moment) {
+        for job in machine.startJobs(requested: requestedChunks, now: now) {
+            if case .chunks = job.purpose { requestedChunks.remove(job.key) }
+            jobs.append(job)
+        }
+    }
+
+    /// Publishes what a job computed, unless its session has left memory since.
+    mutating func receive(_ end: StreamJob<Work>.End, _ now: Moment) async {
+        let job = end.job
+        guard let session = machine.end(end) else { return }
+        switch (end.outcome, job.purpose) {
+        case (.folded(let live), _):
+            let isFirst = session.live == nil
+            machine.adopt(live, end, now: now)
+            if isFirst { acknowledgeStreams(job.key) }
+        case (.finished(let results), .chunks):
+            guard let summary = machine.repeatChunks(job.key, results, now: now) else { break }
+            if await publish(summary, now, job) == .committed { return }
+        case (.finished(let results), _):
+            guard let summary = machine.summarize(job.key, results, now: now) else { break }
+            switch await publish(summary, now, job) {
+            case .committed: return
+            case .refused: machine.requestSummary(job.key, now)
+            case .lost: break
+            }
+        case (.corrupt, _), (.failed, _):
+            context.logger.error("items not read, retrying", metadata: ["session": "\(job.key)"])
+            if case .chunks = job.purpose { requestedChunks.append(job.key) }
+            machine.retry(end, now: now)
+        }
+        machine.release(job)
+    }
+
+    /// Sends the next chunks of sessions with many items. The last one frees the place of its job.
+    mutating func sendChunks() {
+        for index in chunkSendings.indices {
+            let sending = chunkSendings[index]
+            let count = min(StreamTimes.chunksAtOnce, sending.rows.chunkCount - sending.next)
+            // Deleted, or of another owner.
+            guard let session = machine.sessions[sending.job.key], session.job == sending.job.number, count > 0 else {
+                machine.release(sending.job)
+                chunkSendings[index].next = .max
+                continue
+            }
+            let numbers = sending.next..<sending.next + count
+            send(
+                numbers.map { number in
+                    StreamMachine<Work>.chunk(number, sending.job.key, sending.rows, sending.revision)
+                }, of: sending.job.key)
+            chunkSendings[index].next += count
+        }
+        chunkSendings.removeAll { $0.next == .max }
+    }
+}

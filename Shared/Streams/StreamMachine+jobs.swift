@@ -1,0 +1,110 @@
+import Bus
+import OrderedCollections
+import ServiceKit
+import Workouts
+
+/// Folds and summaries of sessions with many items run as jobs outside of the loop.
+extension StreamMachine {
+    /// Starts due jobs: at most two at one time, one of a user, users in turn.
+    ///
+    /// - Parameter requested: the sessions whose chunks a client requested.
+    mutating func startJobs(requested: OrderedSet<SessionKey>, now: Moment) -> [StreamJob<Work>] {
+        guard jobs.count < StreamTimes.jobs else { return [] }
+        let folds = foldsDue(now: now, isLarge: true).sorted().map { key in
+            (key, StreamJob<Work>.Purpose.fold(shown: sessions[key]?.live))
+        }
+        let summaries = summariesDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.summary) }
+        let chunks = chunksDue(requested, now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.chunks) }
+        let due = (folds + summaries + chunks).filter { sessions[$0.0]?.job == nil }
+        let first = Dictionary(due.map { ($0.0.user, $0) }) { first, _ in first }
+        usersInTurn.append(contentsOf: first.keys.sorted())
+        usersInTurn.removeAll { first[$0] == nil }
+        var started: [StreamJob<Work>] = []
+        for user in usersInTurn where jobs.count < StreamTimes.jobs && !jobs.values.contains(user) {
+            guard let (key, purpose) = first[user], let session = sessions[key] else { continue }
+            usersInTurn.remove(user)
+            started.append(start(purpose, session, now))
+        }
+        return started
+    }
+
+    private mutating func start(
+        _ purpose: StreamJob<Work>.Purpose, _ session: OwnedSession<Work>, _ now: Moment
+    ) -> StreamJob<Work> {
+        let key = session.state.key
+        jobCount += 1
+        jobs[jobCount] = key.user
+        session.job = jobCount
+        switch purpose {
+        case .fold:
+            stale.remove(key)
+            session.foldDue = nil
+            session.sinceFold = []
+        case .summary: session.summaryDue = nil
+        case .chunks: session.repeatedAt = now
+        }
+        return StreamJob(number: jobCount, key: key, state: session.state, purpose: purpose, startedAt: now.wallClock)
+    }
+
+    /// Loads the streams that a job read. Returns `nil` if the session has left memory since: then the result is void.
+    mutating func end(_ end: StreamJob<Work>.End) -> OwnedSession<Work>? {
+        guard let session = sessions[end.job.key], session.job == end.job.number else {
+            release(end.job)
+            return nil
+        }
+        switch end.outcome {
+        case .folded: session.foldCost = end.cost
+        case .finished: session.summaryCost = end.cost
+        case .corrupt, .failed: return session
+        }
+        session.loadMissing(end.streams)
+        return session
+    }
+
+    /// The job has ended, and its results are published or void.
+    mutating func release(_ job: StreamJob<Work>) {
+        jobs[job.number] = nil
+        guard let session = sessions[job.key], session.job == job.number else { return }
+        session.job = nil
+        session.sinceFold = nil
+    }
+
+    /// Adopts the fold of a job and adds the items that were committed since. A fold over other segments is void.
+    mutating func adopt(_ live: Work.Live, _ end: StreamJob<Work>.End, now: Moment) {
+        let key = end.job.key
+        guard let session = sessions[key] else { return }
+        session.foldedAt = now
+        guard !Work.Live.isOther(session.state, than: end.job.state) else {
+            session.foldDue = now + session.spacing(session.foldCost)
+            stale.insert(key)
+            return
+        }
+        var live = live
+        // An earlier process announced the splits before this one started.
+        if session.live == nil { session.announcedSplits = live.splitsToAnnounce.count }
+        if let shown = session.live { live.continueDisplay(of: shown) }
+        for part in session.sinceFold ?? [] {
+            let known = (end.streams[part.device]?.next ?? 0) - part.first
+            live.add(
+                Array(part.items.dropFirst(max(0, known))), from: part.device, segments: session.state.segments,
+                now: now.wallClock)
+        }
+        show(live, session, now)
+        if !live.isExact { requestFold(key, now) }
+    }
+
+    /// Schedules the work of a job again: at once in the loop if items are corrupt, else as another job.
+    mutating func retry(_ end: StreamJob<Work>.End, now: Moment) {
+        let key = end.job.key
+        guard let session = sessions[key] else { return }
+        if case .corrupt = end.outcome { session.isCorrupt = true }
+        let due = session.isCorrupt ? now : now + StreamTimes.retry
+        switch end.job.purpose {
+        case .fold:
+            stale.insert(key)
+            session.foldDue = due
+        case .summary: session.summaryDue = due
+        case .chunks: break
+        }
+    }
+}
