@@ -16,7 +16,7 @@ struct SessionEngineLoop {
     var machine: SessionEngineMachine
     var outbox: Outbox<SessionEngineMachine>
     /// Commands and requests of users in shards that this process does not own. It may be about to gain them.
-    private(set) var pending = PendingBuffer<Shard>(byteLimit: 1 << 20, timeout: 10)
+    private(set) var pending = PendingBuffer<Shard>(byteLimit: 1 << 20, userLimit: 1 << 18, timeout: 10)
     /// Sessions loaded from history for one event, as they were loaded.
     var borrowed: [SessionKey: SessionEngineMachine.Entry] = [:]
     /// What is left to publish of the sessions in history.
@@ -133,9 +133,9 @@ struct SessionEngineLoop {
         do throws(PayloadError) {
             switch topic {
             case .session(let key, let kind) where !outbox.owns(key.user.shard):
-                if kind == .command { pending.add(message, for: key.user.shard, now: now) }
+                if kind == .command { pending.add(message, for: key.user.shard, of: key.user, now: now) }
             case .user(let user, let kind) where !outbox.owns(user.shard):
-                if kind == .request { pending.add(message, for: user.shard, now: now) }
+                if kind == .request { pending.add(message, for: user.shard, of: user, now: now) }
             case .session(let key, .command): receive(command: message, key, now)
             case .user(let user, .request): receive(incoming.request, message, user, now)
             case .presence("route-builder", let instance):

@@ -16,7 +16,8 @@ package struct StreamLoop<Work: StreamWork> {
     var machine: StreamMachine<Work>
     var epochs: [Shard: Epoch] = [:]
     /// Batches of unknown sessions, unacknowledged, until the sessions' `state` comes.
-    var pendingBuffer = PendingBuffer<SessionKey>(byteLimit: StreamTimes.pendingBytes, timeout: StreamTimes.pending)
+    var pendingBuffer = PendingBuffer<SessionKey>(
+        byteLimit: StreamTimes.pendingBytes, userLimit: StreamTimes.pendingBytesOfUser, timeout: StreamTimes.pending)
     var rejections = Rejections(service: Work.service)
     /// Messages to send after the next commit if this process still owns the shard. Rejections have no shard.
     private(set) var messages: [(shard: Shard?, message: MQTTMessage)] = []
@@ -167,7 +168,11 @@ package struct StreamLoop<Work: StreamWork> {
         _ message: MQTTMessage, from device: Device, of key: SessionKey, _ now: Moment
     ) throws(PayloadError) {
         let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now.wallClock))
-        guard machine.sessions[key] != nil else { return pendingBuffer.add(message, for: key, now: now) }
+        guard machine.sessions[key] != nil else {
+            let isAllowed = pendingBuffer.add(message, for: key, of: key.user, now: now)
+            if !isAllowed { context.limits.reached("waiting_for_state", by: key.user, at: now) }
+            return
+        }
         switch machine.receive(batch, from: device, of: key, now: now) {
         case .taken where batch.invalidValues > 0: reject(message, "flawed_items", now)
         case .taken, .repeated, .gap: break

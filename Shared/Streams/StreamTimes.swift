@@ -38,9 +38,11 @@ enum StreamTimes {
     static let summariesAtOnce = 20
     /// The reserve of live revisions ahead of the clock, in milliseconds.
     static let reserve: Int64 = 30_000
-    /// How long the batches of a session without a state stay pending, and their maximum size in bytes.
+    /// How long the batches of a session without a state stay pending, and their maximum size in bytes, of all and of
+    /// one user.
     static let pending = 60.0
     static let pendingBytes = 16 << 20
+    static let pendingBytesOfUser = 1 << 20
     /// The maximum number of cached unknown sessions.
     static let unknownLimit = 20_000
     /// The maximum number of cached topic names.

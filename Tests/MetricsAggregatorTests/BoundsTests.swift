@@ -54,6 +54,25 @@ struct BoundsTests {
         #expect(aggregator.loop.pendingBuffer.overflowed + aggregator.loop.pendingBuffer.expired == 20_000)
     }
 
+    @Test func `one user's unknown sessions leave room for those of others`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let payload = SampleBatch(first: 0, items: items(0..<1_000)).payload
+        let flood = (0..<1_000).map { _ in
+            Topic.session(SessionKey(User("mallory")!, SessionID(UUID())), .samples(Device("watch-1")!)).message(
+                payload)
+        }
+        try await aggregator.deliver(flood)
+        #expect(aggregator.loop.pendingBuffer.bytes <= StreamTimes.pendingBytesOfUser)
+        try await aggregator.deliver([script.batch("watch-1", 0, items(0..<10))])
+        let sent = try await aggregator.deliver([script.stateMessage])
+        #expect(try sent.acks(script.key, "watch-1") == [.next(10)])
+        clock.advance(by: .seconds(61))
+        try await aggregator.tick()
+        #expect(aggregator.loop.pendingBuffer.bytes == 0)
+        try await aggregator.deliver(Array(flood.prefix(1)))
+        #expect(aggregator.loop.pendingBuffer.bytes > 0)
+    }
+
     @Test func `the store is read once for an unknown session`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         let batch = script.batch("watch-1", 0, items(0..<10))

@@ -1,42 +1,48 @@
 package import MQTT
+package import Workouts
 
 /// Keeps messages that cannot be handled yet, in their order under the key that they wait for.
 ///
-/// Its memory is bounded: it drops and counts a message that does not fit and one that waited too long. Their senders send them
-/// again.
+/// Its memory is bounded, in all and for each user: it drops and counts a message that does not fit and one that waited too
+/// long. Their senders send them again.
 package struct PendingBuffer<Key: Hashable> {
     /// The memory that a message takes besides its payload.
     package static var overhead: Int { 256 }
     private static var interval: Double { 1 }
 
-    private typealias Pending = (since: Moment, message: MQTTMessage)
+    private typealias Pending = (since: Moment, user: User, message: MQTTMessage)
 
     package let byteLimit: Int
+    package let userLimit: Int
     /// In seconds.
     private let timeout: Double
     private var messages: [Key: [Pending]] = [:]
     package private(set) var bytes = 0
+    private var bytesByUser: [User: Int] = [:]
     /// Messages that did not fit.
     package private(set) var overflowed = 0
     /// Messages that waited too long.
     package private(set) var expired = 0
     private var expiredAt: Moment?
 
-    package init(byteLimit: Int, timeout: Double) {
+    /// - Parameter userLimit: the bytes of one user.
+    package init(byteLimit: Int, userLimit: Int, timeout: Double) {
         self.byteLimit = byteLimit
+        self.userLimit = userLimit
         self.timeout = timeout
     }
 
-    package mutating func add(_ message: MQTTMessage, for key: Key, now: Moment) {
-        guard bytes + size(message) <= byteLimit else {
+    /// Returns `false` if the user has too much pending, and drops the message.
+    @discardableResult
+    package mutating func add(_ message: MQTTMessage, for key: Key, of user: User, now: Moment) -> Bool {
+        let isAllowed = bytesByUser[user, default: 0] + size(message) <= userLimit
+        guard isAllowed, bytes + size(message) <= byteLimit else {
             overflowed += 1
-            return
+            return isAllowed
         }
-        bytes += size(message)
-        // A copy: a slice keeps the bytes of its whole batch.
-        var own = message
-        own.payload = ArraySlice(Array(message.payload))
-        messages[key, default: []].append((now, own))
+        count(message, of: user, 1)
+        messages[key, default: []].append((now, user, message))
+        return true
     }
 
     /// Removes and returns what is pending under a key.
@@ -63,14 +69,20 @@ package struct PendingBuffer<Key: Hashable> {
         let left = all.drop { $0.since + timeout <= now }
         expired += all.count - left.count
         guard !left.isEmpty else { return }
-        bytes += left.reduce(0) { $0 + size($1.message) }
+        for pending in left { count(pending.message, of: pending.user, 1) }
         messages[key] = Array(left)
     }
 
     private mutating func remove(_ key: Key) -> [Pending] {
         let removed = messages.removeValue(forKey: key) ?? []
-        bytes -= removed.reduce(0) { $0 + size($1.message) }
+        for pending in removed { count(pending.message, of: pending.user, -1) }
         return removed
+    }
+
+    private mutating func count(_ message: MQTTMessage, of user: User, _ sign: Int) {
+        bytes += sign * size(message)
+        let sum = bytesByUser[user, default: 0] + sign * size(message)
+        bytesByUser[user] = sum > 0 ? sum : nil
     }
 
     private func size(_ message: MQTTMessage) -> Int { message.payload.count + Self.overhead }
