@@ -152,7 +152,6 @@ struct ExporterLoop {
                 throw .malformed("user or session is not the topic's")
             }
             let news = machine.receive(workout, targets: targets, now: now)
-            // A slice would keep the bytes of its whole batch.
             if !news.isEmpty { machine.payloads[key] = [UInt8](message.payload) }
             outbox.add(news)
         case .summaryMetrics: try receiveSummary(message, .series, of: key)

@@ -181,7 +181,6 @@ struct LiveActivityPublisherLoop {
             // No device shows most sessions, and decoding their metrics is most of the work.
             case .metrics where machine.wantsMetrics(of: key) && !message.payload.isEmpty:
                 machine.receive(try MetricsSnapshot(message.payload), of: key, now: now)
-            // Copied: a slice would retain its whole batch.
             case .metrics where machine.entries[key] != nil: unread[key] = [UInt8](message.payload)
             case .activityRegister:
                 let registration = try JSONCoding.decode(ActivityRegistration.self, from: message.payload)

@@ -22,8 +22,8 @@ final class Connection {
     private let handle: OpaquePointer
     private let version: MQTTConfiguration.Version
     private let isTLS: Bool
-    /// Collects the received messages.
-    var collector: BatchCollector
+    /// The received messages.
+    var queue: FairQueue
     private var events: [Event] = []
     private var packetsRead = 0
     private var latestLog = ""
@@ -42,7 +42,7 @@ final class Connection {
         self.handle = handle
         version = configuration.version
         isTLS = configuration.tls != nil
-        collector = BatchCollector(payloadLimit: configuration.payloadLimit)
+        queue = FairQueue(configuration)
         mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
         setCallbacks(handle)
         try configure(configuration)
@@ -191,7 +191,7 @@ final class Connection {
 
     func received(_ message: mosquitto_message) {
         packetsRead += 1
-        collector.append(message)
+        queue.append(message)
     }
 
     func note(_ event: Event) {

@@ -1,11 +1,12 @@
-/// Messages in the order of reading.
+/// One turn of received messages: those of one owner in the order of reading, see ``QueueRule``.
 ///
 /// The consumer commits the effects of the messages, calls ``acknowledge()`` and only then publishes. Until then the
-/// client delivers no further batch and holds back the PUBACKs with all later packets. Waiting callers take precedence:
-/// a send beyond the window and an awaited publish also send the PUBACKs, which with clean starts only slow the broker
-/// down. Do not await a publish before acknowledging: once a full batch is collected, the client reads nothing more,
-/// not even the confirmation. A consumer that cannot commit leaves its event loop without acknowledging. The client
-/// then closes the connection without the PUBACKs and reconnects.
+/// client delivers no further batch. A consumer that is in step, so that each batch holds all messages read, also holds back
+/// the PUBACKs with all later packets. Waiting callers take precedence: a send beyond the window and an awaited publish also
+/// send the PUBACKs, which with clean starts only slow the broker down. Do not await a publish before acknowledging: once too
+/// many messages of services wait, the client reads nothing more, not even the confirmation. A consumer that cannot commit
+/// leaves its event loop without acknowledging. If it was in step, the client then closes the connection without the
+/// PUBACKs and reconnects.
 package struct MQTTBatch: Sendable {
     package let messages: [MQTTMessage]
     private let onAcknowledge: @Sendable () -> Void

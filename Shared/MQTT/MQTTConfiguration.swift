@@ -37,10 +37,15 @@ package struct MQTTConfiguration: Sendable {
     /// The maximum number of unconfirmed messages, 1…1,000. The broker's Receive Maximum may lower it.
     package var publishWindow = 1_000
     /// The maximum number of messages in a received batch, 1…65,535; with MQTT 5 also the Receive Maximum of this
-    /// client.
+    /// client. While as many messages of services wait, the client does not read.
     package var batchLimit = 16_384
-    /// The maximum payload bytes of a received batch.
+    /// While messages of services with as many bytes wait, the client does not read.
     package var batchByteLimit = 16 * 1_024 * 1_024
+    /// Whose messages a topic carries. By default all are a service's: one queue, and none is dropped.
+    package var queueRule: @Sendable (_ topic: String) -> QueueRule = { _ in QueueRule(owner: "", kind: .service) }
+    package var queueLimits = QueueLimits()
+    /// Receives the number of messages that a limit dropped, on the client's thread.
+    package var onExcess: @Sendable (QueueExcess, _ count: Int) -> Void = { _, _ in }
     /// The minimum time between two deliveries of batches that are not full.
     package var batchInterval = Duration.milliseconds(25)
     /// The maximum payload in bytes. Larger payloads are not published; received ones are dropped and counted.

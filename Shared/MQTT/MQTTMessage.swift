@@ -1,7 +1,4 @@
 /// A published or received message.
-///
-/// The payloads of one received batch share an array. A slice's indices rarely start at 0, and keeping one slice keeps
-/// the bytes of the whole batch.
 package struct MQTTMessage: Sendable, Hashable {
     package var topic: String
     package var payload: ArraySlice<UInt8>

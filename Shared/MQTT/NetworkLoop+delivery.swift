@@ -29,8 +29,10 @@ extension NetworkLoop {
         }
         guard stuck == nil else { return }
         if let nextDelivery, nextDelivery <= now, let connection {
-            let id = gate.deliver(now: now)
-            offer(batch(connection.collector.take(), id: id), to: subscriber)
+            // A change of subscriptions is complete when everything read before it is delivered.
+            let messages = connection.queue.take(all: pendingChanges > 0 && !machine.isChanging)
+            let id = gate.deliver(leaving: connection.queue.total, now: now)
+            offer(batch(messages, id: id), to: subscriber)
         }
         if !machine.isChanging, gate.isEmpty {
             while pendingChanges > 0, stuck == nil {
@@ -66,6 +68,14 @@ extension NetworkLoop {
             metadata: metadata([
                 .topic: message.topic, .size: "\(message.payload.count)", .error: "\(error)",
             ]))
+    }
+
+    func countDropped(of connection: Connection) {
+        guard connection.queue.hasDropped else { return }
+        let dropped = connection.queue.takeDropped()
+        metrics.droppedUnsubscribed.increment(by: dropped.unsubscribed)
+        metrics.droppedTooLarge.increment(by: dropped.tooLarge)
+        for (excess, count) in dropped.limited { configuration.onExcess(excess, count) }
     }
 
     /// Refused publishes are counted; the first of each kind is logged as a warning.

@@ -59,7 +59,7 @@ extension NetworkLoop {
             do {
                 let result = try connection.read()
                 handleEvents(of: connection, now: now)
-                gate.read(connection.collector.total, now: now)
+                gate.read(connection.queue.total, now: now)
                 if case .drained = result { return }
             } catch {
                 handleEvents(of: connection, now: now)
@@ -175,12 +175,5 @@ extension NetworkLoop {
 
     private func result(of reason: UInt8) -> Result<Void, MQTTError> {
         reason < 0x80 ? .success(()) : .failure(.refused(reason: reason, Connection.text(reason: reason)))
-    }
-
-    private func countDropped(of connection: Connection) {
-        guard connection.collector.hasDropped else { return }
-        let dropped = connection.collector.takeDropped()
-        metrics.droppedUnsubscribed.increment(by: dropped.unsubscribed)
-        metrics.droppedTooLarge.increment(by: dropped.tooLarge)
     }
 }

@@ -3,7 +3,7 @@ extension NetworkLoop {
     func subscriberEntered(_ entering: Mailbox.Subscriber, now: Instant) {
         subscriber = entering
         guard !isDraining else { return }
-        connection?.collector.isOpen = true
+        connection?.queue.isOpen = true
         perform(machine.subscriberEntered(entering.subscriptions, now: now), now: now)
     }
 
@@ -14,8 +14,8 @@ extension NetworkLoop {
         pendingChanges = 0
         outbox.removeAll()
         machine.subscriberLeft()
-        connection?.collector.isOpen = false
-        _ = connection?.collector.take()
+        connection?.queue.isOpen = false
+        _ = connection?.queue.take(all: true)
         if gate.subscriberLeft() == .closeConnection {
             lose(.connectionLost("the subscriber left without acknowledging its messages"), now: now)
         }
@@ -25,7 +25,7 @@ extension NetworkLoop {
         guard !isDraining else { return }
         isDraining = true
         unsubscribe()
-        connection?.collector.isOpen = false
+        connection?.queue.isOpen = false
     }
 
     private func unsubscribe() {

@@ -49,9 +49,7 @@ final class NetworkLoop {
         let backoff = Backoff(
             minimum: configuration.backoffMinimum / .seconds(1), maximum: configuration.backoffMaximum / .seconds(1))
         machine = ConnectionMachine(backoff: backoff, timeout: configuration.connectTimeout, now: now)
-        gate = BatchGate(
-            messageLimit: configuration.batchLimit, byteLimit: configuration.batchByteLimit,
-            interval: configuration.batchInterval)
+        gate = BatchGate(interval: configuration.batchInterval)
         nextKeepAlive = now
     }
 
@@ -67,11 +65,13 @@ final class NetworkLoop {
             let now = ContinuousClock.now
             takeRequests(now: now)
             advance(now: now)
+            gate.tick(now: now)
             publishWaiting()
             reportReadiness()
+            // Before the next batch, whose PUBACKs may have to wait.
+            if connection?.hasWritten == true { write(now: now) }
             deliver(now: now)
             releaseSenders(now: now)
-            if connection?.hasWritten == true { write(now: now) }
             if let stopDeadline, isFlushed || now >= stopDeadline { break }
             let ready = poll(timeout: timeout(now: now))
             exchange(ready)
@@ -124,7 +124,7 @@ final class NetworkLoop {
         defer { mailbox.withLock { $0.isResolving = false } }
         do {
             let connection = try Connection(configuration)
-            connection.collector.isOpen = subscriber != nil && !isDraining
+            connection.queue.isOpen = subscriber != nil && !isDraining
             try connection.open(
                 host: configuration.host, port: configuration.port, keepAlive: configuration.keepAlive)
             self.connection = connection
@@ -138,7 +138,7 @@ final class NetworkLoop {
         let wasEstablished = machine.isEstablished
         // A connection established in the same step is reported before its loss.
         if wasEstablished { deliver(now: now) }
-        let leftover = connection?.collector.take() ?? []
+        let leftover = connection?.queue.take(all: true) ?? []
         connection = nil
         hasUnread = false
         gate.connectionLost()
@@ -191,6 +191,7 @@ final class NetworkLoop {
         if hasUnread, mayRead { return .zero }
         var next = now + .seconds(1)
         if let deadline = machine.deadline { next = min(next, deadline) }
+        if let deadline = gate.deadline { next = min(next, deadline) }
         if let due = nextDelivery { next = min(next, due) }
         if let stopDeadline { next = min(next, stopDeadline) }
         if connection?.isShakingHands == true { next = min(next, now + .milliseconds(10)) }

@@ -1,34 +1,50 @@
 import Glibc
 
-/// Converts topics of received messages to strings. Equal topics share one string.
+/// Finds the topics of received messages. Messages of one topic share its object, and each topic's rule is applied once.
 struct TopicTable {
     /// Longer topics, up to 64 KiB, are not kept; none of them belongs to Pacebus.
     static let lengthLimit = 256
 
-    private var topics: [UInt64: String] = [:]
-    private var latest = ""
+    private let rule: @Sendable (String) -> QueueRule
     private let limit: Int
+    private var topics: [UInt64: FairQueue.Topic] = [:]
+    private var owners: [String: FairQueue.Owner] = [:]
+    private var latest: FairQueue.Topic?
 
-    init(limit: Int = 65_536) {
+    init(limit: Int = 65_536, rule: @escaping @Sendable (String) -> QueueRule) {
         self.limit = limit
+        self.rule = rule
     }
 
-    mutating func string(_ topic: UnsafePointer<CChar>) -> String {
-        let bytes = UnsafeRawBufferPointer(start: topic, count: strlen(topic))
-        guard bytes.count <= Self.lengthLimit else { return String(decoding: bytes, as: UTF8.self) }
-        if matches(latest, bytes) { return latest }
-        latest = lookUp(bytes)
-        return latest
+    mutating func topic(_ name: UnsafePointer<CChar>) -> FairQueue.Topic {
+        let bytes = UnsafeRawBufferPointer(start: name, count: strlen(name))
+        if let latest, matches(latest.name, bytes) { return latest }
+        let topic = lookUp(bytes)
+        latest = topic
+        return topic
     }
 
-    private mutating func lookUp(_ bytes: UnsafeRawBufferPointer) -> String {
+    private mutating func lookUp(_ bytes: UnsafeRawBufferPointer) -> FairQueue.Topic {
         let key = hash(bytes)
-        if let known = topics[key], matches(known, bytes) { return known }
+        if let known = topics[key], matches(known.name, bytes) { return known }
         // Topics are foreign input, so their number is bounded. A collision only replaces the earlier topic.
-        if topics.count >= limit { topics.removeAll(keepingCapacity: true) }
-        let string = String(decoding: bytes, as: UTF8.self)
-        topics[key] = string
-        return string
+        if topics.count >= limit {
+            topics.removeAll(keepingCapacity: true)
+            latest = nil
+            owners = owners.filter { !$0.value.isEmpty }
+        }
+        let name = String(decoding: bytes, as: UTF8.self)
+        let rule = rule(name)
+        let topic = FairQueue.Topic(name, rule.kind, owner(rule.owner))
+        if bytes.count <= Self.lengthLimit { topics[key] = topic }
+        return topic
+    }
+
+    private mutating func owner(_ name: String) -> FairQueue.Owner {
+        if let known = owners[name] { return known }
+        let owner = FairQueue.Owner(name)
+        owners[name] = owner
+        return owner
     }
 
     private func matches(_ string: String, _ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -39,13 +39,13 @@ package enum TopicFilter {
 }
 
 extension SessionTopic.Kind {
-    /// A device chooses the QoS of its items; a subscription takes both.
+    /// Items need no PUBACK: devices repeat what a service has not acknowledged.
     fileprivate var subscribedQoS: QoS {
         switch self {
-        case .samples, .locations, .command, .state, .weather, .activityRegister, .activity, .summaryMetrics,
+        case .command, .state, .weather, .activityRegister, .activity, .summaryMetrics,
             .summaryRoute, .series, .track, .request, .workout, .export, .exportResult:
             .atLeastOnce
-        case .metrics, .route, .samplesAck, .locationsAck, .announcements: .atMostOnce
+        case .samples, .locations, .metrics, .route, .samplesAck, .locationsAck, .announcements: .atMostOnce
         }
     }
 }

@@ -63,7 +63,6 @@ struct ChunkSet {
     mutating func insert(_ payload: ArraySlice<UInt8>, number: Int, revision: Int64) {
         guard revision == self.revision else { return }
         if let old = payloads[number] { cost -= old.count + Self.overhead }
-        // A slice keeps the bytes of its whole batch alive.
         payloads[number] = [UInt8](payload)
         cost += payload.count + Self.overhead
     }

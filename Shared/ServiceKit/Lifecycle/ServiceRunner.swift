@@ -1,3 +1,4 @@
+import Bus
 import CoreMetrics
 import Foundation
 import Logging
@@ -35,11 +36,20 @@ package enum ServiceRunner {
     ) async throws {
         let clock = SystemClock()
         let logger = Logger(label: configuration.name)
+        let limits = Limits(logger: logger, metrics: metrics)
         var mqtt = configuration.mqtt
-        if announced { mqtt.will = Presence.will(configuration, at: clock.now) }
+        if announced {
+            mqtt.will = Presence.will(configuration, at: clock.now)
+            mqtt.queueRule = Topic.queueRule
+            mqtt.onExcess = { excess, count in
+                guard let user = User(excess.owner) else { return }
+                limits.reached(excess.limit.name, by: user, at: clock.moment, count: count)
+            }
+        }
         let client = MQTTClient(configuration: mqtt, logger: logger)
         var context = ServiceContext(
             configuration: configuration, logger: logger, bus: client, clock: clock, metrics: metrics)
+        context.limits = limits
         if announced { context.presence = Presence(configuration: configuration, clock: clock, bus: client) }
         context.readiness.add("broker") { client.isReady }
 

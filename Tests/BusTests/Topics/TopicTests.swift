@@ -72,9 +72,39 @@ import Workouts
 
     @Test func `services subscribe for all shards at once or for each of their shards`() {
         let all = TopicFilter.sessions(.samples, shards: Set(Shard.all))
-        #expect(all == [MQTTSubscription(filter: "pacebus/v1/+/+/+/samples/+", qos: .atLeastOnce)])
+        #expect(all == [MQTTSubscription(filter: "pacebus/v1/+/+/+/samples/+", qos: .atMostOnce)])
         let two = TopicFilter.sessions(.metrics, shards: [Shard(255), Shard(10)])
         #expect(two.map(\.filter) == ["pacebus/v1/0a/+/+/metrics", "pacebus/v1/ff/+/+/metrics"])
         #expect(two.allSatisfy { $0.qos == .atMostOnce })
+    }
+
+    // MARK: The fair queue
+
+    @Test func `what people publish waits in the user's queue, and services' messages there too, in order`() {
+        var random = SeededRandom()
+        for topic in random.topics() {
+            let rule = Topic.queueRule(topic.name)
+            let kind: QueueRule.Kind =
+                switch topic {
+                case .session(_, .samples), .session(_, .locations): .items
+                case .session(_, .command), .session(_, .request), .session(_, .activityRegister),
+                    .session(_, .exportResult), .user(_, .request), .user(_, .virtualRunRequest):
+                    .request
+                case .session, .user, .presence, .rejected: .service
+                }
+            switch topic {
+            case .session(let key, _): #expect(rule == QueueRule(owner: "\(key.user)", kind: kind))
+            case .user(let user, _): #expect(rule == QueueRule(owner: "\(user)", kind: kind))
+            case .presence, .rejected: #expect(rule == QueueRule(owner: "", kind: kind))
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "pacebus/v1/ff/mallory/no-session/command", "pacebus/v1/FF/mallory/6F9619FF/samples/WATCH/x",
+        "pacebus/v1/ff/mallory/x/other", "pacebus/v1/u/mallory/other", "pacebus/v1/u/mallory/virtual-run",
+    ])
+    func `a name that is no topic counts as a request of the user in it`(name: String) {
+        #expect(Topic.queueRule(name) == QueueRule(owner: "mallory", kind: .request))
     }
 }
