@@ -173,7 +173,8 @@ let package = Package(
             [
                 "Bus", "Client", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT", "RouteBuilder",
                 "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "Workouts", lifecycle, logging,
-            ]),
+            ],
+            exclude: ["broker_plugin.py"]),
     ]
 )
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# The broker's accounts: passwords and access rules. Sourced after common.sh.
+# The broker's accounts: passwords and access rules. Sourced after common.sh. The broker's plugin reads the files.
 
 operator=_operator
 broker=data/broker
@@ -22,15 +22,43 @@ prepare_accounts() {
 
 new_password() { od -An -tx1 -N24 /dev/urandom | tr -d ' \n'; }
 
-# set_password ACCOUNT PASSWORD: stores its hash for the broker.
-set_password() {
-    # On standard input, typed twice: an argument would show in the process list.
-    printf '%s\n%s\n' "$2" "$2" | mosquitto_passwd "$broker/passwords" "$1" >/dev/null
+# change_accounts COMMAND…: replaces the password file in one step by what COMMAND makes of its copy, $changed. The
+# broker reads the new file at the next login, or within a second.
+change_accounts() {
+    changed=$broker/passwords.new
+    cp "$broker/passwords" "$changed"
+    "$@"
+    replace passwords
 }
+
+# replace FILE: puts FILE.new in the place of FILE. The broker never reads half a file.
+replace() {
+    # A broker started by root runs under the account of Debian's package, which only reads.
+    if ((EUID == 0)); then chown root:mosquitto "$broker/$1.new" && chmod 640 "$broker/$1.new"; fi
+    mv "$broker/$1.new" "$broker/$1"
+}
+
+# set_password ACCOUNT[/DEVICE] PASSWORD: stores its hash for the broker.
+set_password() { change_accounts hash_password "$@"; }
+
+# On standard input, typed twice: an argument would show in the process list.
+hash_password() { printf '%s\n%s\n' "$2" "$2" | mosquitto_passwd "$changed" "$1" >/dev/null; }
+
+# remove_passwords PATTERN: removes all lines that match the extended regular expression.
+remove_passwords() { change_accounts remove_lines "$1"; }
+
+remove_lines() {
+    local lines
+    lines=$(grep -vE "$1" "$changed" || true)
+    printf '%s' "${lines:+$lines$'\n'}" >"$changed"
+}
+
+has_password() { grep -q "^$1:" "$broker/passwords"; }
 
 # need_account ACCOUNT: creates the account with a generated password in data/secrets, if it does not exist.
 need_account() {
     local secret=data/secrets/$1
+    if [[ -s $secret ]] && has_password "$1"; then return; fi
     if [[ ! -s $secret ]]; then
         new_password >"$secret.new"
         mv "$secret.new" "$secret"
@@ -38,10 +66,34 @@ need_account() {
     set_password "$1" "$(<"$secret")"
 }
 
+# rotate_services: gives all services and the operator new passwords. The previous ones stay valid too, as ACCOUNT/old,
+# for services that run.
+rotate_services() {
+    local account secret
+    change_accounts hash_new_passwords
+    for secret in data/secrets/_*.new; do mv "$secret" "${secret%.new}"; done
+    if [[ -s data/operator/mosquitto_sub ]]; then
+        mapfile -t lines <data/operator/mosquitto_sub
+        printf '%s\n' "${lines[@]/#-P */-P $(<data/secrets/$operator)}" >data/operator/mosquitto_sub
+    fi
+}
+
+hash_new_passwords() {
+    remove_lines '^_[^:]*/old:'
+    sed -i -E 's|^(_[^:/]*):|\1/old:|' "$changed"
+    for account in $(sed -n 's|^\(_.*\)/old:.*|\1|p' "$changed"); do
+        new_password >"data/secrets/$account.new"
+        hash_password "$account" "$(<"data/secrets/$account.new")"
+    done
+}
+
 # people: prints the names of people's accounts.
-people() { cut -d : -f 1 "$broker/passwords" | grep -v '^_' | sort || true; }
+people() { sed -nE 's|^([^_:/][^:/]*):.*|\1|p' "$broker/passwords" | sort; }
 
 has_account() { people | grep -qxF -e "$1"; }
+
+# devices_of ACCOUNT: prints the names of devices with a password of their own.
+devices_of() { sed -nE "s|^$1/([^:]*):.*|\1|p" "$broker/passwords" | sort; }
 
 # viewed_by ACCOUNT: prints the user a viewer's account reads; nothing for a user's account.
 viewed_by() { awk -v name="$1" '$1 == name { print $2 }' "$broker/viewers"; }
@@ -49,36 +101,8 @@ viewed_by() { awk -v name="$1" '$1 == name { print $2 }' "$broker/viewers"; }
 # viewers_of USER: prints the names of the user's viewers.
 viewers_of() { awk -v name="$1" '$2 == name { print $1 }' "$broker/viewers"; }
 
-# write_access: writes the broker's access file from access.conf and the existing accounts.
+# write_access: copies the services' access rules for the broker.
 write_access() {
-    local name user
-    {
-        cat compose/access.conf
-        for name in $(people); do
-            user=$(viewed_by "$name")
-            printf '\nuser %s\n' "$name"
-            if [[ $user ]]; then
-                # Takes away what access.conf's patterns give to the viewer's own name.
-                printf 'topic deny pacebus/v1/+/%s/#\n' "$name"
-                printf 'topic deny pacebus/v1/u/%s/replies/#\n' "$user"
-                printf 'topic deny pacebus/v1/u/%s/coach/#\n' "$user"
-                printf 'topic deny pacebus/v1/+/%s/+/activity/register\n' "$user"
-                printf 'topic read pacebus/v1/+/%s/#\n' "$user"
-            else
-                printf 'topic read pacebus/v1/u/%s/coach/request\n' "$name"
-            fi
-        done
-    } >"$broker/access.conf"
-    # A broker started by root runs under the account of Debian's package.
-    if ((EUID == 0)); then chown -R mosquitto: "$broker"; fi
-}
-
-# reload_broker: makes a running broker read its accounts again and disconnect removed ones.
-reload_broker() {
-    local id
-    id=$(cat data/broker.pid 2>/dev/null) || return 0
-    # The process id in the file may belong to another process by now.
-    if [[ $(cat "/proc/$id/comm" 2>/dev/null) == mosquitto && /proc/$id/cwd -ef $broker ]]; then
-        kill -HUP "$id"
-    fi
+    cp compose/access.conf "$broker/access.conf.new"
+    replace access.conf
 }

@@ -6,10 +6,14 @@ start_broker() {
     local as=()
     raise_file_limit
     mkdir -p "$broker/db"
+    # In the broker's folder: the broker's account may lack access to .build.
+    rm -f "$broker/pacebus_plugin.so"
+    if [[ -e $bin/pacebus_plugin.so ]]; then cp "$bin/pacebus_plugin.so" "$broker"; else build_plugin "$broker"; fi
     if ((EUID == 0)); then take_broker_folder; fi
     {
         cat compose/mosquitto.conf
-        printf '\npassword_file passwords\nacl_file access.conf\npersistence_location db/\n'
+        printf '\nacl_file access.conf\npersistence_location db/\n'
+        printf '\nplugin ./pacebus_plugin.so\nplugin_opt_passwords passwords\nplugin_opt_viewers viewers\n'
         printf '\nlistener %s 127.0.0.1\n' "$1"
     } >"$broker/mosquitto.conf"
     if ((EUID == 0)); then

@@ -113,7 +113,11 @@ struct AccessTests {
         ["add", String(repeating: "a", count: 65)], ["add", "x\ny"], ["add", "bob"],
         ["add", "x", "--viewer-of", "nobody"],
         ["add", "x", "--viewer-of", "viewer"], ["add", "x", "--viewer-of", "_operator"], ["remove", "_operator"],
-        ["remove", "nobody"],
+        ["remove", "nobody"], ["add", "--viewer-of"], ["add", "x", "--viewer-of", "--viewer-of"],
+        ["remove", "--viewer-of"], ["password", "nobody"], ["password", "_operator"],
+        ["device", "add", "nobody", "watch"], ["device", "add", "bob", "Watch_1"],
+        ["device", "add", "_operator", "watch"],
+        ["device", "revoke", "bob", "watch"], ["device", "revoke", "bob", "."], ["device", "list", "bob", "watch"],
     ])
     func `an invalid account is refused, and nothing changes`(arguments: [String]) async throws {
         let compose = try ComposeFolder()

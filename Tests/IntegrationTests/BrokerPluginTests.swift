@@ -1,0 +1,66 @@
+import Foundation
+import MQTT
+import TestSupport
+import Testing
+
+/// The broker's plugin against clients of all kinds, on a broker as `compose/up` starts it.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct BrokerPluginTests {
+    /// The scenarios in `broker_plugin.py`.
+    private static let scenarios = [
+        "three_devices_flush_ten_hours_at_once",
+        "a_client_with_retain_and_a_lasting_session_works",
+        "retained_messages_on_own_topics_stay_nowhere",
+        "an_own_offline_session_holds_little",
+        "clients_that_never_read_hold_little",
+        "clients_that_never_read_qos_1_hold_little",
+        "clients_that_never_acknowledge_hold_little",
+        "a_flood_is_refused_until_it_ends",
+        "connections_are_bounded",
+        "accounts_change_while_a_fleet_runs",
+        "a_reload_of_the_broker_disconnects_nobody",
+        "a_revoked_device_alone_is_disconnected",
+        "services_passwords_rotate",
+        "retained_wills_are_refused",
+        "forged_topics_are_refused",
+        "a_client_id_belongs_to_one_account",
+        "wrong_passwords_slow_nobody",
+        "operators_see_the_limits",
+        "subscriptions_are_bounded",
+    ]
+
+    @Test(arguments: scenarios)
+    func `one account cannot hurt others`(scenario: String) async throws {
+        let compose = try ComposeFolder()
+        try await compose.needAccounts()
+        let broker = try await compose.startBroker()
+        defer { broker.process.end(SIGTERM) }
+        let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "broker_plugin.py").path
+        let log = compose.folder.file("scenario.log")
+        let client = try ChildProcess(
+            ["env", "-C", compose.folder.path, Python.interpreter, program, scenario, "\(broker.port)"], log: log)
+        let status = await client.finish()
+        let output = try String(contentsOfFile: log, encoding: .utf8)
+        #expect(status == 0, "\(output)")
+    }
+
+    @Test func `accounts of an earlier version keep their passwords`() async throws {
+        let compose = try ComposeFolder()
+        try FileManager.default.createDirectory(
+            atPath: compose.folder.file("data/broker"), withIntermediateDirectories: true)
+        // As mosquitto_passwd and the earlier compose/user wrote them.
+        try await ChildProcess.run(
+            ["mosquitto_passwd", "-c", "-b", compose.folder.file("data/broker/passwords"), "anna", "secret"],
+            log: compose.folder.file("passwd.log"))
+        try await compose.needAccounts()
+        let broker = try await compose.startBroker()
+        defer { broker.process.end(SIGTERM) }
+        let anna = AccountClient("anna", Secret("secret"), port: broker.port)
+        let topic = "pacebus/v1/u/anna/request"
+        try await AccountClient.run([anna], subscribedTo: ["pacebus/v1/#"]) {
+            let isAccepted = try await anna.mayPublish(topic)
+            #expect(isAccepted)
+            #expect(await eventually { anna.live == [topic] })
+        }
+    }
+}

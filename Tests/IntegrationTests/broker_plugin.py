@@ -1,0 +1,544 @@
+"""Clients that test the broker's plugin: broker_plugin.py SCENARIO PORT, in the folder of a running installation.
+
+They speak MQTT themselves, so that they can be hostile: never read, never acknowledge, send at full speed.
+"""
+import os, random, re, select, signal, socket, subprocess, sys, threading, time
+
+PORT = int(sys.argv[2])
+SESSION = "0f8fad5b-d9cb-469f-a165-70867728950e"
+CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP, SUBSCRIBE, SUBACK, PING = 1, 2, 3, 4, 5, 6, 7, 8, 9, 12
+
+
+def text(value):
+    data = value.encode() if isinstance(value, str) else value
+    return len(data).to_bytes(2, "big") + data
+
+
+def number(value):
+    out = b""
+    while True:
+        value, byte = divmod(value, 128)
+        out += bytes([byte | (128 if value else 0)])
+        if not value:
+            return out
+
+
+def packet(kind, flags, body):
+    return bytes([kind << 4 | flags]) + number(len(body)) + body
+
+
+class Client:
+    def __init__(self, user, password, name=None, version=5, clean=True, expiry=0, will=None, address="127.0.0.1"):
+        self.user, self.version, self.buffer, self.messages, self.id = user, version, b"", [], 0
+        self.acks, self.socket = {}, socket.create_connection(("127.0.0.1", PORT), 10, (address, 0))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        flags = 0xC0 | (2 if clean else 0) | ((4 | will[2] << 3 | will[3] << 5) if will else 0)
+        body = text("MQTT") + bytes([version, flags]) + (60).to_bytes(2, "big")
+        if version == 5:
+            body += b"\x05\x11" + expiry.to_bytes(4, "big") if expiry else b"\0"
+        body += text(name or f"{user}-{os.urandom(8).hex()}")
+        if will:
+            body += (b"\0" if version == 5 else b"") + text(will[0]) + text(will[1])
+        self.socket.sendall(packet(CONNECT, 0, body + text(user) + text(password)))
+        self.reason = self.session_present = None
+        self.wait(lambda: self.reason is not None or self.socket is None)
+        if self.reason != 0:
+            raise PermissionError(f"{user}: CONNACK {self.reason}")
+
+    @property
+    def is_connected(self):
+        self.read(0)
+        return self.socket is not None
+
+    def read(self, timeout=0.05):
+        """Reads and acknowledges what has arrived."""
+        while self.socket and select.select([self.socket], [], [], timeout)[0]:
+            timeout = 0
+            try:
+                data = self.socket.recv(1 << 20)
+            except ConnectionError:
+                data = b""
+            if not data:
+                self.socket.close()
+                self.socket = None
+                return
+            self.buffer += data
+            while (taken := self.take()) is not None:
+                self.handle(*taken)
+
+    def take(self):
+        length, shift, at = 0, 0, 1
+        while True:
+            if at >= len(self.buffer):
+                return None
+            byte = self.buffer[at]
+            length, shift, at = length | (byte & 127) << shift, shift + 7, at + 1
+            if byte < 128:
+                break
+        if len(self.buffer) < at + length:
+            return None
+        taken, self.buffer = (self.buffer[0], self.buffer[at:at + length]), self.buffer[at + length:]
+        return taken
+
+    def handle(self, header, body):
+        kind = header >> 4
+        if kind == CONNACK:
+            self.session_present, self.reason = body[0], body[1]
+        elif kind in (PUBACK, PUBREC):
+            self.acks[int.from_bytes(body[:2], "big")] = body[2] if len(body) > 2 else 0
+        elif kind == SUBACK:
+            self.acks[int.from_bytes(body[:2], "big")] = body[-1]
+        elif kind == PUBLISH:
+            size = int.from_bytes(body[:2], "big")
+            topic, rest = body[2:2 + size].decode(), body[2 + size:]
+            if header >> 1 & 3:
+                self.socket.sendall(packet(PUBACK, 0, rest[:2]))
+                rest = rest[2:]
+            if self.version == 5:
+                rest = rest[1 + rest[0]:]
+            self.messages.append((topic, rest, bool(header & 1)))
+
+    def wait(self, condition, seconds=10):
+        end = time.monotonic() + seconds
+        while not condition() and time.monotonic() < end and self.socket:
+            self.read()
+        return condition()
+
+    def next_id(self):
+        self.id = self.id % 65535 + 1
+        return self.id
+
+    def publish_packet(self, topic, payload, qos=0, retain=False, properties=b""):
+        body = text(topic) + (self.next_id().to_bytes(2, "big") if qos else b"")
+        body += number(len(properties)) + properties if self.version == 5 else b""
+        return packet(PUBLISH, qos << 1 | retain, body + payload)
+
+    def publish(self, topic, payload=b"{}", qos=1, retain=False, properties=b""):
+        """Publishes and returns the reason code; 0 for QoS 0."""
+        data = self.publish_packet(topic, payload, qos, retain, properties)
+        self.acks.pop(self.id, None)
+        self.socket.sendall(data)
+        number_of_this = self.id
+        if qos:
+            assert self.wait(lambda: number_of_this in self.acks), f"{self.user}: no acknowledgement for {topic}"
+        return self.acks[number_of_this] if qos else 0
+
+    def subscribe(self, filter, qos=1):
+        own = self.next_id()
+        body = own.to_bytes(2, "big") + (b"\0" if self.version == 5 else b"") + text(filter) + bytes([qos])
+        self.socket.sendall(packet(SUBSCRIBE, 2, body))
+        assert self.wait(lambda: own in self.acks)
+        return self.acks[own]
+
+    def close(self):
+        if self.socket:
+            self.socket.close()
+        self.socket = None
+
+
+def accounts(*arguments):
+    """Runs compose/user; the password that it shows."""
+    shown = subprocess.run(["compose/user", *arguments], check=True, capture_output=True, text=True).stdout
+    found = re.search(r"password +([0-9a-f]{48})", shown)
+    return found[1] if found else shown
+
+
+def service(name, **options):
+    return Client(name, open(f"data/secrets/{name}").read(), **options)
+
+
+def topic(user, rest, shard="0e"):
+    return f"pacebus/v1/{shard}/{user}/{SESSION}/{rest}"
+
+
+def broker_id():
+    return int(open("data/broker.pid").read())
+
+
+def most_memory():
+    status = open(f"/proc/{broker_id()}/status").read()
+    return int(re.search(r"VmHWM:\s*(\d+)", status)[1]) / 1024
+
+
+def check_memory():
+    memory = most_memory()
+    print(f"most memory of the broker: {memory:.0f} MiB")
+    assert memory < 300, memory
+    assert service("_operator").is_connected
+
+
+def refused(body):
+    try:
+        body().close()
+    except (PermissionError, ConnectionError):
+        return True
+    return False
+
+
+class Victim:
+    """Another account: its messages arrive while somebody attacks."""
+
+    def __init__(self):
+        self.client, self.service = Client("victim", accounts("add", "victim")), service("_session-engine")
+        self.delays = []
+        self.service.subscribe(topic("+", "command", "+"))
+
+    def probe(self):
+        count, begun = len(self.service.messages), time.monotonic()
+        assert self.client.publish(topic("victim", "command")) == 0
+        assert self.service.wait(lambda: len(self.service.messages) > count, 2), "a probe is lost"
+        self.delays.append(time.monotonic() - begun)
+
+    def probe_during(self, attack):
+        """Runs the attack and probes meanwhile."""
+        failures = []
+
+        def run():
+            try:
+                attack()
+            except Exception as error:  # The broker may have disconnected the attacker.
+                failures.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        while thread.is_alive():
+            self.probe()
+            time.sleep(0.05)
+        ordered = sorted(self.delays)
+        p99 = ordered[int(len(ordered) * 0.99)]
+        p50 = ordered[len(ordered) // 2]
+        print(f"{len(ordered)} probes: p50 {p50 * 1000:.1f} ms, p99 {p99 * 1000:.1f} ms;", *failures)
+        assert p99 < 0.5, p99
+
+
+def flood(client, total, size, make):
+    """Sends packets at full speed without waiting for acknowledgements."""
+    sent, pending, payload = 0, bytearray(), bytes(size)
+    while sent < total and client.socket:
+        pending += make(payload)
+        sent += size
+        if len(pending) > 1 << 20 or sent >= total:
+            client.socket.settimeout(30)
+            client.socket.sendall(pending)
+            pending.clear()
+            client.read(0)
+    return sent
+
+
+# MARK: Scenarios
+
+
+def three_devices_flush_ten_hours_at_once():
+    password, count = accounts("add", "anna"), 36
+    item = b'{"c":1700000120.123,"h":132,"d":2.81,"k":0.21,"n":3,"p":245}'
+    aggregator = service("_metrics-aggregator")
+    aggregator.subscribe("pacebus/v1/+/+/+/samples/+")
+    batch = b'{"s":36000,"x":[' + b",".join([item] * 1000) + b"]}"
+    devices = [Client("anna", password) for _ in range(3)]
+    sent = [0] * 3
+    while min(sent) < count or any(len(device.acks) < count for device in devices):
+        for index, device in enumerate(devices):
+            while sent[index] < count and sent[index] - len(device.acks) < 20:
+                device.socket.sendall(device.publish_packet(topic("anna", f"samples/watch-{index}"), batch, 1))
+                sent[index] += 1
+            device.read(0)
+        aggregator.read(0)
+    assert all(set(device.acks.values()) == {0} for device in devices)
+    assert aggregator.wait(lambda: len(aggregator.messages) == 3 * count), len(aggregator.messages)
+
+
+def a_client_with_retain_and_a_lasting_session_works():
+    password, will = accounts("add", "anna"), (topic("anna", "locations/phone"), b"{}", 1, False)
+    builder, engine = service("_route-builder"), service("_session-engine")
+    builder.subscribe("pacebus/v1/+/+/+/locations/+")
+    options = dict(name="anna-phone", version=4, clean=False, will=will)
+    phone = Client("anna", password, **options)
+    phone.subscribe(topic("anna", "state"))
+    for index in range(50):
+        assert phone.publish(topic("anna", "locations/phone"), b"%d" % index, retain=True) == 0
+    assert builder.wait(lambda: len(builder.messages) == 50)
+    phone.close()
+    # Its will, which is not retained.
+    assert builder.wait(lambda: len(builder.messages) == 51)
+    for index in range(20):
+        assert engine.publish(topic("anna", "state"), b"%d" % index, retain=True) in (0, 16)
+    phone = Client("anna", password, **options)
+    assert phone.session_present == 1
+    assert phone.wait(lambda: len(phone.messages) >= 20), len(phone.messages)
+    assert [payload for _, payload, _ in phone.messages][:20] == [b"%d" % index for index in range(20)]
+    late = service("_operator")
+    late.subscribe("pacebus/v1/+/anna/#")
+    assert late.wait(lambda: late.messages)
+    assert {found for found, _, _ in late.messages} == {topic("anna", "state")}, late.messages
+
+
+def retained_messages_on_own_topics_stay_nowhere():
+    victim, attacker = Victim(), Client("mallory", accounts("add", "mallory"))
+    victim.probe_during(lambda: flood(attacker, 1 << 30, 250_000, lambda payload: attacker.publish_packet(
+        topic("mallory", f"samples/d{attacker.next_id()}"), payload, 0, True)))
+    check_memory()
+    late = service("_operator")
+    late.subscribe("pacebus/v1/+/mallory/#")
+    assert not late.wait(lambda: late.messages, 1)
+
+
+def an_own_offline_session_holds_little():
+    password = accounts("add", "mallory")
+    victim = Victim()
+    for index in range(20):
+        try:
+            offline = Client("mallory", password, name=f"offline-{index}", clean=False, version=4)
+            offline.subscribe(topic("mallory", f"samples/d{index}"))
+            offline.close()
+        except PermissionError:
+            assert index == 16, index
+            break
+    attacker, count = Client("mallory", password), 0
+
+    def make(payload):
+        nonlocal count
+        count += 1
+        return attacker.publish_packet(topic("mallory", f"samples/d{count % 20}"), payload, 1)
+
+    victim.probe_during(lambda: flood(attacker, 1 << 30, 50_000, make))
+    check_memory()
+    again = Client("mallory", password, name="offline-3", clean=False, version=4)
+    again.wait(lambda: len(again.messages) >= 10)
+    assert 10 <= len(again.messages) <= 30, len(again.messages)
+
+
+def unread(qos, acknowledges_nothing=False):
+    password = accounts("add", "mallory")
+    victim, readers = Victim(), []
+    for index in range(20):
+        readers.append(Client("mallory", password, version=4))
+        readers[-1].subscribe(topic("mallory", "samples/+"), qos)
+    attackers, done = [Client("mallory", password) for _ in range(2)], False
+
+    def drain():
+        while not done:
+            for reader in readers:
+                if select.select([reader.socket], [], [], 0)[0]:
+                    reader.socket.recv(1 << 20)
+
+    thread = threading.Thread(target=drain)
+    if acknowledges_nothing:
+        thread.start()
+
+    def attack():
+        for round in range(12):
+            for attacker in attackers:
+                flood(attacker, 20 << 20, 100_000, lambda payload: attacker.publish_packet(
+                    topic("mallory", f"samples/d{attacker.next_id()}"), payload, qos))
+            time.sleep(0.5)
+
+    victim.probe_during(attack)
+    done = True
+    if acknowledges_nothing:
+        thread.join()
+    check_memory()
+
+
+def clients_that_never_read_hold_little():
+    unread(0)
+
+
+def clients_that_never_read_qos_1_hold_little():
+    unread(1)
+
+
+def clients_that_never_acknowledge_hold_little():
+    unread(1, acknowledges_nothing=True)
+
+
+def a_flood_is_refused_until_it_ends():
+    mallory, victim = Client("mallory", accounts("add", "mallory")), Victim()
+    attack = [topic("mallory", "samples/watch"), b"{}"]
+
+    def run():
+        for _ in range(4):
+            flood(mallory, 2 * 7_500, 2, lambda payload: mallory.publish_packet(*attack, 1))
+            assert mallory.wait(lambda: len(mallory.acks) == mallory.id), "an acknowledgement is missing"
+
+    victim.probe_during(run)
+    reasons = list(mallory.acks.values())
+    assert 20_000 <= reasons.count(0) + reasons.count(16) < 29_000 and reasons.count(0x87) > 1_000, len(reasons)
+    time.sleep(1)
+    assert mallory.publish(*attack) in (0, 16)
+
+
+def connections_are_bounded():
+    password = accounts("add", "mallory")
+    clients = [Client("mallory", password, name=f"client-{index}") for index in range(100)]
+    assert refused(lambda: Client("mallory", password))
+    assert Client("mallory", password, name="client-7").is_connected
+    assert clients[7].wait(lambda: not clients[7].is_connected, 2) and clients[8].is_connected
+    clients[8].close()
+    assert clients[9].publish(topic("mallory", "request")) in (0, 16)
+    assert Client("mallory", password).is_connected
+
+
+def accounts_change_while_a_fleet_runs():
+    names = [f"fleet-{index}" for index in range(10)]
+    passwords = {name: accounts("add", name) for name in names}
+    fleet = [Client(name, passwords[name]) for name in names for _ in range(3)]
+    fleet += [service("_session-engine"), service("_operator")]
+    viewer = Client("coach", accounts("add", "coach", "--viewer-of", "fleet-0"))
+    viewer.subscribe("pacebus/v1/+/fleet-0/#")
+    changes, published = threading.Thread(target=lambda: [change() for _ in range(50)]), 0
+
+    def change():
+        accounts("add", "guest")
+        accounts("remove", "guest")
+
+    changes.start()
+    while changes.is_alive():
+        published += 1
+        # A busy broker reads the files at any moment of a change.
+        os.kill(broker_id(), signal.SIGSTOP)
+        time.sleep(random.random() * 0.2)
+        os.kill(broker_id(), signal.SIGCONT)
+        for client in fleet:
+            if client.user in names:
+                assert client.publish(topic(client.user, "request")) in (0, 16)
+            assert client.is_connected, client.user
+        assert Client("fleet-1", passwords["fleet-1"]).is_connected
+    assert viewer.is_connected and viewer.wait(lambda: len(viewer.messages) == 3 * published), len(viewer.messages)
+    # At once, and again under the same name.
+    guest = Client("guest", accounts("add", "guest"))
+    accounts("remove", "guest")
+    assert guest.wait(lambda: not guest.is_connected, 3)
+    assert Client("guest", accounts("add", "guest", "--viewer-of", "fleet-0")).publish(topic("guest", "request")) == 0x87
+
+
+def a_reload_of_the_broker_disconnects_nobody():
+    password = accounts("add", "anna")
+    options = dict(name="phone", version=4, clean=False)
+    Client("anna", password, **options).close()
+    clients = [Client("anna", password), service("_session-engine")]
+    for _ in range(5):
+        os.kill(broker_id(), signal.SIGHUP)
+        for client in clients:
+            time.sleep(0.2)
+            rest = "command" if client.user == "anna" else "state"
+            assert client.is_connected and client.publish(topic("anna", rest)) in (0, 16)
+    assert Client("anna", password, **options).session_present == 1
+
+
+def a_revoked_device_alone_is_disconnected():
+    main, watch = accounts("add", "anna"), accounts("device", "add", "anna", "watch-3f9a")
+    phone = accounts("device", "add", "anna", "phone")
+    passwords = {"main": main, "watch": watch, "phone": phone}
+    clients = {name: Client("anna", password) for name, password in passwords.items()}
+    assert clients["watch"].publish(topic("anna", "command")) in (0, 16)
+    assert "anna, devices: phone watch-3f9a" in accounts("list")
+    accounts("device", "revoke", "anna", "watch-3f9a")
+    assert clients["watch"].wait(lambda: not clients["watch"].is_connected, 3)
+    assert refused(lambda: Client("anna", watch))
+    renewed = accounts("password", "anna")
+    assert clients["main"].wait(lambda: not clients["main"].is_connected, 3)
+    assert refused(lambda: Client("anna", main)) and Client("anna", renewed).is_connected
+    assert clients["phone"].is_connected and clients["phone"].publish(topic("anna", "command")) in (0, 16)
+
+
+def services_passwords_rotate():
+    engine, old = service("_session-engine"), open("data/secrets/_session-engine").read()
+    accounts("rotate-services")
+    new = open("data/secrets/_session-engine").read()
+    assert new != old and len(new) == 48
+    time.sleep(1.5)
+    assert engine.is_connected
+    assert Client("_session-engine", new).is_connected and Client("_session-engine", old).is_connected
+    accounts("rotate-services")
+    assert engine.wait(lambda: not engine.is_connected, 3) and refused(lambda: Client("_session-engine", old))
+    assert service("_operator").is_connected
+
+
+def retained_wills_are_refused():
+    password, name = accounts("add", "anna"), topic("anna", "samples/watch")
+    for version in (4, 5):
+        watcher = service("_operator")
+        watcher.subscribe(topic("anna", "#"))
+        Client("anna", password, version=version, will=(name, b"kept", 1, True)).close()
+        Client("anna", password, version=version, name="same", will=(name, b"kept", 1, True))
+        Client("anna", password, version=version, name="same", will=(name, b"plain", 1, False)).close()
+        assert watcher.wait(lambda: watcher.messages)
+        assert [payload for _, payload, _ in watcher.messages] == [b"plain"], watcher.messages
+    late = service("_operator")
+    late.subscribe("pacebus/#")
+    assert not late.wait(lambda: late.messages, 1), late.messages
+
+
+def forged_topics_are_refused():
+    anna = Client("anna", accounts("add", "anna"))
+    for forged in ("rejected/anna", "services/anna/x", "u/anna/replies/command", "u/anna/replies/request",
+                   "u/anna/coach/request", "u/anna/replies/x", "rejected/anna/x/command",
+                   f"gg/anna/{SESSION}/command", f"0E/anna/{SESSION}/command",
+                   f"000/anna/{SESSION}/command", f"0/anna/{SESSION}/command", f"replies/anna/{SESSION}/command",
+                   f"00/bob/{SESSION}/command", f"00/annab/{SESSION}/command", "00/anna//command", "00/anna/command",
+                   "00/anna/x/samples/" + "y" * 300):
+        assert anna.publish("pacebus/v1/" + forged) == 0x87, forged
+    for allowed in (topic("anna", "command"), topic("anna", "samples/watch", "ff"), "pacebus/v1/u/anna/request"):
+        assert anna.publish(allowed) in (0, 16), allowed
+    assert anna.publish(topic("anna", "command"), qos=2) == 0x87
+    long = b"\x26" + text("k") + text("v" * 1000)
+    reader = service("_session-engine")
+    reader.subscribe(topic("+", "command", "+"))
+    assert anna.publish(topic("anna", "command"), properties=long) == 0
+    assert reader.wait(lambda: reader.messages) and reader.messages[0][1] == b"{}"
+
+
+def a_client_id_belongs_to_one_account():
+    anna, mallory = accounts("add", "anna"), accounts("add", "mallory")
+    phone = Client("anna", anna, name="phone")
+    for _ in range(5):
+        assert refused(lambda: Client("mallory", mallory, name="phone"))
+    assert phone.is_connected
+    Client("anna", anna, name="phone")
+    assert phone.wait(lambda: not phone.is_connected, 2)
+
+
+def wrong_passwords_slow_nobody():
+    password, victim = accounts("add", "anna"), Victim()
+
+    def attack():
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            assert refused(lambda: Client("anna", "wrong"))
+
+    victim.probe_during(attack)
+    assert refused(lambda: Client("anna", "wrong"))
+    # Its first login, so no earlier one vouches for it.
+    assert Client("anna", password, address="127.0.0.2").is_connected
+    assert Client("anna", password).is_connected
+    assert refused(lambda: Client("nobody", "wrong")) and refused(lambda: Client("anna", ""))
+
+
+def operators_see_the_limits():
+    password, operator = accounts("add", "mallory"), service("_operator")
+    operator.subscribe("$SYS/pacebus/limited/#")
+    mallory = Client("mallory", password)
+    assert mallory.publish(topic("mallory", "command"), qos=2) == 0x87
+    name = "$SYS/pacebus/limited/qos_2/mallory"
+    assert operator.wait(lambda: (name, b"1", False) in operator.messages), operator.messages
+    line = "Warning: limit reached: account mallory, limit qos_2, count 1"
+    assert operator.wait(lambda: line in open("data/log/mosquitto.log").read())
+    mallory.subscribe("$SYS/#")
+    assert not mallory.wait(lambda: mallory.messages, 0.5)
+    accounts("remove", "mallory")
+    assert operator.wait(lambda: (name, b"", False) in operator.messages), operator.messages
+
+
+def subscriptions_are_bounded():
+    mallory, results = Client("mallory", accounts("add", "mallory")), []
+    for index in range(110):
+        results.append(mallory.subscribe(topic("mallory", f"samples/d{index}")))
+    assert results == [1] * 100 + [0x87] * 10, results
+    other = Client("mallory", accounts("password", "mallory"))
+    assert other.subscribe("$share/group/pacebus/#") == 0x87 and other.subscribe("x" * 300) == 0x87
+    wide = [other.subscribe("pacebus/#") for _ in range(150)]
+    assert wide.count(1) < 120 and wide[-1] == 0x87, wide
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,214 @@
+// Accounts and their passwords, read from files that compose/user replaces by rename(2).
+#define _GNU_SOURCE
+#include "accounts.h"
+#include <mosquitto.h>
+#include <mosquitto_broker.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { TABLE = 8192, FAILURES = 4096 };
+
+static struct account *table[TABLE];
+static const char *paths[2];
+static struct stat seen[2];
+static uint8_t proof_key[32];
+/// Failed logins by address and account. One address cannot lock an account out from elsewhere.
+static struct bucket failures[FAILURES];
+
+uint64_t hash_of(const char *text) {
+    uint64_t hash = 14695981039346656037U;
+    while (*text) hash = (hash ^ (uint8_t)*text++) * 1099511628211U;
+    return hash;
+}
+
+bool bucket_take(struct bucket *bucket, double tokens, double rate, double burst, double now) {
+    double used = bucket->used - (now - bucket->at) * rate;
+    bucket->used = used > 0 ? used : 0;
+    bucket->at = now;
+    if (bucket->used + tokens > burst) return false;
+    bucket->used += tokens;
+    return true;
+}
+
+struct account *account_named(const char *name) {
+    struct account *account = table[hash_of(name) % TABLE];
+    while (account && strcmp(account->name, name)) account = account->next;
+    return account;
+}
+
+void accounts_visit(void (*visit)(struct account *)) {
+    for (int i = 0; i < TABLE; i++)
+        for (struct account *account = table[i]; account; account = account->next) visit(account);
+}
+
+static void free_secrets(struct secret **secrets) {
+    while (*secrets) {
+        struct secret *secret = *secrets;
+        *secrets = secret->next;
+        free(secret);
+    }
+}
+
+void accounts_sweep(void (*remove)(struct account *)) {
+    for (int i = 0; i < TABLE; i++) {
+        for (struct account **at = &table[i]; *at;) {
+            struct account *account = *at;
+            if (account->secrets || account->connections) {
+                at = &account->next;
+            } else {
+                remove(account);
+                *at = account->next;
+                free(account->sessions);
+                free(account);
+            }
+        }
+    }
+}
+
+static int decode(const char *text, uint8_t *bytes, size_t size) {
+    size_t length = strlen(text);
+    if (length == 0 || length % 4 || length / 4 * 3 > size) return -1;
+    int count = EVP_DecodeBlock(bytes, (const uint8_t *)text, (int)length);
+    return count < 0 ? -1 : count - (text[length - 1] == '=') - (text[length - 2] == '=');
+}
+
+/// Reads `NAME:$7$ITERATIONS$SALT$HASH`, or `NAME/DEVICE:…` for the password of one device.
+static bool read_password(char *line) {
+    struct secret secret = {0};
+    char name[NAME_SIZE], salt[90], hash[90];
+    int end = 0;
+    size_t length = strcspn(line, "/:");
+    if (length == 0 || length >= NAME_SIZE || strspn(line, ":") || strchr(line, ':') == NULL) return false;
+    memcpy(name, line, length);
+    name[length] = 0;
+    sscanf(strchr(line, ':'), ":$7$%9d$%89[^$]$%89[A-Za-z0-9+/=]%n", &secret.iterations, salt, hash, &end);
+    if (end == 0 || strchr(line, ':')[end] != '\n' || secret.iterations < 1) return false;
+    secret.salt_length = decode(salt, secret.salt, sizeof secret.salt);
+    if (secret.salt_length < 1 || decode(hash, secret.hash, sizeof secret.hash) != HASH_SIZE) return false;
+    struct account *account = account_named(name);
+    struct secret *copy = malloc(sizeof *copy);
+    if (account == NULL && (account = calloc(1, sizeof *account))) {
+        struct account **at = &table[hash_of(name) % TABLE];
+        strcpy(account->name, name);
+        account->next = *at;
+        *at = account;
+    }
+    if (account == NULL || copy == NULL) return free(copy), false;
+    *copy = secret;
+    copy->next = account->new_secrets;
+    account->new_secrets = copy;
+    return true;
+}
+
+static bool read_viewer(char *line) {
+    char name[NAME_SIZE], user[NAME_SIZE];
+    if (sscanf(line, "%64s %64s", name, user) != 2) return false;
+    struct account *account = account_named(name);
+    if (account) strcpy(account->new_user, user);
+    return true;
+}
+
+static bool read_lines(const char *path, bool (*read)(char *)) {
+    FILE *file = fopen(path, "re");
+    bool is_valid = file != NULL;
+    char *line = NULL;
+    size_t size = 0;
+    while (is_valid && getline(&line, &size, file) > 0) is_valid = read(line);
+    if (file) is_valid = !ferror(file) && fclose(file) == 0 && is_valid;
+    free(line);
+    return is_valid;
+}
+
+static void own_user(struct account *account) { strcpy(account->new_user, account->name); }
+
+static void forget_new(struct account *account) { free_secrets(&account->new_secrets); }
+
+static void take_new(struct account *account) {
+    for (struct secret *new = account->new_secrets; new; new = new->next) {
+        for (struct secret *old = account->secrets; old; old = old->next) {
+            if (!old->is_proven || memcmp(old->hash, new->hash, HASH_SIZE)) continue;
+            memcpy(new->proof, old->proof, sizeof new->proof);
+            new->is_proven = true;
+        }
+    }
+    free_secrets(&account->secrets);
+    account->secrets = account->new_secrets;
+    account->new_secrets = NULL;
+    strcpy(account->user, account->new_user);
+}
+
+static bool is_changed(void) {
+    bool is_changed = false;
+    for (int i = 0; i < 2; i++) {
+        struct stat now = {0};
+        if (stat(paths[i], &now) != 0) now.st_ino = 0;
+        is_changed |= now.st_ino != seen[i].st_ino || now.st_size != seen[i].st_size ||
+                      memcmp(&now.st_ctim, &seen[i].st_ctim, sizeof now.st_ctim);
+        seen[i] = now;
+    }
+    return is_changed;
+}
+
+static bool read_accounts(void) {
+    // A viewer is in its file before it has a password, and longer: both files must be of one moment.
+    do {
+        accounts_visit(forget_new);
+        if (!read_lines(paths[0], read_password)) return accounts_visit(forget_new), false;
+        accounts_visit(own_user);
+        if (!read_lines(paths[1], read_viewer)) return accounts_visit(forget_new), false;
+    } while (is_changed());
+    accounts_visit(take_new);
+    return true;
+}
+
+bool accounts_open(const char *passwords, const char *viewers) {
+    paths[0] = passwords;
+    paths[1] = viewers;
+    is_changed();
+    return RAND_bytes(proof_key, sizeof proof_key) == 1 && read_accounts();
+}
+
+bool accounts_refresh(void) {
+    if (!is_changed()) return false;
+    bool is_valid = read_accounts();
+    if (!is_valid) mosquitto_log_printf(MOSQ_LOG_ERR, "Error: cannot read the accounts; the previous ones stay valid");
+    return is_valid;
+}
+
+bool account_has_secret(const struct account *account, const uint8_t hash[HASH_SIZE]) {
+    const struct secret *secret = account->secrets;
+    while (secret && memcmp(secret->hash, hash, HASH_SIZE)) secret = secret->next;
+    return secret != NULL;
+}
+
+struct secret *account_verify(struct account *account, const char *password, const char *address, double now) {
+    uint8_t proof[32], hash[HASH_SIZE];
+    int length = (int)strlen(password);
+    struct secret *secret;
+    if (!HMAC(EVP_sha256(), proof_key, sizeof proof_key, (const uint8_t *)password, (size_t)length, proof, NULL))
+        return NULL;
+    for (secret = account->secrets; secret; secret = secret->next)
+        if (secret->is_proven && CRYPTO_memcmp(secret->proof, proof, sizeof proof) == 0) return secret;
+    // From here on a login costs time of the broker's only thread. Failures are limited, successes are free.
+    struct bucket *bucket = &failures[(hash_of(account->name) ^ hash_of(address ? address : "")) % FAILURES];
+    int hashed = 0;
+    for (secret = account->secrets; secret; secret = secret->next) {
+        if (secret->is_proven) continue;
+        if (!bucket_take(bucket, 1, 20, 50, now)) return account->counts[LOGINS]++, NULL;
+        hashed++;
+        PKCS5_PBKDF2_HMAC(
+            password, length, secret->salt, secret->salt_length, secret->iterations, EVP_sha512(), HASH_SIZE, hash);
+        if (CRYPTO_memcmp(secret->hash, hash, HASH_SIZE)) continue;
+        memcpy(secret->proof, proof, sizeof proof);
+        secret->is_proven = true;
+        bucket->used -= hashed;
+        return secret;
+    }
+    return NULL;
+}

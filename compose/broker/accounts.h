@@ -1,0 +1,66 @@
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// What operators read of each account: `$SYS/pacebus/limited/LIMIT/ACCOUNT` and a line in the log.
+enum limit {
+    PUBLISH_RATE, OFFLINE_QUEUE, UNREAD, WILL, QOS_2, SUBSCRIPTIONS, CONNECTIONS, SESSIONS, CLIENT_ID, LOGINS, LIMITS
+};
+
+enum { NAME_SIZE = 65, HASH_SIZE = 64, SESSION_COUNT = 16 };
+
+/// A password of an account, as mosquitto_passwd stores it.
+struct secret {
+    struct secret *next;
+    int iterations, salt_length;
+    uint8_t salt[64], hash[HASH_SIZE + 2];
+    /// A fast keyed hash of the password after its first login, so that later logins cost nothing.
+    uint8_t proof[32];
+    bool is_proven;
+};
+
+/// A session that outlives its connection.
+struct session {
+    uint64_t id;
+    double ended;
+    size_t bytes;
+    bool is_connected;
+};
+
+/// Tokens that return with time.
+struct bucket {
+    double used, at;
+};
+
+struct account {
+    struct account *next;
+    char name[NAME_SIZE];
+    /// The user whose topics the account reads: its own name unless it is a viewer.
+    char user[NAME_SIZE], new_user[NAME_SIZE];
+    struct secret *secrets, *new_secrets;
+    struct connection *connections;
+    int connection_count;
+    struct bucket messages, bytes;
+    struct session *sessions;
+    unsigned long counts[LIMITS], reported[LIMITS];
+    double reported_at;
+};
+
+/// Sets the files that accounts and viewers are read from; false if they are invalid.
+bool accounts_open(const char *passwords, const char *viewers);
+/// Reads the files again if they were replaced; whether the accounts may have changed. Invalid files change nothing.
+bool accounts_refresh(void);
+/// The account with this name, or `NULL`. A removed account has no secrets.
+struct account *account_named(const char *name);
+/// Frees accounts without secrets and connections; calls `remove` first.
+void accounts_sweep(void (*remove)(struct account *));
+void accounts_visit(void (*visit)(struct account *));
+/// The account's secret that matches the password, or `NULL`.
+struct secret *account_verify(struct account *account, const char *password, const char *address, double now);
+bool account_has_secret(const struct account *account, const uint8_t hash[HASH_SIZE]);
+
+/// FNV-1a.
+uint64_t hash_of(const char *text);
+/// Takes tokens from a bucket that holds `burst` and gets `rate` a second; false without effect if it has too few.
+bool bucket_take(struct bucket *bucket, double tokens, double rate, double burst, double now);

@@ -1,0 +1,422 @@
+// The broker's part of Pacebus: accounts, people's rights, and the limits that keep one account from hurting others.
+//
+// Services' accounts begin with `_`; access.conf has their rights. All other accounts belong to people.
+// compose/README.md lists the limits.
+#define _GNU_SOURCE
+#include "accounts.h"
+#include "client.h"
+#include <mosquitto.h>
+#include <mosquitto_broker.h>
+#include <mosquitto_plugin.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TOPIC_LENGTH = 256,
+    SUBSCRIPTION_COUNT = 100,
+    CONNECTION_COUNT = 100,
+    /// The maximum that waits for a disconnected session, and for all clients of an account.
+    OFFLINE_COUNT = 1000,
+    OFFLINE_BYTES = 1 << 20,
+    WAITING_BYTES = 32 << 20,
+    /// What the broker needs for a waiting message besides its payload.
+    MESSAGE_OVERHEAD = 256,
+    /// Packets that a client has not read. The broker disconnects it.
+    UNREAD_PACKETS = 10000,
+    /// What a subscription costs that reaches beyond the account's topics: the broker looks at every retained message.
+    WIDE_SUBSCRIPTION = 200,
+    REPORT_INTERVAL = 60,
+    TABLE = 8192,
+};
+static const double RATE_MESSAGES = 500, BURST_MESSAGES = 20000, RATE_BYTES = 2 << 20, BURST_BYTES = 32 << 20;
+static const double SESSION_SECONDS = 2 * 86400;
+static const char *const limit_names[LIMITS] = {
+    "publish_rate", "offline_queue", "unread", "will", "qos_2", "subscriptions", "connections", "sessions", "client_id",
+    "logins",
+};
+
+struct connection {
+    struct connection *next, *next_of_account;
+    struct mosquitto *client;
+    struct account *account;
+    uint8_t secret[HASH_SIZE];
+    /// Bytes since the client last had read everything.
+    size_t unread;
+};
+
+static struct connection *connections[TABLE];
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static const struct client *record(const struct mosquitto *client) { return (const void *)client; }
+
+static bool is_service(const struct account *account) { return account->name[0] == '_'; }
+
+static int refuse(struct account *account, enum limit limit, int result) {
+    account->counts[limit]++;
+    return result;
+}
+
+// MARK: Connections
+
+static struct connection **chain_of(const char *id) { return &connections[hash_of(id) % TABLE]; }
+
+/// The newest connection with this client id. While a client takes over a session, there are two.
+static struct connection *connection_with(const char *id) {
+    struct connection *connection = *chain_of(id);
+    while (connection && strcmp(mosquitto_client_id(connection->client), id)) connection = connection->next;
+    return connection;
+}
+
+static struct connection *connection_of(const struct mosquitto *client) {
+    struct connection *connection = *chain_of(mosquitto_client_id(client));
+    while (connection && connection->client != client) connection = connection->next;
+    return connection;
+}
+
+/// The account's session, which is added if `adds`; `NULL` if the account has too many.
+static struct session *session_of(struct account *account, const char *id, bool adds) {
+    if (account->sessions == NULL && (!adds || !(account->sessions = calloc(SESSION_COUNT, sizeof *account->sessions))))
+        return NULL;
+    struct session *free = NULL;
+    double time = now();
+    uint64_t hash = hash_of(id) | 1;
+    for (struct session *session = account->sessions; session < account->sessions + SESSION_COUNT; session++) {
+        if (session->id == hash) return session;
+        // The broker has removed it: persistent_client_expiration in mosquitto.conf.
+        if (session->id == 0 || (!session->is_connected && time - session->ended > SESSION_SECONDS)) free = session;
+    }
+    if (!adds || free == NULL) return NULL;
+    *free = (struct session){.id = hash, .ended = time};
+    return free;
+}
+
+/// The payloads that the client has not acknowledged.
+static size_t queued_for(const struct client *client) { return client->out.bytes > 0 ? (size_t)client->out.bytes : 0; }
+
+static size_t waiting_for(const struct connection *connection) {
+    const struct client *client = record(connection->client);
+    return queued_for(client) + (size_t)client->out.count * MESSAGE_OVERHEAD +
+           (client->unsent_packets ? connection->unread : 0);
+}
+
+static size_t waiting_for_account(const struct account *account) {
+    size_t bytes = 0;
+    for (const struct connection *at = account->connections; at; at = at->next_of_account) bytes += waiting_for(at);
+    for (int i = 0; account->sessions && i < SESSION_COUNT; i++)
+        if (account->sessions[i].id && !account->sessions[i].is_connected) bytes += account->sessions[i].bytes;
+    return bytes;
+}
+
+/// Whether `struct client` describes this broker, judged by a client that logs in.
+static bool is_supported(struct mosquitto *client) {
+    static bool is_checked;
+    const struct client *it = record(client);
+    if (!is_checked)
+        is_checked = it->id == mosquitto_client_id(client) && it->username == mosquitto_client_username(client) &&
+                     it->address == mosquitto_client_address(client) && it->socket >= 0 && it->state == STATE_NEW &&
+                     it->keep_alive == mosquitto_client_keepalive(client) && it->unsent_packets == 0 &&
+                     it->is_clean == mosquitto_client_clean_session(client) && it->in.maximum > 0 &&
+                     it->in.quota == it->in.maximum && it->listener && it->subscription_count == 0;
+    return is_checked;
+}
+
+static void remove_connection(struct connection *connection) {
+    struct connection **at = chain_of(mosquitto_client_id(connection->client));
+    while (*at != connection) at = &(*at)->next;
+    *at = connection->next;
+    for (at = &connection->account->connections; *at != connection;) at = &(*at)->next_of_account;
+    *at = connection->next_of_account;
+    connection->account->connection_count--;
+    free(connection);
+}
+
+static int on_login(int event, void *data, void *user_data) {
+    (void)event, (void)user_data;
+    struct mosquitto_evt_basic_auth *login = data;
+    struct mosquitto *client = login->client;
+    accounts_refresh();
+    struct account *account = login->username ? account_named(login->username) : NULL;
+    if (account == NULL || account->secrets == NULL) return MOSQ_ERR_AUTH;
+    if (!is_supported(client)) {
+        mosquitto_log_printf(MOSQ_LOG_ERR, "Error: unsupported broker; install Debian's mosquitto 2.0.11");
+        return MOSQ_ERR_AUTH;
+    }
+    struct connection *connection = connection_of(client);
+    if (record(client)->state != STATE_NEW) {
+        // After SIGHUP the broker asks again for every session.
+        bool is_valid = connection ? account_has_secret(account, connection->secret) : record(client)->socket < 0;
+        return is_valid ? MOSQ_ERR_SUCCESS : MOSQ_ERR_AUTH;
+    }
+    if (connection) remove_connection(connection);
+    const char *address = mosquitto_client_address(client);
+    struct secret *secret = login->password ? account_verify(account, login->password, address, now()) : NULL;
+    if (secret == NULL) return MOSQ_ERR_AUTH;
+    const char *id = mosquitto_client_id(client);
+    struct connection *other = connection_with(id);
+    if (other && other->account != account) return refuse(account, CLIENT_ID, MOSQ_ERR_AUTH);
+    if (!is_service(account)) {
+        bool is_lasting = record(client)->session_expiry > 0;
+        if (!other && account->connection_count >= CONNECTION_COUNT)
+            return refuse(account, CONNECTIONS, MOSQ_ERR_AUTH);
+        struct session *session = session_of(account, id, is_lasting);
+        if (session == NULL && is_lasting) return refuse(account, SESSIONS, MOSQ_ERR_AUTH);
+        if (session) session->is_connected = true;
+    }
+    connection = calloc(1, sizeof *connection);
+    if (connection == NULL) return MOSQ_ERR_AUTH;
+    *connection = (struct connection){*chain_of(id), account->connections, client, account, {0}, 0};
+    memcpy(connection->secret, secret->hash, HASH_SIZE);
+    *chain_of(id) = account->connections = connection;
+    account->connection_count++;
+    return MOSQ_ERR_SUCCESS;
+}
+
+static int on_disconnect(int event, void *data, void *user_data) {
+    (void)event, (void)user_data;
+    struct mosquitto *client = ((struct mosquitto_evt_disconnect *)data)->client;
+    const char *id = mosquitto_client_id(client);
+    struct connection *connection = id ? connection_of(client) : NULL;
+    if (connection == NULL) return MOSQ_ERR_SUCCESS;
+    struct account *account = connection->account;
+    remove_connection(connection);
+    struct session *session = session_of(account, id, false);
+    bool is_lasting = record(client)->session_expiry > 0;
+    if (session && connection_with(id) == NULL)
+        *session = (struct session){is_lasting ? session->id : 0, now(), queued_for(record(client)), false};
+    return MOSQ_ERR_SUCCESS;
+}
+
+// MARK: Rights
+
+/// What comes after the user in `pacebus/v1/{shard}/{user}/`, or after the session; `NULL` unless it is the user's.
+static const char *topic_of(const char *user, const char *topic, bool *is_session) {
+    static const char prefix[] = "pacebus/v1/", hex[] = "0123456789abcdef";
+    size_t length = strlen(user);
+    if (strncmp(topic, prefix, sizeof prefix - 1)) return NULL;
+    topic += sizeof prefix - 1;
+    *is_session = topic[0] && topic[1] && strchr(hex, topic[0]) && strchr(hex, topic[1]);
+    if (!*is_session && topic[0] != 'u') return NULL;
+    topic += *is_session ? 2 : 1;
+    if (topic[0] != '/' || strncmp(topic + 1, user, length) || topic[1 + length] != '/') return NULL;
+    topic += length + 2;
+    if (!*is_session) return topic;
+    const char *session_end = strchr(topic, '/');
+    return session_end && session_end > topic ? session_end + 1 : NULL;
+}
+
+static bool matches(const char *topic, const char *const filters[]) {
+    bool is_match = false;
+    for (; *filters && !is_match; filters++) mosquitto_topic_matches_sub(*filters, topic, &is_match);
+    return is_match;
+}
+
+static bool may_read(const struct account *account, const char *topic) {
+    static const char *const hidden[] = {"replies/#", "coach/#", NULL};
+    static const char *const hidden_of_session[] = {"activity/register", NULL};
+    bool is_session;
+    topic = topic_of(account->user, topic, &is_session);
+    if (topic == NULL) return false;
+    return strcmp(account->user, account->name) == 0 || !matches(topic, is_session ? hidden_of_session : hidden);
+}
+
+static bool may_write(const struct account *account, const char *topic) {
+    static const char *const of_user[] = {"request", "virtual-run/request", NULL};
+    static const char *const of_session[] = {
+        "command", "samples/+", "locations/+", "activity/register", "export/+/result", "request", NULL,
+    };
+    bool is_session;
+    if (strlen(topic) > TOPIC_LENGTH || strcmp(account->user, account->name)) return false;
+    topic = topic_of(account->user, topic, &is_session);
+    return topic && matches(topic, is_session ? of_session : of_user);
+}
+
+// MARK: Limits
+
+static bool take_messages(struct account *account, double count, double bytes) {
+    double time = now();
+    if (!bucket_take(&account->messages, count, RATE_MESSAGES, BURST_MESSAGES, time)) return false;
+    if (bucket_take(&account->bytes, bytes, RATE_BYTES, BURST_BYTES, time)) return true;
+    account->messages.used -= count;
+    return false;
+}
+
+static int on_publish(struct account *account, const struct mosquitto_evt_acl_check *message) {
+    struct connection *newest = connection_with(mosquitto_client_id(message->client));
+    // Wills pass no MOSQ_EVT_MESSAGE, so nothing can clear their flag and their properties.
+    bool is_will = newest == NULL || newest->client != message->client;
+    const struct will *will = record(message->client)->will;
+    if (is_will && (message->retain || !will || will->properties))
+        return refuse(account, WILL, MOSQ_ERR_ACL_DENIED);
+    if (message->qos == 2) return refuse(account, QOS_2, MOSQ_ERR_ACL_DENIED);
+    if (!take_messages(account, 1, message->payloadlen + (double)strlen(message->topic)))
+        return refuse(account, PUBLISH_RATE, MOSQ_ERR_ACL_DENIED);
+    return MOSQ_ERR_SUCCESS;
+}
+
+static int on_delivery(struct account *account, const struct mosquitto_evt_acl_check *message) {
+    const struct client *client = record(message->client);
+    size_t bytes = message->payloadlen + strlen(message->topic) + MESSAGE_OVERHEAD;
+    // A session that continues: the broker asks again for what already waits.
+    if (client->state == STATE_NEW) return MOSQ_ERR_SUCCESS;
+    if (client->socket < 0) {
+        if (message->qos == 0) return MOSQ_ERR_SUCCESS;
+        struct session *session = session_of(account, client->id, true);
+        if (session == NULL || client->out.count >= OFFLINE_COUNT ||
+            queued_for(client) + message->payloadlen > OFFLINE_BYTES ||
+            waiting_for_account(account) + bytes > WAITING_BYTES)
+            return refuse(account, OFFLINE_QUEUE, MOSQ_ERR_ACL_DENIED);
+        session->bytes = queued_for(client) + bytes;
+        return MOSQ_ERR_SUCCESS;
+    }
+    struct connection *connection = connection_of(message->client);
+    if (connection == NULL) return MOSQ_ERR_ACL_DENIED;
+    if (client->unsent_packets == 0) connection->unread = 0;
+    if (waiting_for(connection) > 1 << 16 && waiting_for_account(account) + bytes > WAITING_BYTES)
+        return refuse(account, UNREAD, MOSQ_ERR_ACL_DENIED);
+    connection->unread += bytes;
+    return MOSQ_ERR_SUCCESS;
+}
+
+static int on_subscription(struct account *account, const struct mosquitto_evt_acl_check *subscription) {
+    const char *filter = subscription->topic;
+    const char *name = strncmp(filter, "pacebus/v1/", 11) ? NULL : strchr(filter + 11, '/');
+    size_t length = strlen(account->user);
+    bool is_own = name && strncmp(name + 1, account->user, length) == 0 && strchr("/", name[1 + length]);
+    if (strlen(filter) > TOPIC_LENGTH || strncmp(filter, "$share", 6) == 0 ||
+        mosquitto_client_sub_count(subscription->client) >= SUBSCRIPTION_COUNT ||
+        !take_messages(account, is_own ? 1 : WIDE_SUBSCRIPTION, 0))
+        return refuse(account, SUBSCRIPTIONS, MOSQ_ERR_ACL_DENIED);
+    return MOSQ_ERR_SUCCESS;
+}
+
+static int on_access(int event, void *data, void *user_data) {
+    (void)event, (void)user_data;
+    struct mosquitto_evt_acl_check *check = data;
+    const char *name = mosquitto_client_username(check->client);
+    if (name && name[0] == '_') return MOSQ_ERR_PLUGIN_DEFER;
+    struct account *account = name ? account_named(name) : NULL;
+    if (account == NULL || account->secrets == NULL) return MOSQ_ERR_ACL_DENIED;
+    // An operator may add other topics to access.conf.
+    bool is_ours = strncmp(check->topic, "pacebus/", 8) == 0;
+    int result = MOSQ_ERR_SUCCESS;
+    switch (check->access) {
+    case MOSQ_ACL_READ:
+        if (is_ours && !may_read(account, check->topic)) return MOSQ_ERR_ACL_DENIED;
+        result = on_delivery(account, check);
+        break;
+    case MOSQ_ACL_WRITE:
+        if (is_ours && !may_write(account, check->topic)) return MOSQ_ERR_ACL_DENIED;
+        result = on_publish(account, check);
+        break;
+    case MOSQ_ACL_SUBSCRIBE: return on_subscription(account, check);
+    }
+    return result == MOSQ_ERR_SUCCESS && !is_ours ? MOSQ_ERR_PLUGIN_DEFER : result;
+}
+
+static int on_message(int event, void *data, void *user_data) {
+    (void)event, (void)user_data;
+    struct mosquitto_evt_message *message = data;
+    const char *name = mosquitto_client_username(message->client);
+    if (name && name[0] == '_') return MOSQ_ERR_SUCCESS;
+    message->retain = false;
+    // A queue's bytes count payloads only.
+    mosquitto_property_free_all(&message->properties);
+    return MOSQ_ERR_SUCCESS;
+}
+
+// MARK: Every second
+
+static void publish_count(const struct account *account, enum limit limit, const char *count) {
+    char topic[128];
+    snprintf(topic, sizeof topic, "$SYS/pacebus/limited/%s/%s", limit_names[limit], account->name);
+    mosquitto_broker_publish_copy(NULL, topic, (int)strlen(count), count, 0, true, NULL);
+}
+
+static void report(struct account *account) {
+    if (memcmp(account->counts, account->reported, sizeof account->counts) == 0) return;
+    if (account->reported_at > 0 && now() - account->reported_at < REPORT_INTERVAL) return;
+    for (int limit = 0; limit < LIMITS; limit++) {
+        char count[24];
+        if (account->counts[limit] == account->reported[limit]) continue;
+        mosquitto_log_printf(MOSQ_LOG_WARNING, "Warning: limit reached: account %s, limit %s, count %lu", account->name,
+            limit_names[limit], account->counts[limit] - account->reported[limit]);
+        snprintf(count, sizeof count, "%lu", account->counts[limit]);
+        publish_count(account, limit, count);
+    }
+    memcpy(account->reported, account->counts, sizeof account->counts);
+    account->reported_at = now();
+}
+
+static void clear_counts(struct account *account) {
+    for (int limit = 0; limit < LIMITS; limit++)
+        if (account->reported[limit]) publish_count(account, limit, "");
+}
+
+/// Disconnects one client that is revoked or never reads; false if there is none.
+static bool disconnect_one(void) {
+    for (int i = 0; i < TABLE; i++) {
+        for (struct connection *at = connections[i]; at; at = at->next) {
+            bool is_unread = !is_service(at->account) && record(at->client)->unsent_packets > UNREAD_PACKETS;
+            if (is_unread) at->account->counts[UNREAD]++;
+            if (!is_unread && account_has_secret(at->account, at->secret)) continue;
+            if (mosquitto_kick_client_by_clientid(mosquitto_client_id(at->client), false) == MOSQ_ERR_SUCCESS)
+                return true;
+        }
+    }
+    return false;
+}
+
+static int on_tick(int event, void *data, void *user_data) {
+    (void)event, (void)data, (void)user_data;
+    static double last;
+    double time = now();
+    if (time - last < 0.1) return MOSQ_ERR_SUCCESS;
+    bool is_new_second = (long)time != (long)last;
+    last = time;
+    bool is_changed = accounts_refresh();
+    if (!is_changed && !is_new_second) return MOSQ_ERR_SUCCESS;
+    while (disconnect_one()) continue;
+    accounts_visit(report);
+    accounts_sweep(clear_counts);
+    return MOSQ_ERR_SUCCESS;
+}
+
+// MARK: The plugin
+
+int mosquitto_plugin_version(int count, const int *versions) {
+    for (int i = 0; i < count; i++)
+        if (versions[i] == 5) return 5;
+    return -1;
+}
+
+int mosquitto_plugin_init(mosquitto_plugin_id_t *plugin, void **user_data, struct mosquitto_opt *options, int count) {
+    (void)user_data;
+    const char *passwords = NULL, *viewers = NULL;
+    for (int i = 0; i < count; i++) {
+        if (strcmp(options[i].key, "passwords") == 0) passwords = options[i].value;
+        if (strcmp(options[i].key, "viewers") == 0) viewers = options[i].value;
+    }
+    if (passwords == NULL || viewers == NULL || !accounts_open(passwords, viewers)) {
+        mosquitto_log_printf(MOSQ_LOG_ERR, "Error: cannot read the accounts in %s and %s", passwords, viewers);
+        return MOSQ_ERR_INVAL;
+    }
+    // The broker never flushes its log, and operators would read warnings hours later.
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    mosquitto_callback_register(plugin, MOSQ_EVT_BASIC_AUTH, on_login, NULL, NULL);
+    mosquitto_callback_register(plugin, MOSQ_EVT_DISCONNECT, on_disconnect, NULL, NULL);
+    mosquitto_callback_register(plugin, MOSQ_EVT_ACL_CHECK, on_access, NULL, NULL);
+    mosquitto_callback_register(plugin, MOSQ_EVT_MESSAGE, on_message, NULL, NULL);
+    mosquitto_callback_register(plugin, MOSQ_EVT_TICK, on_tick, NULL, NULL);
+    return MOSQ_ERR_SUCCESS;
+}
+
+int mosquitto_plugin_cleanup(void *user_data, struct mosquitto_opt *options, int count) {
+    (void)user_data, (void)options, (void)count;
+    return MOSQ_ERR_SUCCESS;
+}
