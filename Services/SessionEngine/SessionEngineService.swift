@@ -36,5 +36,6 @@ struct SessionEngineService: Service {
             + (asksCoach ? [TopicFilter.users(.coachReply)] : [])
         return topics.flatMap { TopicFilter.sessions($0, shards: all) } + users
             + [TopicFilter.presence(of: "route-builder")]
+            + (shards.contains(Shard(0)) ? [BrokerLimits.subscription] : [])
     }
 }

@@ -96,21 +96,16 @@ extension Presence {
 
     /// Observes the presences in a batch and returns the batch without them, or `nil` when nothing else was in it.
     func observe(_ batch: MQTTBatch) -> MQTTBatch? {
-        guard batch.messages.contains(where: { $0.topic.hasPrefix(prefix) }) else { return batch }
-        let now = clock.moment
-        state.withLock { state in
-            for message in batch.messages where message.topic.hasPrefix(prefix) {
-                let payload = try? JSONCoding.decode(Payload.self, from: message.payload)
-                let isOffline = payload?.status == .offline && state.owned.contains(Self.clearing)
-                state.offline[message.topic] = isOffline ? state.offline[message.topic] ?? now : nil
+        batch.removing(prefix) { messages in
+            let now = clock.moment
+            state.withLock { state in
+                for message in messages {
+                    let payload = try? JSONCoding.decode(Payload.self, from: message.payload)
+                    let isOffline = payload?.status == .offline && state.owned.contains(Self.clearing)
+                    state.offline[message.topic] = isOffline ? state.offline[message.topic] ?? now : nil
+                }
             }
         }
-        let others = batch.messages.filter { !$0.topic.hasPrefix(prefix) }
-        guard !others.isEmpty else {
-            batch.acknowledge()
-            return nil
-        }
-        return MQTTBatch(messages: others) { batch.acknowledge() }
     }
 
     /// Clears the presences that have been `offline` for an hour.

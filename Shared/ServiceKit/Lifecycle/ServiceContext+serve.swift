@@ -32,6 +32,7 @@ extension ServiceContext {
         func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
             ownSubscriptions(shards) + (presence?.subscriptions(shards) ?? [])
         }
+        let brokerLimits = BrokerLimits(metrics: metrics)
         var first = store.ownership.makeAsyncIterator()
         guard case .gained(let epochs)? = await first.next() else { return }
         var shards = ShardHandover(owned: Set(epochs.keys))
@@ -68,7 +69,7 @@ extension ServiceContext {
                         shards.isConnected = false
                         try await handle(.disconnected)
                     case .bus(.batch(let batch)):
-                        let others = presence.map { $0.observe(batch) } ?? batch
+                        let others = (presence.map { $0.observe(batch) } ?? batch).flatMap(brokerLimits.observe)
                         if let others { try await handle(.batch(others)) }
                     case .tick:
                         await presence?.clear()

@@ -8,7 +8,7 @@ package import Workouts
 ///
 /// The warning counts what the user's limit stopped since the last one.
 package final class Limits: Sendable {
-    private static let name = "pacebus_limited_total"
+    static let name = "pacebus_limited_total"
     /// The minimum seconds between two warnings about one user and limit.
     private static let interval = 60.0
     /// The maximum number of users and limits of one interval. Above it, the counter alone reports.
