@@ -3,8 +3,7 @@
 // Services' accounts begin with `_`; access.conf has their rights. All other accounts belong to people.
 // compose/README.md lists the limits.
 #define _GNU_SOURCE
-#include "accounts.h"
-#include "client.h"
+#include "connections.h"
 #include <mosquitto.h>
 #include <mosquitto_broker.h>
 #include <mosquitto_plugin.h>
@@ -20,40 +19,17 @@ enum {
     OFFLINE_COUNT = 1000,
     OFFLINE_BYTES = 1 << 20,
     WAITING_BYTES = 32 << 20,
-    /// What the broker needs for a waiting message besides its payload.
-    MESSAGE_OVERHEAD = 256,
     /// Packets that a client has not read. The broker disconnects it.
     UNREAD_PACKETS = 10000,
     /// What a subscription costs that reaches beyond the account's topics: the broker looks at every retained message.
     WIDE_SUBSCRIPTION = 200,
     REPORT_INTERVAL = 60,
-    TABLE = 8192,
 };
 static const double RATE_MESSAGES = 500, BURST_MESSAGES = 20000, RATE_BYTES = 2 << 20, BURST_BYTES = 32 << 20;
-static const double SESSION_SECONDS = 2 * 86400;
 static const char *const limit_names[LIMITS] = {
     "publish_rate", "offline_queue", "unread", "will", "qos_2", "subscriptions", "connections", "sessions", "client_id",
     "logins",
 };
-
-struct connection {
-    struct connection *next, *next_of_account;
-    struct mosquitto *client;
-    struct account *account;
-    uint8_t secret[HASH_SIZE];
-    /// Bytes since the client last had read everything.
-    size_t unread;
-};
-
-static struct connection *connections[TABLE];
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static const struct client *record(const struct mosquitto *client) { return (const void *)client; }
 
 static bool is_service(const struct account *account) { return account->name[0] == '_'; }
 
@@ -63,78 +39,6 @@ static int refuse(struct account *account, enum limit limit, int result) {
 }
 
 // MARK: Connections
-
-static struct connection **chain_of(const char *id) { return &connections[hash_of(id) % TABLE]; }
-
-/// The newest connection with this client id. While a client takes over a session, there are two.
-static struct connection *connection_with(const char *id) {
-    struct connection *connection = *chain_of(id);
-    while (connection && strcmp(mosquitto_client_id(connection->client), id)) connection = connection->next;
-    return connection;
-}
-
-static struct connection *connection_of(const struct mosquitto *client) {
-    struct connection *connection = *chain_of(mosquitto_client_id(client));
-    while (connection && connection->client != client) connection = connection->next;
-    return connection;
-}
-
-/// The account's session, which is added if `adds`; `NULL` if the account has too many.
-static struct session *session_of(struct account *account, const char *id, bool adds) {
-    if (account->sessions == NULL && (!adds || !(account->sessions = calloc(SESSION_COUNT, sizeof *account->sessions))))
-        return NULL;
-    struct session *free = NULL;
-    double time = now();
-    uint64_t hash = hash_of(id) | 1;
-    for (struct session *session = account->sessions; session < account->sessions + SESSION_COUNT; session++) {
-        if (session->id == hash) return session;
-        // The broker has removed it: persistent_client_expiration in mosquitto.conf.
-        if (session->id == 0 || (!session->is_connected && time - session->ended > SESSION_SECONDS)) free = session;
-    }
-    if (!adds || free == NULL) return NULL;
-    *free = (struct session){.id = hash, .ended = time};
-    return free;
-}
-
-/// The payloads that the client has not acknowledged.
-static size_t queued_for(const struct client *client) { return client->out.bytes > 0 ? (size_t)client->out.bytes : 0; }
-
-static size_t waiting_for(const struct connection *connection) {
-    const struct client *client = record(connection->client);
-    return queued_for(client) + (size_t)client->out.count * MESSAGE_OVERHEAD +
-           (client->unsent_packets ? connection->unread : 0);
-}
-
-static size_t waiting_for_account(const struct account *account) {
-    size_t bytes = 0;
-    for (const struct connection *at = account->connections; at; at = at->next_of_account) bytes += waiting_for(at);
-    for (int i = 0; account->sessions && i < SESSION_COUNT; i++)
-        if (account->sessions[i].id && !account->sessions[i].is_connected) bytes += account->sessions[i].bytes;
-    return bytes;
-}
-
-/// Whether `struct client` describes this broker, judged by a client that logs in.
-static bool is_supported(struct mosquitto *client) {
-    static bool is_checked;
-    const struct client *it = record(client);
-    if (!is_checked)
-        is_checked = it->id == mosquitto_client_id(client) && it->username == mosquitto_client_username(client) &&
-                     it->address == mosquitto_client_address(client) && it->socket >= 0 && it->state == STATE_NEW &&
-                     it->keep_alive == mosquitto_client_keepalive(client) && it->unsent_packets == 0 &&
-                     it->is_clean == mosquitto_client_clean_session(client) && it->in.maximum > 0 &&
-                     it->in.quota == it->in.maximum && it->listener && it->subscription_count == 0;
-    return is_checked;
-}
-
-static void remove_connection(struct connection *connection) {
-    struct connection **at = chain_of(mosquitto_client_id(connection->client));
-    while (*at != connection) at = &(*at)->next;
-    *at = connection->next;
-    for (at = &connection->account->connections; *at != connection;) at = &(*at)->next_of_account;
-    *at = connection->next_of_account;
-    connection->account->connection_count--;
-    free(connection);
-}
 
 static int on_login(int event, void *data, void *user_data) {
     (void)event, (void)user_data;
@@ -168,13 +72,7 @@ static int on_login(int event, void *data, void *user_data) {
         if (session == NULL && is_lasting) return refuse(account, SESSIONS, MOSQ_ERR_AUTH);
         if (session) session->is_connected = true;
     }
-    connection = calloc(1, sizeof *connection);
-    if (connection == NULL) return MOSQ_ERR_AUTH;
-    *connection = (struct connection){*chain_of(id), account->connections, client, account, {0}, 0};
-    memcpy(connection->secret, secret->hash, HASH_SIZE);
-    *chain_of(id) = account->connections = connection;
-    account->connection_count++;
-    return MOSQ_ERR_SUCCESS;
+    return add_connection(client, account, secret) ? MOSQ_ERR_SUCCESS : MOSQ_ERR_AUTH;
 }
 
 static int on_disconnect(int event, void *data, void *user_data) {
@@ -358,18 +256,11 @@ static void clear_counts(struct account *account) {
         if (account->reported[limit]) publish_count(account, limit, "");
 }
 
-/// Disconnects one client that is revoked or never reads; false if there is none.
-static bool disconnect_one(void) {
-    for (int i = 0; i < TABLE; i++) {
-        for (struct connection *at = connections[i]; at; at = at->next) {
-            bool is_unread = !is_service(at->account) && record(at->client)->unsent_packets > UNREAD_PACKETS;
-            if (is_unread) at->account->counts[UNREAD]++;
-            if (!is_unread && account_has_secret(at->account, at->secret)) continue;
-            if (mosquitto_kick_client_by_clientid(mosquitto_client_id(at->client), false) == MOSQ_ERR_SUCCESS)
-                return true;
-        }
-    }
-    return false;
+/// Whether the client is revoked or never reads.
+static bool is_unwanted(const struct connection *connection) {
+    bool is_unread = !is_service(connection->account) && record(connection->client)->unsent_packets > UNREAD_PACKETS;
+    if (is_unread) connection->account->counts[UNREAD]++;
+    return is_unread || !account_has_secret(connection->account, connection->secret);
 }
 
 static int on_tick(int event, void *data, void *user_data) {
@@ -381,7 +272,7 @@ static int on_tick(int event, void *data, void *user_data) {
     last = time;
     bool is_changed = accounts_refresh();
     if (!is_changed && !is_new_second) return MOSQ_ERR_SUCCESS;
-    while (disconnect_one()) continue;
+    disconnect_all(is_unwanted);
     accounts_visit(report);
     accounts_sweep(clear_counts);
     return MOSQ_ERR_SUCCESS;
