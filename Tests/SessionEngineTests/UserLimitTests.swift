@@ -25,7 +25,7 @@ struct UserLimitTests {
         let name = String(repeating: "x", count: 80)
         let set = PlannedSet(repetitions: 8, weight: 62.5, time: 30, rest: 90)
         let item = WorkoutDefinition.Item(
-            name: name, sets: [set, set], alternatives: [PlannedExercise(name: name)])
+            name: name, sets: [set, set], alternatives: [PlannedExercise(name: "y" + name)])
         let section = WorkoutDefinition.Section(items: Array(repeating: item, count: 12))
         return WorkoutDefinition(sections: Array(repeating: section, count: 5))
     }()
@@ -92,6 +92,26 @@ struct UserLimitTests {
         let wait = send(&machine, .start(start()), SessionKey(user, SessionID(UUID())), now)?.error?.retryAfter
         #expect(wait == Self.day - 3 * 3_600)
         #expect(send(&machine, .start(start()), SessionKey(user, SessionID(UUID())), began + Self.day)?.ok == true)
+    }
+
+    @Test func `a restart loads discarded sessions of an earlier version without their plans`() throws {
+        var machine = SessionEngineMachine()
+        let key = SessionKey(user, SessionID(UUID()))
+        _ = send(&machine, .start(start(Self.plan)), key, began)
+        let record = try #require(machine.entries[key]?.record)
+        var stored = try #require(
+            JSONSerialization.jsonObject(with: Data(JSONCoding.encode(record))) as? [String: Any])
+        var session = try #require(stored["session"] as? [String: Any])
+        let unfinished = try #require((session["status"] as? [String: [String: Any]])?["unfinished"]?["_0"])
+        session["status"] = ["canceled": ["_0": "discarded", "was": unfinished]]
+        stored["session"] = session
+        let bytes = try JSONSerialization.data(withJSONObject: stored)
+        let old = try JSONCoding.decode(SessionRecord.self, from: bytes, now: Moment(began))
+        #expect(old.session.statusName == .canceled && old.session.planned != nil)
+        machine.load(old, replies: [:], now: Moment(began))
+        #expect(machine.entries[key]?.record.session.planned == nil)
+        let recovered = send(&machine, .recover, key, began + 60)
+        #expect(recovered?.ok == true)
     }
 
     @Test func `another user is not affected`() {

@@ -94,6 +94,8 @@ struct SessionEngineMachine {
     mutating func load(_ record: SessionRecord, replies: [CommandID: Reply], now: Moment) {
         var record = record
         record.limit(to: now)
+        // Earlier versions stored it.
+        record.session.removeDiscardedPlan()
         var entry = Entry(record: record, replies: replies, receivedAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         if record.isRevised { entry.reviseBy = now + Self.lateQuiet }

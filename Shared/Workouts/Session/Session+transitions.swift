@@ -122,14 +122,18 @@ extension Session {
         watchAwaitedUntil = nil
     }
 
+    /// Removes the plan of a discarded session: nothing else makes its record large.
+    package mutating func removeDiscardedPlan() {
+        guard case .canceled(.discarded, _) = status, let plan = planned else { return }
+        plannedUntil = plan.progress.latest
+        planned = nil
+    }
+
     private mutating func cancel(_ reason: CancelReason, _ unfinished: Unfinished) {
         watchAwaitedUntil = nil
         banner = nil
         status = .canceled(reason, was: unfinished)
-        guard reason == .discarded else { return }
-        // Only the plan makes the record of a discarded session large.
-        plannedUntil = planned?.progress.latest
-        planned = nil
+        removeDiscardedPlan()
     }
 
     /// Saves a session without an `end`: the clock stopped at its last item.
