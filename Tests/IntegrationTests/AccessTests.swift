@@ -108,6 +108,13 @@ struct AccessTests {
         }
     }
 
+    @Test func `purge leaves an order for session-engine, without accounts or a broker`() async throws {
+        let compose = try ComposeFolder()
+        let text = try await compose.run("user", "purge", "anna")
+        #expect(text.contains("when it starts"))
+        #expect(FileManager.default.fileExists(atPath: compose.folder.file("data/purge/anna")))
+    }
+
     @Test(arguments: [
         ["add", "_engine"], ["add", "Anna"], ["add", "-anna"], ["add", "an/na"], ["add", "a+"], ["add", ""],
         ["add", String(repeating: "a", count: 65)], ["add", "x\ny"], ["add", "bob"],
@@ -118,6 +125,7 @@ struct AccessTests {
         ["device", "add", "nobody", "watch"], ["device", "add", "bob", "Watch_1"],
         ["device", "add", "_operator", "watch"],
         ["device", "revoke", "bob", "watch"], ["device", "revoke", "bob", "."], ["device", "list", "bob", "watch"],
+        ["purge"], ["purge", "_engine"], ["purge", "../bob"],
     ])
     func `an invalid account is refused, and nothing changes`(arguments: [String]) async throws {
         let compose = try ComposeFolder()
