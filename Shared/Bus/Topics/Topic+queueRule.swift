@@ -6,7 +6,9 @@ extension Topic {
     package static func queueRule(_ name: String) -> QueueRule {
         let levels = name.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         // `pacebus/v1/{shard}/{user}/…` and `pacebus/v1/u/{user}/…`.
-        guard levels.count > 4, levels[2] != services else { return QueueRule(owner: "", kind: .service) }
+        guard levels.count > 4, name.hasPrefix("\(root)/"), levels[2] != services else {
+            return QueueRule(owner: "", kind: .service)
+        }
         let kind =
             levels[2] == users
             ? UserTopic.Kind.match(levels[4...])?.0.queueKind : SessionTopic.Kind.match(levels[5...])?.0.queueKind

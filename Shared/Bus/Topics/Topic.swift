@@ -11,7 +11,7 @@ package enum Topic: Hashable, Sendable {
     case rejected(service: String)
 
     /// The prefix of every topic of this version.
-    private static let root = "pacebus/v1"
+    static let root = "pacebus/v1"
     static let users = "u"
     static let services = "services"
     private static let rejections = "rejected"

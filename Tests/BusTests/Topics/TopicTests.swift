@@ -107,4 +107,8 @@ import Workouts
     func `a name that is no topic counts as a request of the user in it`(name: String) {
         #expect(Topic.queueRule(name) == QueueRule(owner: "mallory", kind: .request))
     }
+
+    @Test func `what the broker itself publishes counts as a service's`() {
+        #expect(Topic.queueRule("$SYS/pacebus/limited/rate/mallory") == QueueRule(owner: "", kind: .service))
+    }
 }
