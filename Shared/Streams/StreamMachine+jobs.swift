@@ -15,12 +15,13 @@ extension StreamMachine {
         }
         let summaries = summariesDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.summary) }
         let chunks = chunksDue(requested, now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.chunks) }
-        let due = (folds + summaries + chunks).filter { sessions[$0.0]?.job == nil }
+        // A user with a running job is not in turn.
+        let due = (folds + summaries + chunks).filter { !jobs.values.contains($0.0.user) }
         let first = Dictionary(due.map { ($0.0.user, $0) }) { first, _ in first }
         usersInTurn.append(contentsOf: first.keys.sorted())
         usersInTurn.removeAll { first[$0] == nil }
         var started: [StreamJob<Work>] = []
-        for user in usersInTurn where jobs.count < StreamTimes.jobs && !jobs.values.contains(user) {
+        for user in usersInTurn where jobs.count < StreamTimes.jobs {
             guard let (key, purpose) = first[user], let session = sessions[key] else { continue }
             usersInTurn.remove(user)
             started.append(start(purpose, session, now))
