@@ -10,7 +10,7 @@ enum SampleWork: StreamWork {
     static let companion: (topic: SessionTopic, filter: SessionTopic.Kind)? = (.route, .route)
 
     static func finish(
-        _ streams: [Device: [Sample]], of state: SessionState
+        _ streams: [Device: ItemSource<Sample>], of state: SessionState
     ) -> (totals: MetricsSummary, rows: FinalRows) {
         let items = CountedItems(streams: streams, segments: state.segments)
         let totals = items.summary(laps: state.laps, units: state.units, physiology: Physiology(state))
@@ -25,7 +25,7 @@ extension LiveMetrics: LiveFold {
         self.init(physiology: Physiology(state), units: state.units)
     }
 
-    package init(streams: [Device: [Sample]], state: SessionState, now: Timestamp, shown: LiveMetrics?) {
+    package init(streams: [Device: ItemSource<Sample>], state: SessionState, now: Timestamp, shown: LiveMetrics?) {
         self.init(
             streams: streams, segments: state.segments, physiology: Physiology(state), units: state.units, now: now,
             shown: shown)

@@ -10,10 +10,11 @@ enum RouteWork: StreamWork {
     static let companion: (topic: SessionTopic, filter: SessionTopic.Kind)? = nil
 
     static func finish(
-        _ streams: [Device: [Location]], of state: SessionState
+        _ streams: [Device: ItemSource<Location>], of state: SessionState
     ) -> (totals: RouteSummary, rows: FinalRows) {
         let locations = CountedLocations(
-            streams: streams, segments: state.segments, activity: state.activity, environment: state.environment)
+            streams: streams.mapValues(\.all), segments: state.segments, activity: state.activity,
+            environment: state.environment)
         return (locations.summary(laps: state.laps, units: state.units), FinalRows(Track(locations)))
     }
 
@@ -28,9 +29,10 @@ extension LiveRoute: LiveFold {
         self.init(activity: state.activity, environment: state.environment)
     }
 
-    package init(streams: [Device: [Location]], state: SessionState, now: Timestamp, shown: LiveRoute?) {
+    package init(streams: [Device: ItemSource<Location>], state: SessionState, now: Timestamp, shown: LiveRoute?) {
         self.init(
-            streams: streams, segments: state.segments, activity: state.activity, environment: state.environment,
+            streams: streams.mapValues(\.all), segments: state.segments, activity: state.activity,
+            environment: state.environment,
             now: now)
     }
 

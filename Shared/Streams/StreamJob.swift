@@ -63,9 +63,9 @@ package struct StreamJob<Work: StreamWork>: Sendable {
     }
 }
 
-/// All stored items of a session.
+/// All stored items of a session, decoded at each pass.
 struct StoredItems<Work: StreamWork> {
-    private(set) var items: [Device: [Work.Item]] = [:]
+    private(set) var items: [Device: ItemSource<Work.Item>] = [:]
     private(set) var streams: [Device: ItemStream<Work.Item>] = [:]
     /// Devices whose items are readable only in part.
     private(set) var corrupt: [Device] = []
@@ -84,18 +84,16 @@ struct StoredItems<Work: StreamWork> {
             if number == chunks[device, default: []].count { chunks[device, default: []].append(record.value) }
         }
         for (device, stored) in chunks {
-            var read: [Work.Item] = []
-            var readable = stored[...]
-            for (number, chunk) in stored.enumerated() {
-                guard let more = try? ItemChunk<Work.Item>.items(chunk) else {
-                    readable = stored[..<number]
-                    corrupt.append(device)
-                    break
+            let count = stored.firstIndex { (try? ItemChunk<Work.Item>.items($0)) == nil } ?? stored.count
+            if count < stored.count { corrupt.append(device) }
+            let readable = stored[..<count]
+            let stream = ItemStream<Work.Item>(readable)
+            streams[device] = stream
+            items[device] = ItemSource(count: stream.next) { body in
+                for chunk in readable {
+                    for item in (try? ItemChunk<Work.Item>.items(chunk)) ?? [] { body(item) }
                 }
-                read += more
             }
-            items[device] = read
-            streams[device] = ItemStream(readable)
         }
     }
 }

@@ -18,12 +18,14 @@ package protocol StreamWork: Sendable {
     static var companion: (topic: SessionTopic, filter: SessionTopic.Kind)? { get }
 
     /// The final results of a session: a pure function of all its items and its state.
-    static func finish(_ streams: [Device: [Item]], of state: SessionState) -> (totals: Totals, rows: FinalRows)
+    static func finish(_ streams: [Device: ItemSource<Item>], of state: SessionState) -> (
+        totals: Totals, rows: FinalRows
+    )
 }
 
 /// A running fold over the items of a session.
 package protocol LiveFold: Sendable {
-    associatedtype Item
+    associatedtype Item: StreamItem
     /// The payload of the companion topic.
     associatedtype Companion: Sendable
 
@@ -42,7 +44,7 @@ package protocol LiveFold: Sendable {
     /// - Parameters:
     ///   - streams: all items of each device, sorted by number.
     ///   - shown: the previous fold.
-    init(streams: [Device: [Item]], state: SessionState, now: Timestamp, shown: Self?)
+    init(streams: [Device: ItemSource<Item>], state: SessionState, now: Timestamp, shown: Self?)
 
     /// Continues what an earlier fold displayed.
     mutating func continueDisplay(of shown: Self)

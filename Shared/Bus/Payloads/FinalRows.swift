@@ -5,6 +5,8 @@ package struct FinalRows: Sendable {
     private enum Column {
         case times
         case values([Double?])
+        /// NaN for none.
+        case numbers([Double])
         case lists([[Double]])
 
         /// The most numbers of a row.
@@ -33,7 +35,7 @@ package struct FinalRows: Sendable {
         self.init(
             times: series.times,
             columns: series.columns.map {
-                ($0.quantity.key, $0.quantity.isList ? .lists($0.lists) : .values($0.values))
+                ($0.quantity.key, $0.quantity.isList ? .lists($0.lists) : .numbers($0.numbers))
             })
     }
 
@@ -56,6 +58,10 @@ package struct FinalRows: Sendable {
                     case .values(let values):
                         json.array(key, values[rows]) { json, value in
                             if let value { json.write(value) } else { json.writeNull() }
+                        }
+                    case .numbers(let numbers):
+                        json.array(key, numbers[rows]) { json, number in
+                            if number.isNaN { json.writeNull() } else { json.write(number) }
                         }
                     case .lists(let lists):
                         json.array(key, lists[rows]) { json, list in

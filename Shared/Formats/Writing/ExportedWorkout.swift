@@ -69,7 +69,7 @@ extension ExportedPoint {
             for row in points.indices {
                 if quantity.isList {
                     points[row].values[all: quantity] = column.lists[row]
-                } else if let value = column.values[row] {
+                } else if let value = column[row] {
                     covered += value
                     points[row][quantity] = quantity == .distance ? covered : value
                 }

@@ -1,80 +1,132 @@
 /// The items of a session that count, by quantity: the one input of a summary and of the final series.
 ///
-/// A pure function of the stored items and the session's state, independent of the order of arrival.
+/// A pure function of the stored items and the session's state, independent of the order of arrival. It keeps a time and a
+/// row for each item, and decodes the readings of a quantity when they are needed.
 package struct CountedItems {
+    private struct Source {
+        let device: Device
+        let items: ItemSource<Sample>
+        /// The row of each item, by its number.
+        var rows: [UInt32]
+        /// Whether no item is older than the one before.
+        let isInOrder: Bool
+    }
+
+    /// The row of an item that does not count.
+    private static let noRow = UInt32.max
+
     let timeline: ActiveTimeline
     let segments: [Segment]
     /// The times of all items in closed segments, in the order (`c`, device, number).
     let times: [Timestamp]
-    private let selected: [[Reading]]
-    /// The values of lists, by quantity and row.
-    private let lists: [Quantity: [Int: [Double]]]
+    private let sources: [Source]
+    /// A bit for each quantity with counted readings.
+    private let present: UInt64
 
     /// - Parameters:
     ///   - streams: every stored sample of each device, in the order of their numbers.
     ///   - segments: the session's segments; an open one counts for nothing.
-    package init(streams: [Device: [Sample]], segments: [Segment]) {
+    package init(streams: [Device: ItemSource<Sample>], segments: [Segment]) {
+        struct Place {
+            let time: Timestamp
+            let number: UInt32
+            let source: UInt16
+        }
         let timeline = ActiveTimeline(segments)
-        let devices = streams.keys.sorted()
-        // Every item with a time, in canonical order: a delta may begin at an item outside the segments.
-        var items: [(time: Timestamp, device: Int, number: Int, sample: Sample)] = []
-        for (index, device) in devices.enumerated() {
-            for (number, sample) in (streams[device] ?? []).enumerated() {
-                if let time = sample.time { items.append((time, index, number, sample)) }
+        var present: UInt64 = 0
+        var order: [Place] = []
+        order.reserveCapacity(streams.values.reduce(0) { $0 + $1.count })
+        var sources: [Source] = []
+        for (index, (device, items)) in streams.sorted(by: { $0.key < $1.key }).enumerated() {
+            var number: UInt32 = 0
+            var newest = Timestamp(microseconds: .min)
+            var isInOrder = true
+            items.visit { sample in
+                defer { number += 1 }
+                guard let time = sample.time else { return }
+                if time < newest { isInOrder = false }
+                newest = time
+                guard timeline.place(time) != nil else { return }
+                present |= sample.present
+                order.append(Place(time: time, number: number, source: UInt16(index)))
             }
+            let rows = [UInt32](repeating: Self.noRow, count: max(items.count, Int(number)))
+            sources.append(Source(device: device, items: items, rows: rows, isInOrder: isInOrder))
         }
-        items.sort { ($0.time, $0.device, $0.number) < ($1.time, $1.device, $1.number) }
-
-        var times: [Timestamp] = []
-        let none = [[Reading]](repeating: [], count: devices.count)
-        var sources = [[[Reading]]](repeating: none, count: Quantity.allCases.count)
-        var previous = [[Timestamp?]](
-            repeating: [Timestamp?](repeating: nil, count: devices.count), count: Quantity.allCases.count)
-        var lists: [Quantity: [Int: [Double]]] = [:]
-        for item in items {
-            let place = timeline.place(item.time)
-            for quantity in item.sample.quantities {
-                guard let value = item.sample[quantity] else { continue }
-                if let place {
-                    sources[quantity.rawValue][item.device].append(
-                        Reading(
-                            row: times.count, source: item.device, time: item.time, position: place.position,
-                            segmentEnd: place.segmentEnd,
-                            previous: previous[quantity.rawValue][item.device], value: value))
-                }
-                previous[quantity.rawValue][item.device] = item.time
-            }
-            guard place != nil else { continue }
-            for quantity in PresentFields<Quantity>(item.sample.lists) {
-                lists[quantity, default: [:]][times.count] = item.sample[all: quantity]
-            }
-            times.append(item.time)
+        if sources.count > 1 || !sources.allSatisfy(\.isInOrder) {
+            order.sort { ($0.time, $0.source, $0.number) < ($1.time, $1.source, $1.number) }
         }
-        selected = Quantity.allCases.map { quantity in
-            let order = devices.indices.sorted {
-                SourceOrder.prefers(devices[$0], to: devices[$1], for: quantity)
-            }
-            var selection = Selection(
-                sources: order.map { sources[quantity.rawValue][$0] }.filter { !$0.isEmpty }, total: timeline.total)
-            if quantity.isDelta { selection.countDeltas() }
-            return selection.readings
-        }
+        for (row, place) in order.enumerated() { sources[Int(place.source)].rows[Int(place.number)] = UInt32(row) }
+        times = order.map(\.time)
         self.timeline = timeline
         self.segments = segments
-        self.times = times
-        self.lists = lists
+        self.sources = sources
+        self.present = present
     }
 
-    func readings(_ quantity: Quantity) -> [Reading] { selected[quantity.rawValue] }
-
-    /// All values of a reading: more than one of a list.
-    func values(_ quantity: Quantity, of reading: Reading) -> [Double] {
-        quantity.isList ? lists[quantity]?[reading.row] ?? [] : [reading.value]
+    package init(streams: [Device: [Sample]], segments: [Segment]) {
+        self.init(streams: streams.mapValues { ItemSource($0) }, segments: segments)
     }
+
+    /// Whether a quantity has counted readings.
+    func has(_ quantity: Quantity) -> Bool { present >> UInt64(quantity.rawValue) & 1 != 0 }
+
+    /// The counted readings of a quantity, computed anew each time.
+    func readings(_ quantity: Quantity) -> [Reading] {
+        guard has(quantity) else { return [] }
+        let order = sources.indices.sorted {
+            SourceOrder.prefers(sources[$0].device, to: sources[$1].device, for: quantity)
+        }
+        var selection = Selection(
+            sources: order.map { readings(quantity, of: $0) }.filter { !$0.isEmpty }, timeline: timeline)
+        if quantity.isDelta { selection.countDeltas() }
+        return selection.readings
+    }
+
+    /// The readings of a source in closed segments, sorted by time. A delta may begin at an item outside of them.
+    private func readings(_ quantity: Quantity, of index: Int) -> [Reading] {
+        let source = sources[index]
+        var found: [Reading] = []
+        found.reserveCapacity(source.rows.count)
+        var number = 0
+        var previous: Timestamp?
+        source.items.visit { sample in
+            defer { number += 1 }
+            guard let time = sample.time, let value = sample[quantity] else { return }
+            let row = source.rows[number]
+            if row != Self.noRow || !source.isInOrder {
+                found.append(Reading(row: row, source: index, time: time, previous: previous, value: value))
+            }
+            previous = time
+        }
+        guard !source.isInOrder else { return found }
+        // Items with the same time stay in the order of their numbers: the sort is stable.
+        found.sort { $0.time < $1.time }
+        for index in found.indices { found[index].previous = index > 0 ? found[index - 1].time : nil }
+        found.removeAll { $0.row == Int(Self.noRow) }
+        return found
+    }
+
+    /// All values of readings of a list, by row; none in the other rows.
+    func lists(_ quantity: Quantity, of readings: [Reading]) -> [[Double]] {
+        var lists = [[Double]](repeating: [], count: times.count)
+        var source = [UInt16](repeating: .max, count: times.count)
+        for reading in readings { source[reading.row] = UInt16(reading.source) }
+        for (index, stream) in sources.enumerated() {
+            var number = 0
+            stream.items.visit { sample in
+                defer { number += 1 }
+                let row = stream.rows[number]
+                if row != Self.noRow, source[Int(row)] == index { lists[Int(row)] = sample[all: quantity] }
+            }
+        }
+        return lists
+    }
+
+    func values(_ quantity: Quantity) -> TimeWeightedValues { TimeWeightedValues(readings(quantity), timeline) }
 
     func cumulative(_ quantity: Quantity) -> Cumulative? {
-        let readings = readings(quantity)
-        return readings.isEmpty ? nil : Cumulative(readings)
+        has(quantity) ? Cumulative(readings(quantity), timeline) : nil
     }
 
     /// - Parameter physiology: the source of zones and of an estimate of energy.
@@ -82,5 +134,33 @@ package struct CountedItems {
         laps: [Timestamp], units: Units, physiology: Physiology = Physiology()
     ) -> MetricsSummary {
         MetricsSummary(self, laps: laps, units: units, physiology: physiology)
+    }
+}
+
+/// The items of a stream in the order of their numbers. What decodes them at each pass needs little memory.
+package struct ItemSource<Item: StreamItem>: Sendable {
+    package let count: Int
+    private let pass: @Sendable (_ body: (Item) -> Void) -> Void
+
+    /// - Parameters:
+    ///   - count: the number of items.
+    ///   - pass: calls its argument with each item.
+    package init(count: Int, pass: @escaping @Sendable (_ body: (Item) -> Void) -> Void) {
+        self.count = count
+        self.pass = pass
+    }
+
+    package init(_ items: [Item]) {
+        count = items.count
+        pass = { body in for item in items { body(item) } }
+    }
+
+    package func visit(_ body: (Item) -> Void) { pass(body) }
+
+    package var all: [Item] {
+        var all: [Item] = []
+        all.reserveCapacity(count)
+        visit { all.append($0) }
+        return all
     }
 }

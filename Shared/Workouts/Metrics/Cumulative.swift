@@ -3,11 +3,11 @@ struct Cumulative {
     private var positions: [Int64] = [0]
     private var sums: [Double] = [0]
 
-    init(_ readings: [Reading]) {
+    init(_ readings: [Reading], _ timeline: ActiveTimeline) {
         positions.reserveCapacity(readings.count + 1)
         sums.reserveCapacity(readings.count + 1)
         for reading in readings {
-            positions.append(reading.position)
+            positions.append(timeline.position(reading.time))
             sums.append(total + reading.value)
         }
     }

@@ -8,13 +8,24 @@ extension LiveMetrics {
         streams: [Device: [Sample]], segments: [Segment], physiology: Physiology, units: Units, now: Timestamp,
         shown: LiveMetrics? = nil
     ) {
+        self.init(
+            streams: streams.mapValues { ItemSource($0) }, segments: segments, physiology: physiology, units: units,
+            now: now, shown: shown)
+    }
+
+    package init(
+        streams: [Device: ItemSource<Sample>], segments: [Segment], physiology: Physiology, units: Units,
+        now: Timestamp, shown: LiveMetrics? = nil
+    ) {
         self.init(physiology: physiology, units: units, shown: shown)
         if streams.count == 1, let (device, samples) = streams.first {
             add(samples, from: device, segments: segments, now: now)
             if isExact { return }
             self.init(physiology: physiology, units: units, shown: shown)
         }
-        for device in streams.keys.sorted() { rows.append(Self.row(device, streams[device] ?? [], segments)) }
+        for (device, samples) in streams.sorted(by: { $0.key < $1.key }) {
+            rows.append(Self.row(device, samples, segments))
+        }
         rankRows()
         let horizon = (now + Self.clockTolerance).microseconds
         let times = rows.map(\.newest).filter { $0 > .min }
@@ -26,7 +37,7 @@ extension LiveMetrics {
             return segment.start <= end ? Segment(start: segment.start, end: end) : nil
         }
         let items = CountedItems(streams: streams, segments: closed)
-        for quantity in Quantity.allCases { take(items.readings(quantity), quantity, segments) }
+        for quantity in Quantity.allCases { take(items.readings(quantity), quantity, segments, items.timeline) }
     }
 
     private init(physiology: Physiology, units: Units, shown: LiveMetrics?) {
@@ -41,10 +52,10 @@ extension LiveMetrics {
     }
 
     /// The latest readings of a device.
-    private static func row(_ device: Device, _ samples: [Sample], _ segments: [Segment]) -> Row {
+    private static func row(_ device: Device, _ samples: ItemSource<Sample>, _ segments: [Segment]) -> Row {
         var row = Row(device: device)
-        for sample in samples {
-            guard let time = sample.time else { continue }
+        samples.visit { sample in
+            guard let time = sample.time else { return }
             row.newest = max(row.newest, time.microseconds)
             let isInside = segments.segment(containing: time) != nil
             for quantity in sample.quantities {
@@ -63,7 +74,9 @@ extension LiveMetrics {
     }
 
     /// Takes the readings of one quantity that count.
-    private mutating func take(_ readings: [Reading], _ quantity: Quantity, _ segments: [Segment]) {
+    private mutating func take(
+        _ readings: [Reading], _ quantity: Quantity, _ segments: [Segment], _ timeline: ActiveTimeline
+    ) {
         let index = quantity.rawValue
         var track = Track()
         var next = 0
@@ -81,8 +94,8 @@ extension LiveMetrics {
         track.value = last.value
         track.until = segments.segment(containing: last.time)?.end?.microseconds ?? .max
         track.maximum = readings.map(\.value).max() ?? track.maximum
-        track.solidFrom = Self.solidStart(readings)
-        for value in TimeWeightedValues(readings).values.dropLast() where !quantity.isDelta {
+        track.solidFrom = Self.solidStart(readings, timeline)
+        for value in TimeWeightedValues(readings, timeline).values.dropLast() where !quantity.isDelta {
             let held = value.until - value.from
             track.weighted += value.value * Double(held)
             track.weight += held
@@ -97,14 +110,14 @@ extension LiveMetrics {
     }
 
     /// Since when the last source has had no gap.
-    private static func solidStart(_ readings: [Reading]) -> Int64 {
+    private static func solidStart(_ readings: [Reading], _ timeline: ActiveTimeline) -> Int64 {
         var first = readings.count - 1
         while first > 0, readings[first - 1].source == readings[first].source,
-            readings[first].position - readings[first - 1].position <= freshness
+            timeline.position(readings[first].time) - timeline.position(readings[first - 1].time) <= freshness
         {
             first -= 1
         }
-        let isWhole = first == 0 && readings[0].position <= freshness
+        let isWhole = first == 0 && timeline.position(readings[0].time) <= freshness
         return isWhole ? .min : readings[first].time.microseconds
     }
 

@@ -89,11 +89,16 @@ package struct LiveMetrics: Sendable {
 
     /// Takes consecutive items of a device.
     package mutating func add(_ samples: [Sample], from device: Device, segments: [Segment], now: Timestamp) {
+        add(ItemSource(samples), from: device, segments: segments, now: now)
+    }
+
+    mutating func add(
+        _ samples: ItemSource<Sample>, from device: Device, segments: [Segment], now: Timestamp
+    ) {
         let row = row(of: device)
         let horizon = (now + Self.clockTolerance).microseconds
-        for sample in samples {
-            guard let time = sample.time else { continue }
-            add(sample, time, row, segments, horizon)
+        samples.visit { sample in
+            if let time = sample.time { add(sample, time, row, segments, horizon) }
         }
         if rows.count > 1 { noticeSilence(segments) }
     }

@@ -49,21 +49,25 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
 
 extension MetricsSummary {
     init(_ items: CountedItems, laps marks: [Timestamp], units: Units, physiology: Physiology) {
+        // One quantity at a time: each needs much memory.
         let total = items.timeline.total
-        let heartRate = TimeWeightedValues(items.readings(.heartRate))
-        let speed = TimeWeightedValues(items.readings(.speed))
-        let power = TimeWeightedValues(items.readings(.power))
-        averageHeartRate = heartRate.average().map(thousandths)
-        maximumHeartRate = heartRate.maximum().map(thousandths)
+        let speed = items.values(.speed)
         maximumSpeed = speed.maximum().map(thousandths)
-        averageCadence = TimeWeightedValues(items.readings(.cadence)).average().map(thousandths)
-        averagePower = power.average().map(thousandths)
-        maximumPower = power.maximum().map(thousandths)
+        let measuredSpeed = speed.average()
+        _ = consume speed
+        averageCadence = items.values(.cadence).average().map(thousandths)
+        (averagePower, maximumPower) = Self.averageAndMaximum(items.values(.power))
+        steps = items.cumulative(.steps).map { thousandths($0.total) }
+        for quantity in Quantity.allCases where !quantity.isNamed && items.has(quantity) {
+            addTotals(of: quantity, items)
+        }
+        let heartRate = items.values(.heartRate)
+        (averageHeartRate, maximumHeartRate) = Self.averageAndMaximum(heartRate)
         let meters = items.cumulative(.distance)
         let energy = items.cumulative(.activeEnergy)
         distance = meters.map { thousandths($0.total) }
         if let meters, total > 0 { averageSpeed = thousandths(meters.total / (Double(total) / 1e6)) }
-        let average = averageSpeed ?? speed.average()
+        let average = averageSpeed ?? measuredSpeed
         let kcal = { (from: Int64, to: Int64) -> Double? in
             if let energy { return energy.value(at: to) - energy.value(at: from) }
             return physiology.energy.map { estimate in
@@ -82,23 +86,28 @@ extension MetricsSummary {
         if let limits = physiology.zones, !heartRate.isEmpty {
             zones = heartRate.seconds(in: limits).map(thousandths)
         }
-        steps = items.cumulative(.steps).map { thousandths($0.total) }
-        let others = Quantity.allCases.filter { !$0.isNamed && !items.readings($0).isEmpty }
-        averages = Self.totals(others, .average) { TimeWeightedValues(items.readings($0)).average() }
-        maxima = Self.totals(others, .maximum) { TimeWeightedValues(items.readings($0)).maximum() }
-        sums = Self.totals(others, .sum) { items.cumulative($0)?.total }
         splits = Self.splits(meters, length: units.splitLength, total: total, heartRate: heartRate)
         laps = Self.laps(marks, items: items, distance: meters, energy: kcal, heartRate: heartRate)
     }
 
-    /// The totals of one kind by name of the quantity; `nil` without any.
-    private static func totals(
-        _ quantities: [Quantity], _ kind: Quantity.Totals, _ value: (Quantity) -> Double?
-    ) -> [String: Double]? {
-        let totals = quantities.filter { $0.totals.contains(kind) }.compactMap { quantity in
-            value(quantity).map { (quantity.name, thousandths($0)) }
+    private static func averageAndMaximum(_ values: TimeWeightedValues) -> (Double?, Double?) {
+        (values.average().map(thousandths), values.maximum().map(thousandths))
+    }
+
+    /// Adds the totals of a quantity without properties of its own.
+    private mutating func addTotals(of quantity: Quantity, _ items: CountedItems) {
+        let totals = quantity.totals
+        if totals.contains(.sum), let sum = items.cumulative(quantity)?.total {
+            sums = (sums ?? [:]).merging([quantity.name: thousandths(sum)]) { $1 }
         }
-        return totals.isEmpty ? nil : Dictionary(uniqueKeysWithValues: totals)
+        guard totals.contains(.average) || totals.contains(.maximum) else { return }
+        let (average, maximum) = Self.averageAndMaximum(items.values(quantity))
+        if totals.contains(.average), let average {
+            averages = (averages ?? [:]).merging([quantity.name: average]) { $1 }
+        }
+        if totals.contains(.maximum), let maximum {
+            maxima = (maxima ?? [:]).merging([quantity.name: maximum]) { $1 }
+        }
     }
 
     private static func splits(

@@ -1,17 +1,29 @@
-/// One reading of one quantity that counts.
+/// One reading of one quantity that counts, in 32 bytes: its place in the session follows from its time.
 struct Reading: Equatable {
-    /// Its place among all items of the session in the order (`c`, device, number).
-    let row: Int
-    /// The place of its device among those of the session, by name.
-    let source: Int
     let time: Timestamp
-    /// Active microseconds before it.
-    let position: Int64
-    /// Active microseconds before the end of its segment.
-    let segmentEnd: Int64
-    /// The previous reading of its own source; `nil` for the source's first.
-    let previous: Timestamp?
     var value: Double
+    /// Microseconds; the lowest number without a previous reading.
+    private var previousTime: Int64
+    private let compactRow: UInt32
+    private let compactSource: UInt16
+
+    init(row: some BinaryInteger, source: Int, time: Timestamp, previous: Timestamp?, value: Double) {
+        self.time = time
+        self.value = value
+        previousTime = previous?.microseconds ?? .min
+        compactRow = UInt32(row)
+        compactSource = UInt16(source)
+    }
+
+    /// Its place among all items of the session in the order (`c`, device, number).
+    var row: Int { Int(compactRow) }
+    /// The place of its device among those of the session, by name.
+    var source: Int { Int(compactSource) }
+    /// The previous reading of its own source; `nil` for the source's first.
+    var previous: Timestamp? {
+        get { previousTime == .min ? nil : Timestamp(microseconds: previousTime) }
+        set { previousTime = newValue?.microseconds ?? .min }
+    }
 }
 
 /// Selects the readings of one quantity that count.
@@ -19,15 +31,23 @@ struct Reading: Equatable {
 /// Sources are sorted by preference. A gap of more than 15 s of active time in a source's readings belongs to the next
 /// source that has any in it. The beginning and the end of the session bound the first and the last gap.
 struct Selection {
-    private let sources: [[Reading]]
+    private var sources: [[Reading]]
+    private let timeline: ActiveTimeline
     private(set) var readings: [Reading] = []
 
     /// - Parameter sources: the counted readings of each source, preferred source first, each sorted by time.
-    init(sources: [[Reading]], total: Int64) {
+    init(sources: [[Reading]], timeline: ActiveTimeline) {
         self.sources = sources
-        fill(
-            rank: 0, from: Edge(time: .init(microseconds: .min), position: 0),
-            to: Edge(time: .init(microseconds: .max), position: total))
+        self.timeline = timeline
+        if sources.count == 1 {
+            readings = sources[0]
+        } else {
+            readings.reserveCapacity(sources.reduce(0) { $0 + $1.count })
+            fill(
+                rank: 0, from: Edge(time: .init(microseconds: .min), position: 0),
+                to: Edge(time: .init(microseconds: .max), position: timeline.total))
+        }
+        self.sources = []
     }
 
     private struct Edge {
@@ -41,7 +61,7 @@ struct Selection {
         var last = from
         var index = source.partitioningIndex { $0.time > from.time }
         while index < source.count, source[index].time < to.time {
-            let next = Edge(time: source[index].time, position: source[index].position)
+            let next = Edge(time: source[index].time, position: timeline.position(source[index].time))
             fillGap(after: rank, from: last, to: next)
             readings.append(source[index])
             last = next

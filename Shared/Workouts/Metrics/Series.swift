@@ -5,21 +5,40 @@
 package struct Series: Equatable, Sendable {
     package struct Column: Equatable, Sendable {
         package let quantity: Quantity
-        /// For a list, the first value.
-        package let values: [Double?]
+        /// The value of each row, of a list the first; NaN without one.
+        package let numbers: [Double]
         /// All values of each row; empty unless the quantity is a list.
         package let lists: [[Double]]
 
         package init(quantity: Quantity, values: [Double?]) {
-            self.quantity = quantity
-            self.values = values
-            lists = quantity.isList ? values.map { $0.map { [$0] } ?? [] } : []
+            self.init(quantity: quantity, lists: values.map { $0.map { [$0] } ?? [] })
         }
 
         package init(quantity: Quantity, lists: [[Double]]) {
+            self.init(quantity: quantity, numbers: lists.map { $0.first ?? .nan }, lists: quantity.isList ? lists : [])
+        }
+
+        fileprivate init(quantity: Quantity, numbers: [Double], lists: [[Double]] = []) {
             self.quantity = quantity
-            values = lists.map(\.first)
-            self.lists = quantity.isList ? lists : []
+            self.numbers = numbers
+            self.lists = lists
+        }
+
+        package var values: [Double?] { numbers.indices.map { self[$0] } }
+
+        /// The value of a row, of a list the first.
+        package subscript(row: Int) -> Double? { numbers[row].isNaN ? nil : numbers[row] }
+
+        /// The column without the rows that are not used.
+        fileprivate func keeping(_ isUsed: [Bool]) -> Column {
+            Column(
+                quantity: quantity, numbers: numbers.indices.lazy.filter { isUsed[$0] }.map { numbers[$0] },
+                lists: lists.indices.lazy.filter { isUsed[$0] }.map { lists[$0] })
+        }
+
+        package static func == (left: Column, right: Column) -> Bool {
+            left.quantity == right.quantity && left.lists == right.lists && left.numbers.count == right.numbers.count
+                && left.numbers.indices.allSatisfy { left[$0] == right[$0] }
         }
     }
 
@@ -36,19 +55,22 @@ package struct Series: Equatable, Sendable {
     package subscript(quantity: Quantity) -> [Double?]? { columns.first { $0.quantity == quantity }?.values }
 
     package init(_ items: CountedItems) {
-        let quantities = Quantity.recorded.filter { !items.readings($0).isEmpty }
         var isUsed = [Bool](repeating: false, count: items.times.count)
-        for quantity in quantities {
-            for reading in items.readings(quantity) { isUsed[reading.row] = true }
-        }
-        let rows = items.times.indices.filter { isUsed[$0] }
-        times = rows.map { items.times[$0] }
-        columns = quantities.map { quantity in
-            var values = [[Double]](repeating: [], count: items.times.count)
-            for reading in items.readings(quantity) {
-                values[reading.row] = items.values(quantity, of: reading).map { ($0 * 1e6).rounded() / 1e6 }
+        let columns = Quantity.recorded.filter(items.has).map { quantity in
+            let readings = items.readings(quantity)
+            for reading in readings { isUsed[reading.row] = true }
+            if quantity.isList {
+                let lists = items.lists(quantity, of: readings).map { list in list.map(Self.millionths) }
+                return Column(quantity: quantity, lists: lists)
             }
-            return Column(quantity: quantity, lists: rows.map { values[$0] })
+            var numbers = [Double](repeating: .nan, count: items.times.count)
+            for reading in readings { numbers[reading.row] = Self.millionths(reading.value) }
+            return Column(quantity: quantity, numbers: numbers)
         }
+        let areUsed = !isUsed.contains(false)
+        times = areUsed ? items.times : items.times.indices.lazy.filter { isUsed[$0] }.map { items.times[$0] }
+        self.columns = areUsed ? columns : columns.map { $0.keeping(isUsed) }
     }
+
+    private static func millionths(_ value: Double) -> Double { (value * 1e6).rounded() / 1e6 }
 }

@@ -41,11 +41,11 @@ package struct CountedLocations {
         devices = order.map(\.device)
         let timeline = ActiveTimeline(segments)
         let readings = order.enumerated().map { Self.readings($1.accepted, source: $0, timeline) }
-        var distances = Selection(sources: readings, total: timeline.total)
+        var distances = Selection(sources: readings, timeline: timeline)
         var ascents = Selection(
-            sources: Self.values(readings) { order[$0.source].accepted[$0.row].ascent }, total: timeline.total)
+            sources: Self.values(readings) { order[$0.source].accepted[$0.row].ascent }, timeline: timeline)
         var descents = Selection(
-            sources: Self.values(readings) { order[$0.source].accepted[$0.row].descent }, total: timeline.total)
+            sources: Self.values(readings) { order[$0.source].accepted[$0.row].descent }, timeline: timeline)
         distances.countDeltas()
         ascents.countDeltas()
         descents.countDeltas()
@@ -64,11 +64,10 @@ package struct CountedLocations {
         var previous: Timestamp?
         return accepted.indices.compactMap { row in
             let time = Timestamp(microseconds: accepted[row].fix.time)
-            guard let place = timeline.place(time) else { return nil }
+            guard timeline.place(time) != nil else { return nil }
             defer { previous = time }
             return Reading(
-                row: row, source: source, time: time, position: place.position, segmentEnd: place.segmentEnd,
-                previous: previous, value: accepted[row].distance)
+                row: row, source: source, time: time, previous: previous, value: accepted[row].distance)
         }
     }
 

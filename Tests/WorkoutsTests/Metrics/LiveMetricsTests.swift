@@ -27,7 +27,7 @@ import Testing
                 #expect(close(live.total(quantity), items.cumulative(quantity)?.total))
             }
             for quantity in [Quantity.heartRate, .speed, .cadence, .power] {
-                let values = TimeWeightedValues(items.readings(quantity))
+                let values = items.values(quantity)
                 #expect(close(live.average(quantity), values.average()))
                 #expect(close(live.maximum(quantity), values.maximum()))
             }
