@@ -5,7 +5,8 @@ import Workouts
 
 /// Folds and summaries of sessions with many items run as jobs outside of the loop.
 extension StreamMachine {
-    /// Starts due jobs: at most two at one time, one of a user, users in turn.
+    /// Starts due jobs: at most two at one time, one of a user, users in turn. Together they have no more items than one
+    /// session may have, which bounds their memory.
     ///
     /// - Parameter requested: the sessions whose chunks a client requested.
     mutating func startJobs(requested: OrderedSet<SessionKey>, now: Moment) -> [StreamJob<Work>] {
@@ -16,25 +17,28 @@ extension StreamMachine {
         let summaries = summariesDue(now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.summary) }
         let chunks = chunksDue(requested, now: now, isLarge: true).map { ($0, StreamJob<Work>.Purpose.chunks) }
         // A user with a running job is not in turn.
-        let due = (folds + summaries + chunks).filter { !jobs.values.contains($0.0.user) }
+        let due = (folds + summaries + chunks).filter { item in !jobs.values.contains { $0.user == item.0.user } }
         let first = Dictionary(due.map { ($0.0.user, $0) }) { first, _ in first }
         usersInTurn.append(contentsOf: first.keys.sorted())
         usersInTurn.removeAll { first[$0] == nil }
         var started: [StreamJob<Work>] = []
         for user in usersInTurn where jobs.count < StreamTimes.jobs {
             guard let (key, purpose) = first[user], let session = sessions[key] else { continue }
+            let items = session.hasAllStreams ? session.count : bounds.session
+            // The first in turn waits for room, and the others for the first.
+            guard jobs.isEmpty || jobs.values.reduce(items, { $0 + $1.items }) <= bounds.session else { break }
             usersInTurn.remove(user)
-            started.append(start(purpose, session, now))
+            started.append(start(purpose, session, items, now))
         }
         return started
     }
 
     private mutating func start(
-        _ purpose: StreamJob<Work>.Purpose, _ session: OwnedSession<Work>, _ now: Moment
+        _ purpose: StreamJob<Work>.Purpose, _ session: OwnedSession<Work>, _ items: Int, _ now: Moment
     ) -> StreamJob<Work> {
         let key = session.state.key
         jobCount += 1
-        jobs[jobCount] = key.user
+        jobs[jobCount] = (key.user, items)
         session.job = jobCount
         switch purpose {
         case .fold:

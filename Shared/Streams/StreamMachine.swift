@@ -18,8 +18,8 @@ struct StreamMachine<Work: StreamWork> {
     var awaitingSummary: Set<SessionKey> = []
     /// Sessions whose live metrics must be computed from all items again.
     var stale: Set<SessionKey> = []
-    /// The users of the running jobs, by number.
-    var jobs: [Int: User] = [:]
+    /// The users and items of the running jobs, by number.
+    var jobs: [Int: (user: User, items: Int)] = [:]
     var jobCount = 0
     /// The users with due jobs, the next one first.
     var usersInTurn: OrderedSet<User> = []

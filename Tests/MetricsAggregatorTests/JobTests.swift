@@ -22,9 +22,10 @@ struct JobTests {
         folder = try TemporaryFolder()
     }
 
-    private func aggregator(manyItems: Int = 100) async throws -> Aggregator {
+    private func aggregator(session: Int = 1_000_000) async throws -> Aggregator {
         var bounds = StreamBounds()
-        bounds.manyItems = manyItems
+        bounds.session = session
+        bounds.manyItems = 100
         var aggregator = try await Aggregator(folder, clock: clock, bounds: bounds)
         aggregator.runsJobs = false
         return aggregator
@@ -155,6 +156,19 @@ struct JobTests {
         // Each session has a fold and a summary.
         #expect(order.count == 12)
         #expect(order.prefix(6).sorted() == ["anna", "anna", "berta", "berta", "clara", "clara"])
+    }
+
+    @Test func `two jobs together have no more items than a session may have`() async throws {
+        var aggregator = try await aggregator(session: 350)
+        for (user, count) in [("anna", 200), ("berta", 151), ("clara", 101)] {
+            var script = Script(user, start: Self.start)
+            try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<count))])
+            try await aggregator.deliver([script.change(.active, whole)])
+        }
+        try await aggregator.tick()
+        #expect(aggregator.jobs.map { "\($0.key.user)" } == ["anna"])
+        try await aggregator.endJob()
+        #expect(aggregator.jobs.map { "\($0.key.user)" } == ["berta", "clara"])
     }
 
     @Test(arguments: [true, false])

@@ -34,12 +34,15 @@ extension RouteSummary {
     init(_ locations: CountedLocations, laps marks: [Timestamp], units: Units) {
         guard let source = locations.devices.first, !locations.fixes.isEmpty else { return }
         // Distance and speed of the route replace a device's.
-        let samples = locations.fixes.map { accepted in
-            var sample = Sample(time: Timestamp(microseconds: accepted.fix.time))
-            sample[.distance] = accepted.distance
-            // An unknown speed is `nan`.
-            sample[.speed] = accepted.speed
-            return sample
+        let fixes = locations.fixes
+        let samples = ItemSource<Sample>(count: fixes.count) { body in
+            for accepted in fixes {
+                var sample = Sample(time: Timestamp(microseconds: accepted.fix.time))
+                sample[.distance] = accepted.distance
+                // An unknown speed is `nan`.
+                sample[.speed] = accepted.speed
+                body(sample)
+            }
         }
         let metrics = CountedItems(streams: [source: samples], segments: locations.segments)
             .summary(laps: marks, units: units)
