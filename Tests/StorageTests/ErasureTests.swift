@@ -36,7 +36,9 @@ import Workouts
     @Test func `a reader delays the erasure and no commit`() async throws {
         let open = try await OpenStore(folder.store, erasureInterval: .milliseconds(20))
         _ = try await open.store.commit([open.put("a", Self.secret)])
-        let reader = try DatabaseQueue(path: folder.store)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let reader = try DatabaseQueue(path: folder.store, configuration: configuration)
         try await reader.writeWithoutTransaction { database in
             try database.execute(sql: "BEGIN")
             _ = try Row.fetchAll(database, sql: "SELECT * FROM collection_apples")
