@@ -42,6 +42,7 @@ struct BrokerAbuseTests {
 
     @Test func `an address has at most 100 connections`() async throws {
         let compose = try ComposeFolder()
+        _ = try await compose.addAccount("anna")
         let broker = try await compose.startBroker()
         defer { broker.process.end(SIGTERM) }
         let many = try (0..<120).map { _ in try #require(LoopbackConnection(port: broker.tlsPort, from: 2)) }
@@ -56,6 +57,7 @@ struct BrokerAbuseTests {
     @Test(arguments: [#"\x10\x10\x00\x04MQ"#, "", #"GET / HTTP/1.1\r\n\r\n"#])
     func `a client that sends no whole CONNECT over TLS is disconnected`(bytes: String) async throws {
         let compose = try ComposeFolder()
+        _ = try await compose.addAccount("anna")
         let broker = try await compose.startBroker()
         defer { broker.process.end(SIGTERM) }
         let client = "openssl s_client -quiet -connect 127.0.0.1:\(broker.tlsPort)"
@@ -69,6 +71,7 @@ struct BrokerAbuseTests {
 
     @Test func `a broker's log is rotated while it runs`() async throws {
         let compose = try ComposeFolder()
+        _ = try await compose.addAccount("anna")
         let broker = try await compose.startBroker(logLimit: 20_000)
         defer { broker.process.end(SIGTERM) }
         func size(_ name: String) -> Int {

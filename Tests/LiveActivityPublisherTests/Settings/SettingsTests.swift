@@ -91,7 +91,7 @@ struct SettingsTests {
         #expect(problem(arguments).hasSuffix("contains no P-256 key; expected Apple's .p8 file"))
         #expect(!problem(arguments).contains("MIGTAgEA"))
         try FileManager.default.setAttributes([.posixPermissions: 0o604], ofItemAtPath: path)
-        #expect(problem(arguments).contains("is readable by every user"))
+        #expect(problem(arguments).contains("run: chmod 600 "))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         try folder.write("", to: "key")
         #expect(problem(arguments).hasPrefix("--apns-key-file (APNS_KEY_FILE): "))
