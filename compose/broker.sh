@@ -6,10 +6,10 @@ start_broker() {
     local as=()
     raise_file_limit
     mkdir -p "$broker/db"
+    if ((EUID == 0)); then take_broker_folder; fi
     # In the broker's folder: the broker's account may lack access to .build.
     rm -f "$broker/pacebus_plugin.so"
     if [[ -e $bin/pacebus_plugin.so ]]; then cp "$bin/pacebus_plugin.so" "$broker"; else build_plugin "$broker"; fi
-    if ((EUID == 0)); then take_broker_folder; fi
     {
         cat compose/mosquitto.conf
         printf '\nacl_file access.conf\npersistence_location db/\n'
