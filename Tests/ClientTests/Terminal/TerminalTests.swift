@@ -26,7 +26,7 @@ import Workouts
 @Suite struct TerminalTests {
     /// Clears the screen in three ways, moves the cursor, and reverses the text behind it.
     private static let attack = "\u{1B}[2J\u{9B}2J\u{7}\u{7F}\r\u{1B}[K\u{202E}name"
-    private static let escaped = #"\u{1B}[2J\u{9B}2J\u{07}\u{7F}\u{0D}\u{1B}[K\u{202E}name"#
+    private static let escaped = #"\u{1B}[2J\u{009B}2J\u{07}\u{7F}\r\u{1B}[K\u{202E}name"#
 
     @Test func `control characters of other accounts are escaped in results, remarks and progress`() {
         let recorder = TerminalRecorder()

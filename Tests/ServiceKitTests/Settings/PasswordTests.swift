@@ -38,7 +38,8 @@ import Testing
     }
 
     @Test func `a FIFO instead of a file is refused at once`() throws {
-        let path = try TemporaryFolder().file("fifo")
+        let folder = try TemporaryFolder()
+        let path = folder.file("fifo")
         try #require(mkfifo(path, 0o600) == 0)
         let url = "mqtts://ann@example.org"
         let password = #expect(throws: SettingError.self) {
@@ -71,7 +72,8 @@ import Testing
     }
 
     @Test func `an absent password file is refused`() throws {
-        let path = try TemporaryFolder().file("absent")
+        let folder = try TemporaryFolder()
+        let path = folder.file("absent")
         let environment = ["MQTT_URL": "mqtt://ann@example.org", "MQTT_PASSWORD_FILE": path]
         let error = #expect(throws: SettingError.self) { try resolve([], environment) }
         #expect(error?.description == "MQTT_PASSWORD_FILE: cannot read \(path): No such file or directory")
