@@ -152,7 +152,7 @@ struct CrashTests {
         engine = nil
         try await ChildProcess.run(
             [
-                "sqlite3", folder.file("engine.sqlite"),
+                "sqlite3", "-cmd", ".timeout 20000", folder.file("engine.sqlite"),
                 "UPDATE collection_sessions SET value = x'7b7d' WHERE key LIKE 'anna/%'",
             ], log: folder.file("sqlite3.log"))
         let again = try await Engine(folder, clock: clock)
@@ -179,7 +179,7 @@ struct CrashTests {
         engine = nil
         try await ChildProcess.run(
             [
-                "sqlite3", folder.file("engine.sqlite"),
+                "sqlite3", "-cmd", ".timeout 20000", folder.file("engine.sqlite"),
                 "UPDATE collection_users SET value = x'7b'; UPDATE collection_history SET value = x'00ff';",
             ], log: folder.file("sqlite3.log"))
         for _ in 0..<2 {
@@ -195,7 +195,8 @@ struct CrashTests {
         }
         engine = nil
         try await ChildProcess.run(
-            ["sqlite3", folder.file("engine.sqlite"), "SELECT key FROM collection_corrupt"], log: folder.file("keys"))
+            ["sqlite3", "-cmd", ".timeout 20000", folder.file("engine.sqlite"), "SELECT key FROM collection_corrupt"],
+            log: folder.file("keys"))
         let keys = try String(contentsOfFile: folder.file("keys"), encoding: .utf8).split(separator: "\n")
         #expect(keys == ["history/\(key)", "users/anna"])
     }

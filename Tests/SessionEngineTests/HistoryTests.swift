@@ -77,7 +77,7 @@ struct HistoryTests {
         // Invalid fields that a history line does not read.
         try await ChildProcess.run(
             [
-                "sqlite3", folder.file("engine.sqlite"),
+                "sqlite3", "-cmd", ".timeout 20000", folder.file("engine.sqlite"),
                 "UPDATE collection_history SET value = "
                     + "CAST(json_set(CAST(value AS TEXT), '$.route', 7, '$.workout.polyline', 7) AS BLOB)",
             ], log: folder.file("sqlite3.log"))
@@ -183,7 +183,7 @@ struct HistoryTests {
         engine = nil
         try await ChildProcess.run(
             [
-                "sqlite3", folder.file("engine.sqlite"),
+                "sqlite3", "-cmd", ".timeout 20000", folder.file("engine.sqlite"),
                 "UPDATE collection_history SET value = '\"71.25' WHERE key = (SELECT min(key) FROM collection_history)",
             ], log: folder.file("sqlite3.log"))
         engine = try await Engine(folder, clock: clock)

@@ -264,7 +264,7 @@ struct RestingTests {
         engine = nil
         try await ChildProcess.run(
             [
-                "sqlite3", folder.file("engine.sqlite"),
+                "sqlite3", "-cmd", ".timeout 20000", folder.file("engine.sqlite"),
                 "DROP TABLE collection_overviews; DROP TABLE collection_due; DROP TABLE collection_quotas; "
                     + "UPDATE store SET version = 1",
             ], log: folder.file("sqlite3.log"))

@@ -16,8 +16,8 @@ import Workouts
     private let session = FetchSession()
 
     private func retained() async throws -> FetchSystem {
-        let system = try FetchSystem()
-        try await system.publish(session.final(.series) + session.final(.track) + [session.workout])
+        let system = try FetchSystem { [session] _, _ in session.final(.series) + session.final(.track) }
+        try await system.publish([session.workout])
         return system
     }
 
