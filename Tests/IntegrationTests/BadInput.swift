@@ -47,16 +47,19 @@ struct BadInput {
         try await reply(to: fields, on: Topic.session(SessionKey(user, session), .command))
     }
 
-    /// Sends a command or request with the given fields and waits for its reply.
+    /// Sends a command or request with the given fields every 5 s, as clients do, until its reply.
     func reply(to fields: String, on topic: Topic) async throws -> Reply {
         let id = CommandID(UUID())
         let text = #"{"id":"\#(id)","client":"\#(client)",\#(fields)}"#
-        await send(Array(text.utf8), to: topic.name)
         let replies = Topic.user(user, .replies(try #require(Client(client)))).name
-        let payload = try await observer.wait(for: replies, within: .seconds(60)) { payload in
-            (try? JSONCoding.decode(Reply.self, from: payload))?.id == id
+        for _ in 0..<12 {
+            await send(Array(text.utf8), to: topic.name)
+            let payload = try? await observer.wait(for: replies, within: .seconds(5)) { payload in
+                (try? JSONCoding.decode(Reply.self, from: payload))?.id == id
+            }
+            if let payload { return try JSONCoding.decode(Reply.self, from: payload) }
         }
-        return try JSONCoding.decode(Reply.self, from: payload)
+        throw BusObserver.Unseen(topic: replies)
     }
 
     /// Publishes a payload over the limit, which Pacebus's own client refuses.
