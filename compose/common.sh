@@ -69,7 +69,7 @@ need_data() {
 claim_data() {
     need_data
     exec 9>>data/up.lock
-    flock -n 9 || fail "already running in $PWD, or still stopping (process $(<data/up.lock))"
+    flock -n 9 || fail "Pacebus is running in $PWD, or still stopping (process $(<data/up.lock)); stop it first"
     say $$ >data/up.lock
 }
 

@@ -46,7 +46,7 @@ extension StreamLoop {
             case .lost: break
             }
         case (.corrupt, _), (.failed, _):
-            context.logger.error("items not read, retrying", metadata: ["session": "\(job.key)"])
+            context.logger.error("item read failed, retrying", metadata: ["session": "\(job.key)"])
             if case .chunks = job.purpose { requestedChunks.append(job.key) }
             machine.retry(end, now: now)
         }

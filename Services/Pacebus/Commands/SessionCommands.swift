@@ -87,7 +87,7 @@ extension Pacebus {
         static let configuration = CommandConfiguration(
             commandName: "follow", abstract: "Shows the session live until it ends or Ctrl-C.",
             discussion: """
-                A terminal shows one line that is updated, a file gets a line for each change. Announcements are lines of \
+                On a terminal, it updates one line; in a file, each change is a line. Announcements have lines of \
                 their own.
                 """)
 

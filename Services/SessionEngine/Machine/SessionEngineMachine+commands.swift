@@ -121,7 +121,7 @@ extension SessionEngineMachine {
     private func check(_ time: Timestamp?, _ field: String, _ now: Moment) throws(Refusal) {
         guard let time, !AcceptedTimes(now: now.wallClock).contains(time) else { return }
         throw .invalidCommand(
-            "\(field): \(time.seconds) is out of range; allowed: 2000 to 24 hours ahead of the engine's clock")
+            "\(field): \(time.seconds) is out of range; allowed: the year 2000 to 24 hours ahead of the engine's clock")
     }
 
     private func begin(

@@ -58,9 +58,11 @@ enum UserLimit: Hashable {
                     "at most \(Self.storedSessions) stored sessions; deleted ones count for another 90 days"
                 )
             case .open:
-                ("too_many_sessions", "at most \(Self.openSessions) unfinished or expired sessions; end or discard one")
-            case .memory: ("too_many_sessions", "at most \(Self.sessionsInMemory) sessions of the last two days")
-            case .commands: ("too_many_commands", "at most \(Self.replies) commands for the sessions of two days")
+                ("too_many_sessions", "at most \(Self.openSessions) unfinished or expired sessions; end or recover one")
+            case .memory:
+                ("too_many_sessions", "at most \(Self.sessionsInMemory) unfinished, canceled or saving sessions")
+            case .commands:
+                ("too_many_commands", "at most \(Self.replies) commands for unfinished, canceled or saving sessions")
             case .requests: ("too_many_requests", "at most \(Int(Self.requestRate)) requests for history a second")
             }
         let seconds = wait.rounded(.up)

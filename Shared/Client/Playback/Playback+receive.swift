@@ -8,6 +8,14 @@ extension Playback {
     package enum Failure: Error, Equatable {
         case stream(StreamFailure)
         case refused(SessionAction, Refusal)
+
+        /// Whether the same queue can continue.
+        var canContinue: Bool {
+            switch self {
+            case .stream(let failure): failure.canContinue
+            case .refused: true
+            }
+        }
     }
 
     /// The reaction to a message.
@@ -67,7 +75,8 @@ extension Playback {
             if reply.revision == nil { notFoundCount += 1 }
             return isLost ? .nothing : .remark("session not found, retrying")
         case .postponed(let refusal):
-            let wait = refusal.retryAfter.map { "in \(Text.duration($0))" } ?? "every \(Int(CommandSender.interval)) s"
+            // A refusal with a time says when.
+            let wait = refusal.retryAfter == nil ? "every \(Int(CommandSender.interval)) s" : "then"
             return .remark("\(refusal.message); retrying \(wait)")
         case .refused(let command, let refusal):
             // Another client's `end` came first, or the engine accepted an earlier try.

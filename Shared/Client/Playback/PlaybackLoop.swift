@@ -62,7 +62,7 @@ struct PlaybackLoop {
         case .remark(let text): service.terminal.progress(line.remark(text))
         case .fail(let failure, let entries):
             try queue.note(entries)
-            throw stopped("\(failure)")
+            throw PlaybackStopped(reason: "\(failure)", header: queue.header, canContinue: failure.canContinue)
         }
     }
 

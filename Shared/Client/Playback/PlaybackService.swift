@@ -70,8 +70,12 @@ package struct PlaybackService: Service {
 package struct PlaybackStopped: Error, CustomStringConvertible {
     package let reason: String
     package let header: QueueHeader
+    /// Whether the same queue can continue.
+    package var canContinue = true
 
-    package var description: String { "\(reason); \(Self.remark(header))" }
+    package var description: String {
+        "\(reason); \(canContinue ? Self.remark(header) : "the queue is kept")"
+    }
 
     /// How to continue.
     static func remark(_ header: QueueHeader) -> String {

@@ -24,20 +24,30 @@ package enum StreamFailure: Error, Equatable {
     case lost(next: Int)
 }
 
+extension StreamFailure {
+    /// Whether the receiver takes more items of this stream later.
+    var canContinue: Bool {
+        switch self {
+        case .tooManyItems(_, let retryAfter): retryAfter != nil
+        case .reused, .unknownItems, .lost: false
+        }
+    }
+}
+
 extension StreamFailure: CustomStringConvertible {
     package var description: String {
         switch self {
         case .reused:
             "the server already has other items of this device in this session (stream_reused); "
-                + "another --device sends these items as a stream of its own"
+                + "use another --device to send these items as a new stream"
         case .unknownItems(let next, let count):
             "the server has \(next) items of this device in this session, but the queue holds only \(count); "
-                + "another --device sends the queue as a stream of its own"
+                + "use another --device to send the queue as a new stream"
         case .tooManyItems(let next, nil):
             "the server stores at most \(StreamLimits.session) items of a session (too_many_items); "
                 + "the queue keeps the items from number \(next) on"
         case .tooManyItems(let next, let seconds?):
-            "the server stores at most \(StreamLimits.hour) items of a session in an hour (too_many_items); "
+            "the server takes at most \(StreamLimits.hour) items of one kind an hour for a session (too_many_items); "
                 + "the queue keeps the items from number \(next) on; wait \((seconds + 59) / 60) min"
         case .lost(let next):
             "the server has lost all items from number \(next) on, and no queue holds them"

@@ -53,7 +53,9 @@ package final class Limits: Sendable {
     package init(logger: Logger, metrics: PrometheusMetrics) {
         self.logger = logger
         self.metrics = metrics
-        metrics.describe([Self.name: "What the limits of users stopped, by limit."])
+        metrics.describe([
+            Self.name: "Messages, items, commands and connections that exceeded a user's limit, by limit."
+        ])
     }
 
     /// Counts that a limit stopped something of a user.
