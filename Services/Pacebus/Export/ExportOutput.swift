@@ -1,3 +1,4 @@
+import CDispatch
 import Formats
 import Foundation
 import Glibc

@@ -1,4 +1,5 @@
 import Bus
+import CDispatch
 import Foundation
 import Glibc
 

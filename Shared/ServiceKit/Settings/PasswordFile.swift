@@ -1,5 +1,6 @@
-import Dispatch
+import CDispatch
 import Foundation
+import Glibc
 package import MQTT
 
 /// A file that contains one secret: a password or credentials.

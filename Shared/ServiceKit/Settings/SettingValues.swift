@@ -1,5 +1,6 @@
-import Dispatch
+import CDispatch
 import Foundation
+import Glibc
 import MQTT
 
 /// Looks up settings: the flag, else the environment variable. An empty variable counts as absent.
