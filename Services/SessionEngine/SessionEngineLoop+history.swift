@@ -160,7 +160,7 @@ extension SessionEngineLoop {
     // MARK: History
 
     /// Reads pages of the history and replies. Equal pages are read once.
-    func reply(to requests: [(user: User, page: UserRequest.Page)], _ now: Moment) async throws {
+    mutating func reply(to requests: [(user: User, page: UserRequest.Page)], _ now: Moment) async throws {
         var pages: [HistoryRange: (workouts: [WorkoutOverview], next: HistoryPlace?)] = [:]
         var replies: [MQTTMessage] = []
         for (user, page) in requests {
@@ -176,11 +176,13 @@ extension SessionEngineLoop {
         await context.send(replies)
     }
 
-    private func read(_ range: HistoryRange) async throws -> (workouts: [WorkoutOverview], next: HistoryPlace?) {
+    private mutating func read(_ range: HistoryRange) async throws -> (workouts: [WorkoutOverview], next: HistoryPlace?)
+    {
         // One workout beyond the page proves that there is another page.
         let records = try await store.records(in: SessionRecord.overviews, of: range.keys, limit: range.limit + 1)
-        let workouts = records.prefix(range.limit).compactMap {
-            try? JSONCoding.decode(WorkoutOverview.self, from: $0.value)
+        var workouts: [WorkoutOverview] = []
+        for record in records.prefix(range.limit) {
+            if let workout: WorkoutOverview = read(record, from: SessionRecord.overviews) { workouts.append(workout) }
         }
         return (workouts, records.count > range.limit ? workouts.last?.place : nil)
     }

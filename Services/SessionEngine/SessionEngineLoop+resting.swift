@@ -108,9 +108,16 @@ extension SessionEngineLoop {
         let folder = purgeFolder
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else { return }
         for user in names.compactMap({ User($0) }) where erasures[user] == nil && outbox.owns(user.shard) {
+            let path = "\(folder)/\(user)"
+            guard !refusedPurges.contains(path) else { continue }
+            // A file that stays would remove the user's later workouts too.
+            guard FileManager.default.isDeletableFile(atPath: path) else {
+                refuse(path)
+                continue
+            }
             erasures[user] = Erasure(user)
             outbox.add(machine.eraseEverything(of: user, now) + [.saveUser(user)])
-            purged.append("\(folder)/\(user)")
+            purged.append(path)
             context.logger.notice("removing a user's data", metadata: [LogKey.user: "\(user)"])
         }
     }
@@ -118,8 +125,15 @@ extension SessionEngineLoop {
     /// Removes the operator's files once the store has the order.
     mutating func confirmPurged() {
         guard outbox.actions.isEmpty else { return }
-        for path in purged { try? FileManager.default.removeItem(atPath: path) }
+        for path in purged {
+            do { try FileManager.default.removeItem(atPath: path) } catch { refuse(path) }
+        }
         purged = []
+    }
+
+    private mutating func refuse(_ path: String) {
+        refusedPurges.insert(path)
+        context.logger.error("purge file cannot be removed, ignored; remove it", metadata: ["file": "\(path)"])
     }
 
     private var purgeFolder: String {

@@ -25,6 +25,8 @@ struct SessionEngineLoop {
     var erasures: [User: Erasure] = [:]
     /// Files of an operator that ask for removals, until the store has them.
     var purged: [String] = []
+    /// Those that cannot be removed.
+    var refusedPurges: Set<String> = []
     var purgedAt: Moment?
     var sweptAt: Moment?
     /// The rate of requests for history, by user.

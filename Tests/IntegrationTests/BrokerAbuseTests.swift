@@ -9,7 +9,7 @@ struct BrokerAbuseTests {
     /// The start of a CONNECT.
     private static let half: [UInt8] = [0x10, 0x10, 0, 4, 0x4D, 0x51]
 
-    @Test func `half-sent CONNECTs and idle sockets without an account lock nobody out`() async throws {
+    @Test func `half-sent CONNECTs and idle sockets without an account lock no client out`() async throws {
         let compose = try ComposeFolder()
         let (anna, bob) = (try await compose.addAccount("anna"), try await compose.addAccount("bob"))
         let broker = try await compose.startBroker()

@@ -411,7 +411,7 @@ def accounts_change_while_a_fleet_runs():
     assert Client("guest", accounts("add", "guest", "--viewer-of", "fleet-0")).publish(topic("guest", "request")) == 0x87
 
 
-def a_reload_of_the_broker_disconnects_nobody():
+def a_reload_of_the_broker_disconnects_no_client():
     password = accounts("add", "anna")
     options = dict(name="phone", version=4, clean=False)
     Client("anna", password, **options).close()
@@ -498,7 +498,7 @@ def a_client_id_belongs_to_one_account():
     assert phone.wait(lambda: not phone.is_connected, 2)
 
 
-def wrong_passwords_slow_nobody():
+def wrong_passwords_slow_no_login():
     password, victim = accounts("add", "anna"), Victim()
 
     def attack():

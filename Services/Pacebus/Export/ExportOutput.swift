@@ -1,4 +1,4 @@
-import CDispatch
+import CDispatch  // Release builds find the members of `stat` here.
 import Formats
 import Foundation
 import Glibc

@@ -1,5 +1,5 @@
 import Bus
-import CDispatch
+import CDispatch  // Release builds find the members of `stat` here.
 import Foundation
 import Glibc
 

@@ -1,4 +1,4 @@
-import CDispatch
+import CDispatch  // Release builds find the members of `stat` here.
 import Foundation
 import Glibc
 package import MQTT

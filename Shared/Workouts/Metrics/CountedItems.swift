@@ -71,7 +71,7 @@ package struct CountedItems {
     /// Whether a quantity has counted readings.
     func has(_ quantity: Quantity) -> Bool { present >> UInt64(quantity.rawValue) & 1 != 0 }
 
-    /// The counted readings of a quantity, computed anew each time.
+    /// The counted readings of a quantity. Each call computes them.
     func readings(_ quantity: Quantity) -> [Reading] {
         guard has(quantity) else { return [] }
         let order = sources.indices.sorted {

@@ -89,7 +89,7 @@ import Testing
         "", "GET /hea", "POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nx",
         "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
-    func `clients that stay connected lock nobody out`(sent: String) async throws {
+    func `clients that stay connected lock no client out`(sent: String) async throws {
         try await withHealthPort(lifetime: .seconds(1)) { port in
             let idle = try connections(3 * HealthPort.connections, port: port, sending: sent)
             // On a busy machine a request may itself outlive a connection.
