@@ -1,0 +1,171 @@
+/// The stretches of time without items: before the first item, after the newest, and each inner one longer than 6 hours.
+///
+/// Empty without items. In JSON `[[null,first],[from,to],…,[newest,null]]`.
+package struct Silences: Equatable, Sendable {
+    /// One silence, between the items at `from` and at `to`. The first has no start, the last no end.
+    package struct Gap: Equatable, Sendable {
+        package var from: Timestamp?
+        package var to: Timestamp?
+
+        package init(from: Timestamp?, to: Timestamp?) {
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// An inner silence is longer than this, in seconds.
+    package static let minimum = 6 * 3_600.0
+    /// The maximum number of inner silences, the earliest ones.
+    package static let limit = 1_000
+
+    /// In the order of time.
+    package var gaps: [Gap]
+
+    package init(_ gaps: [Gap] = []) {
+        self.gaps = gaps
+    }
+
+    /// The silences that both lists share. An empty list is of no items, so that the other one remains.
+    package func intersection(_ other: Silences) -> Silences {
+        if gaps.isEmpty { return other }
+        if other.gaps.isEmpty { return self }
+        var shared: [Gap] = []
+        var (left, right) = (gaps[...], other.gaps[...])
+        while let first = left.first, let second = right.first {
+            let gap = Gap(
+                from: [first.from, second.from].compactMap(\.self).max(),
+                to: [first.to, second.to].compactMap(\.self).min())
+            if gap.isSilence { shared.append(gap) }
+            // The gap that ends first overlaps no later one.
+            if first.to.map({ to in second.to.map { to < $0 } ?? true }) ?? false {
+                left = left.dropFirst()
+            } else {
+                right = right.dropFirst()
+            }
+        }
+        return Silences(shared)
+    }
+}
+
+extension Silences.Gap: Codable {
+    /// Whether it is long enough to count.
+    fileprivate var isSilence: Bool {
+        guard let from, let to else { return true }
+        return to.seconds(since: from) > Silences.minimum
+    }
+
+    package init(from decoder: any Decoder) throws {
+        var container = try decoder.unkeyedContainer()
+        from = try container.decodeIfPresent(Timestamp.self)
+        to = try container.decodeIfPresent(Timestamp.self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        try container.encode(from)
+        try container.encode(to)
+    }
+}
+
+extension Silences: Codable {
+    package init(from decoder: any Decoder) throws {
+        gaps = try decoder.singleValueContainer().decode([Gap].self)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(gaps)
+    }
+}
+
+/// The times of a session's items, reduced to their silences: the same for every order of the items.
+package struct ItemTimes: Sendable {
+    /// Items without a silence between them, as their first and last time, in the order of time.
+    private var runs: [ClosedRange<Timestamp>] = []
+    package private(set) var newest: Timestamp?
+    /// Whether runs after the last one were dropped.
+    private var isTrimmed = false
+
+    package init() {}
+
+    /// The times of all items of a session.
+    package init<Item: StreamItem>(_ streams: some Sequence<ItemSource<Item>>) {
+        var found: [ClosedRange<Timestamp>] = []
+        for stream in streams {
+            stream.visit { item in
+                guard let time = item.time else { return }
+                if let last = found.last, last.isNear(time) {
+                    found[found.count - 1] = last.extended(to: time)
+                } else {
+                    found.append(time...time)
+                }
+            }
+        }
+        found.sort { $0.lowerBound < $1.lowerBound }
+        for run in found { append(run) }
+        trim()
+    }
+
+    /// The silences between the times.
+    package var silences: Silences {
+        guard let newest, let first = runs.first else { return Silences() }
+        let inner = zip(runs, runs.dropFirst()).map { Silences.Gap(from: $0.upperBound, to: $1.lowerBound) }
+        return Silences(
+            [Silences.Gap(from: nil, to: first.lowerBound)] + inner + [Silences.Gap(from: newest, to: nil)])
+    }
+
+    /// Whether ``silences`` are those of all times. If not, only a pass over all items finds them again: one of the
+    /// 1,000 silences ended, and the next one was dropped.
+    package var isExact: Bool { !isTrimmed || runs.count > Silences.limit }
+
+    package mutating func add(_ time: Timestamp) {
+        newest = max(newest ?? time, time)
+        if let last = runs.last, last.isNear(time), last.lowerBound <= time {
+            runs[runs.count - 1] = last.extended(to: time)
+            return
+        }
+        // Runs from this one on begin after the time.
+        var (low, high) = (0, runs.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].lowerBound <= time { low = middle + 1 } else { high = middle }
+        }
+        let later = runs[low...].first.flatMap { $0.isNear(time) ? $0.extended(to: time) : nil }
+        if low > 0, runs[low - 1].isNear(time) {
+            runs[low - 1] = runs[low - 1].extended(to: later?.upperBound ?? time)
+            if later != nil { runs.remove(at: low) }
+        } else if let later {
+            runs[low] = later
+        } else if !isTrimmed || low < runs.count {
+            runs.insert(time...time, at: low)
+            trim()
+        }
+    }
+
+    /// Adds a run that does not begin before the last one.
+    private mutating func append(_ run: ClosedRange<Timestamp>) {
+        newest = max(newest ?? run.upperBound, run.upperBound)
+        if let last = runs.last, last.isNear(run.lowerBound) {
+            runs[runs.count - 1] = last.extended(to: run.upperBound)
+        } else {
+            runs.append(run)
+        }
+    }
+
+    private mutating func trim() {
+        guard runs.count > Silences.limit + 1 else { return }
+        runs.removeLast(runs.count - Silences.limit - 1)
+        isTrimmed = true
+    }
+}
+
+extension ClosedRange<Timestamp> {
+    /// Whether no silence separates a time from the run.
+    fileprivate func isNear(_ time: Timestamp) -> Bool {
+        time.seconds(since: upperBound) <= Silences.minimum && lowerBound.seconds(since: time) <= Silences.minimum
+    }
+
+    fileprivate func extended(to time: Timestamp) -> ClosedRange {
+        Swift.min(lowerBound, time)...Swift.max(upperBound, time)
+    }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Workouts
+
+@Suite struct SilencesTests {
+    private func times(_ seconds: [Double]) -> ItemTimes {
+        var times = ItemTimes()
+        for second in seconds { times.add(year2026 + second) }
+        return times
+    }
+
+    /// The definition: each pair of neighbors in the order of time.
+    private func defined(_ items: [Timestamp]) -> Silences {
+        let sorted = items.sorted()
+        guard let first = sorted.first, let last = sorted.last else { return Silences() }
+        let inner = zip(sorted, sorted.dropFirst()).filter { $1.seconds(since: $0) > Silences.minimum }
+            .map { Silences.Gap(from: $0, to: $1) }
+        return Silences(
+            [Silences.Gap(from: nil, to: first)] + inner.prefix(Silences.limit) + [Silences.Gap(from: last, to: nil)])
+    }
+
+    @Test func `the silences enclose the items and separate those more than six hours apart`() throws {
+        let silences = times([0, 21_600, 43_200.5, 43_201]).silences
+        #expect(
+            try json(silences)
+                == "[[null,1767225600],[1767247200,1767268800.5],[1767268801,null]]")
+        #expect(try JSONDecoder().decode(Silences.self, from: Data(json(silences).utf8)) == silences)
+        #expect(try json(ItemTimes().silences) == "[]")
+    }
+
+    @Test func `any order of the items gives the silences of the sorted items`() {
+        var random = SeededRandom()
+        for _ in 0..<200 {
+            let days = Double.random(in: 0.1...10, using: &random)
+            let items = (0..<Int.random(in: 0...200, using: &random)).map { _ in
+                year2026 + (Double.random(in: 0...days, using: &random) * 24).rounded() * 3_600
+                    + Double(Int.random(in: -1...1, using: &random)) / 1e6
+            }
+            let expected = defined(items)
+            var added = ItemTimes()
+            for item in items.shuffled(using: &random) { added.add(item) }
+            #expect(added.silences == expected)
+            let parts = Dictionary(grouping: items.map { Sample(time: $0) } + [Sample()]) { _ in
+                Int.random(in: 0..<3, using: &random)
+            }
+            #expect(ItemTimes(parts.values.map { ItemSource($0) }).silences == expected)
+        }
+    }
+
+    @Test func `more than 1,000 silences keep the earliest, and a lost one asks for another pass`() {
+        var random = SeededRandom()
+        for _ in 0..<5 {
+            var items = (0..<1_300).map { year2026 + Double($0) * 7 * 3_600 }.shuffled(using: &random)
+            var added = ItemTimes()
+            for item in items { added.add(item) }
+            // Ends silences between any two of the runs.
+            for _ in 0..<3 {
+                items.append(year2026 + (Double(Int.random(in: 0..<1_300, using: &random)) + 0.5) * 7 * 3_600)
+                added.add(items.last!)
+                if !added.isExact { added = ItemTimes([ItemSource(items.map { Sample(time: $0) })]) }
+                #expect(added.isExact)
+                #expect(added.silences == defined(items))
+            }
+        }
+    }
+
+    @Test func `two services share the silences of all their items`() {
+        var random = SeededRandom()
+        for _ in 0..<300 {
+            let parts = (0..<2).map { _ in
+                (0..<Int.random(in: 0...8, using: &random)).map { _ in
+                    year2026 + Double(Int.random(in: 0...72, using: &random)) * 3_600
+                }
+            }
+            let lists = parts.map { part in
+                var times = ItemTimes()
+                for time in part { times.add(time) }
+                return times.silences
+            }
+            #expect(lists[0].intersection(lists[1]) == defined(parts[0] + parts[1]))
+            #expect(lists[1].intersection(lists[0]) == defined(parts[0] + parts[1]))
+        }
+    }
+}
