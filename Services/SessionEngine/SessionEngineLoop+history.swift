@@ -80,7 +80,7 @@ extension SessionEngineLoop {
             switch message.topic {
             case .session(let key, .command): needed.insert(key)
             case .session(let key, .summaryMetrics), .session(let key, .summaryRoute), .session(let key, .weather),
-                .session(let key, .state), .session(let key, .workout):
+                .session(let key, .state), .session(let key, .profile), .session(let key, .workout):
                 seen[key, default: []].append(message)
             case .session(let key, .request):
                 let request = try? JSONCoding.decode(SessionRequest.self, from: message.payload)
@@ -220,6 +220,7 @@ extension StoredRevisions {
         guard let received = try? JSONCoding.decode(Summary.self, from: message.payload) else { return true }
         switch message.topic {
         case .session(_, .state): return received.revision == revision
+        case .session(_, .profile): return received.revision == profileRevision
         case .session(_, .workout): return received.revision == workout?.revision
         case .session(_, .summaryMetrics): return received <= report
         case .session(_, .summaryRoute): return received <= route

@@ -34,9 +34,8 @@ extension SessionEngineLoop {
             if let last = page.last { announcing[0] = range.after(last.key) } else { announcing.removeFirst() }
             let keys = Set(page.compactMap { SessionRecord.dueSession($0.key) }).filter { machine.entries[$0] == nil }
             for record in try await history(keys) {
-                guard let session = try await borrow(record, now) else { continue }
-                let key = session.session.key
-                outbox.add(session.workout == nil ? [.publishState(key)] : [.publishState(key), .publishWorkout(key)])
+                guard let key = try await borrow(record, now)?.session.key else { continue }
+                if let entry = machine.entries[key] { outbox.add(machine.announce(entry)) }
             }
         }
     }

@@ -161,6 +161,8 @@ struct SessionEngineLoop {
                 outbox.add(machine.receive(try MetricsProgress(message.payload), .locations, of: key, now: now))
             case .session(let key, .state):
                 outbox.add(machine.seeState(try revision(message), of: key, now: now))
+            case .session(let key, .profile):
+                outbox.add(machine.seeSessionProfile(try revision(message), of: key, now: now))
             case .session(let key, .workout):
                 outbox.add(machine.seeWorkout(try revision(message), of: key, now: now))
             case .user(let user, .current):

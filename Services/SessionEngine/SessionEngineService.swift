@@ -29,7 +29,8 @@ struct SessionEngineService: Service {
             return TopicFilter.sessions(.command, shards: all) + [TopicFilter.users(.request)]
         }
         let topics: [SessionTopic.Kind] = [
-            .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .workout, .request,
+            .command, .summaryMetrics, .summaryRoute, .metrics, .route, .weather, .state, .profile, .workout,
+            .request,
         ]
         let users =
             [UserTopic.request, .current, .profile, .plans].map(TopicFilter.users)

@@ -79,7 +79,8 @@ struct AsyncAPITests {
             "weather": "condition", "request": "type", "export": "attempts", "exportResult": "ok",
             "activityRegister": "device", "activity": "devices", "plans": "plans", "coachRequest": "plan",
             "coachReply": "id",
-            "current": "session", "profile": "revision", "replies": "now", "userRequest": "type",
+            "current": "session", "profile": "revision", "sessionProfile": "revision",
+            "replies": "now", "userRequest": "type",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []
         for payload in try random.payloads() {

@@ -114,13 +114,21 @@ struct PublishedTests {
         start.place = Place(la: 47, lo: 11)
         start.permissions = Permissions(heartRate: true, workouts: false)
         start.run = RunID(UUID())
-        _ = try await engine.deliver([message(.start(start))])
+        let started = try await engine.deliver([message(.start(start))])
+        let copies = started.filter { $0.topic == Topic.session(key, .profile).name }
+        let copy = try SessionProfile(try #require(copies.first).payload)
+        #expect(copies.map(\.retain) == [true] && copy.profile == profile)
+        let names = started.map(\.topic)
+        let (profileAt, stateAt) = (
+            names.firstIndex(of: copies[0].topic), names.firstIndex(of: Topic.session(key, .state).name)
+        )
+        #expect(try #require(profileAt) < (try #require(stateAt)))
         var other = profile
         other.weight = 80
         _ = try await engine.deliver([request(.setProfile(other))])
         let sent = try await engine.deliver([message(.lap)])
         let published = try #require(try state(sent))
-        #expect(published.profile == profile)
+        #expect(published.profileRevision == copy.revision)
         #expect(published.activity == .hiking && published.environment == .outdoor && published.name == "Up")
         #expect(published.symbol == "figure.hiking" && published.healthKitActivityType == 24)
         #expect(

@@ -80,6 +80,49 @@ struct RetainedTests {
         #expect(machine.users[key.user]?.profileTopic.revision == newest + 5_001)
     }
 
+    @Test mutating func `a session's profile precedes the state that names it`() throws {
+        let key = SessionKey(User("anna")!, SessionID(UUID()))
+        _ = machine.receive(
+            UserRequest(id: CommandID(UUID()), client: Client("c")!, action: .setProfile(Profile())), of: key.user,
+            now: Moment(Self.now))
+        let actions = machine.receive(
+            Command(
+                id: CommandID(UUID()), client: Client("c")!, at: Self.now,
+                action: .start(SessionStart(activity: .running, countdown: 0))), for: key, now: Moment(Self.now))
+        let publishing: [SessionEngineAction] = [.publishSessionProfile(key), .publishState(key)]
+        #expect(actions.filter(publishing.contains) == publishing)
+        let announced = machine.announce([key.user.shard])
+        #expect(announced.filter(publishing.contains) == publishing)
+        let first = try #require(machine.entries[key]?.record.profileRevision)
+        #expect(machine.entries[key]?.record.state.profileRevision == first)
+        _ = machine.messages(for: .publishSessionProfile(key))
+        #expect(machine.seeSessionProfile(first, of: key, now: Moment(Self.now)) == [])
+        #expect(
+            machine.seeSessionProfile(first - 1, of: key, now: Moment(Self.now)) == [.publishSessionProfile(key)])
+        #expect(
+            machine.seeSessionProfile(first + 5, of: key, now: Moment(Self.now)) == [
+                .save(key), .publishSessionProfile(key), .publishState(key), .publishCurrent(key.user),
+            ])
+        #expect(machine.entries[key]?.record.state.profileRevision == first + 6)
+        // A session without a profile publishes none.
+        #expect(
+            machine.seeSessionProfile(first, of: self.key, now: Moment(Self.now)) == [.publishSessionProfile(self.key)])
+        #expect(machine.messages(for: .publishSessionProfile(self.key)).map(\.payload.isEmpty) == [true])
+    }
+
+    @Test mutating func `a record of an earlier version names its profile`() throws {
+        let key = SessionKey(User("anna")!, SessionID(UUID()))
+        let session = Session(
+            key: key, start: SessionStart(activity: .running), profile: Profile(), at: Self.now, now: Self.now)
+        let record = SessionRecord(session: session, revision: 7, lastActiveAt: Moment(Self.now))
+        let stored = try JSONCoding.decode(
+            SessionRecord.self, from: JSONCoding.encode(record), now: Moment(Self.now))
+        #expect(stored.profileRevision == nil)
+        machine.load(stored, replies: [:], now: Moment(Self.now))
+        #expect(machine.announce([key.user.shard]).first == .publishSessionProfile(key))
+        #expect(machine.entries[key]?.record.state.profileRevision == 7)
+    }
+
     @Test mutating func `a cleared topic is cleared again`() {
         // The session has no record yet.
         #expect(machine.seeWorkout(revision, of: key, now: Moment(Self.now)) == [.publishWorkout(key)])
@@ -89,7 +132,7 @@ struct RetainedTests {
         let old = (Self.now - 91 * 86_400).milliseconds
         #expect(machine.seeState(old, of: other, now: Moment(Self.now)) == [.clear(other)])
         #expect(machine.seeWorkout(old, of: other, now: Moment(Self.now)) == [.clear(other)])
-        #expect(machine.messages(for: .clear(other)).map(\.payload.isEmpty) == [true, true])
+        #expect(machine.messages(for: .clear(other)).map(\.payload.isEmpty) == [true, true, true])
     }
 
     @Test mutating func `live sessions are published first, then finished ones, then users`() {

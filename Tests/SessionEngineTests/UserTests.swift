@@ -87,7 +87,7 @@ struct UserTests {
         for number in 0..<3 { keys.append(try await work(&engine, at: Double(number) * 1_000)) }
         clock.advance(by: .seconds(49 * 3_600))
         let cleared = try await engine.tick()
-        #expect(cleared.filter { $0.payload.isEmpty }.count == 6)
+        #expect(cleared.filter { $0.payload.isEmpty }.count == 9)
         #expect(keys.allSatisfy { engine.session($0) == nil })
         keys.append(try await work(&engine, at: 49 * 3_600))
 
@@ -129,7 +129,8 @@ struct UserTests {
         let state = try #require(sent.first { $0.topic == Topic.session(keys[0], .state).name })
         let published = try JSONCoding.decode(SessionState.self, from: state.payload)
         #expect(published.status == .deleted)
-        #expect(published.profile == nil && published.segments.isEmpty)
+        #expect(published.profileRevision == nil && published.segments.isEmpty)
+        #expect(sent.contains { $0.topic == Topic.session(keys[0], .profile).name && $0.payload.isEmpty })
         #expect(sent.contains { $0.topic == Topic.session(keys[0], .workout).name && $0.payload.isEmpty })
         let unknown = try await engine?.deliver([request(.deleteWorkout(SessionID(UUID())))]).replies
         #expect(unknown?.map(\.error?.code) == ["session_not_found"])

@@ -32,13 +32,15 @@ enum SessionEngineAction: Hashable {
     case unlist(SessionKey, HistoryPlace)
     case unlistAll(User)
     case publishState(SessionKey)
+    /// Publishes the session's copy of the profile, or clears it if the session has none.
+    case publishSessionProfile(SessionKey)
     case publishWorkout(SessionKey)
     case publishCurrent(User)
     case publishProfile(User)
     case publishPlans(User)
     /// Asks an external coach about a change.
     case askCoach(SessionKey, CommandID)
-    /// Clears `state` and `workout`.
+    /// Clears `state`, `profile` and `workout`.
     case clear(SessionKey)
     case announce(SessionKey, Announcement)
     case reply(User, Client, Reply)
@@ -53,8 +55,8 @@ extension SessionEngineAction: OwnedAction {
         switch self {
         case .save(let key), .saveReply(let key, _), .eraseReplies(let key), .unarchive(let key), .archive(let key),
             .erase(let key), .rest(let key), .expire(let key, _), .settle(let key, _), .list(let key),
-            .unlist(let key, _), .publishState(let key), .publishWorkout(let key), .clear(let key),
-            .announce(let key, _), .askCoach(let key, _):
+            .unlist(let key, _), .publishState(let key), .publishSessionProfile(let key), .publishWorkout(let key),
+            .clear(let key), .announce(let key, _), .askCoach(let key, _):
             key.user.shard
         case .saveUser(let user), .saveQuota(let user), .eraseCorrupt(let user), .unlistAll(let user),
             .publishCurrent(let user), .publishProfile(let user), .publishPlans(let user), .reply(let user, _, _),
@@ -124,8 +126,8 @@ extension SessionEngineMachine: OwningMachine {
             var quota = quotas[key.user] ?? UserQuota()
             quota.erase()
             return [.delete(SessionRecord.sessions, key), .put(SessionRecord.quotas, key.user, quota)]
-        case .publishState, .publishWorkout, .publishCurrent, .publishProfile, .publishPlans, .askCoach, .clear,
-            .announce, .reply, .listWorkouts, .limited:
+        case .publishState, .publishSessionProfile, .publishWorkout, .publishCurrent, .publishProfile, .publishPlans,
+            .askCoach, .clear, .announce, .reply, .listWorkouts, .limited:
             return []
         }
     }

@@ -75,6 +75,7 @@ extension SessionEngineMachine {
             entry.record.session.isUnfinished
             && now.seconds(since: entry.record.lastActiveAt) >= Self.activityInterval
         let cues = takeCue(&entry, key, now)
+        if case .start = command.action { actions += publishProfile(entry) }
         if hasChanged || isOverdue || !cues.isEmpty {
             entry.record.lastActiveAt = now
             bump(&entry, now)
@@ -136,7 +137,9 @@ extension SessionEngineMachine {
             throw .sessionInProgress(obstacle.session)
         }
         let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now.wallClock)
-        return Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), receivedAt: now)
+        var entry = Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), receivedAt: now)
+        if session.profile != nil { entry.record.profileRevision = entry.profileTopic.revise(now.wallClock) }
+        return entry
     }
 
     /// Discards the session that a new one replaces.

@@ -24,7 +24,7 @@ extension SessionEngineMachine {
             (isLive(left) ? 0 : 1, left) < (isLive(right) ? 0 : 1, right)
         }
         let sessions = keys.flatMap { key -> [SessionEngineAction] in
-            entries[key]?.record.workout == nil ? [.publishState(key)] : [.publishState(key), .publishWorkout(key)]
+            entries[key].map(announce) ?? []
         }
         let known = users.filter { shards.contains($0.key.shard) }.sorted { $0.key < $1.key }
         let current = known.filter { $0.value.currentTopic != nil }.map { SessionEngineAction.publishCurrent($0.key) }
@@ -33,6 +33,18 @@ extension SessionEngineMachine {
         }
         let plans = known.filter { $0.value.plans != nil }.map { SessionEngineAction.publishPlans($0.key) }
         return sessions + current + profiles + plans
+    }
+
+    /// The retained topics of a session: readers of `state` need the profile that it names.
+    func announce(_ entry: Entry) -> [SessionEngineAction] {
+        let key = entry.record.session.key
+        let workout: [SessionEngineAction] = entry.record.workout == nil ? [] : [.publishWorkout(key)]
+        return publishProfile(entry) + [.publishState(key)] + workout
+    }
+
+    /// Publishes the copy of the profile, if the session has one.
+    func publishProfile(_ entry: Entry) -> [SessionEngineAction] {
+        entry.record.profileRevision == nil ? [] : [.publishSessionProfile(entry.record.session.key)]
     }
 
     /// Without a connection no events arrive, so no session expires until the next one.
@@ -53,6 +65,14 @@ extension SessionEngineMachine {
             published(entry.record.revision, of: key, \.stateTopic)
             let state = PublishedState(entry.record.state, entry.record.planState)
             return [Topic.session(key, .state).message(JSONCoding.encode(state))]
+        case .publishSessionProfile(let key):
+            guard let entry = entries[key] else { return [] }
+            guard let revision = entry.record.profileRevision, let profile = entry.record.session.profile else {
+                return [Topic.session(key, .profile).message([])]
+            }
+            published(revision, of: key, \.profileTopic)
+            let copy = SessionProfile(revision: revision, profile: profile)
+            return [Topic.session(key, .profile).message(JSONCoding.encode(copy))]
         case .publishWorkout(let key):
             guard let entry = entries[key] else { return [] }
             guard let workout = entry.record.workout else { return [Topic.session(key, .workout).message([])] }
@@ -76,8 +96,8 @@ extension SessionEngineMachine {
         case .askCoach(let key, let id):
             guard let question = entries[key]?.question, question.command.id == id else { return [] }
             return [Topic.user(key.user, .coachRequest).message(JSONCoding.encode(question.request))]
-        case .clear(let key):
-            return [Topic.session(key, .state).message([]), Topic.session(key, .workout).message([])]
+        case .clear(let key), .expire(let key, _):
+            return [SessionTopic.state, .profile, .workout].map { Topic.session(key, $0).message([]) }
         case .announce(let key, let announcement):
             return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
         case .reply(let user, let client, let reply):
@@ -92,8 +112,6 @@ extension SessionEngineMachine {
         case .rest(let key):
             if entries[key]?.canRest == true { forget(key) }
             return []
-        case .expire(let key, _):
-            return [Topic.session(key, .state).message([]), Topic.session(key, .workout).message([])]
         case .save, .saveReply, .saveUser, .saveQuota, .eraseReplies, .eraseCorrupt, .setAside, .unarchive, .list,
             .unlist, .unlistAll, .settle, .listWorkouts, .limited:
             return []
@@ -110,6 +128,21 @@ extension SessionEngineMachine {
             bump(&entry, now)
             store(entry, key, now)
             return [.save(key), .publishState(key), .publishCurrent(key.user)]
+        }
+    }
+
+    /// Handles a revision of a session's `profile` on the bus.
+    mutating func seeSessionProfile(_ revision: Int64, of key: SessionKey, now: Moment) -> [SessionEngineAction] {
+        guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
+        guard entry.record.profileRevision != nil else { return [.publishSessionProfile(key)] }
+        switch entry.profileTopic.see(revision, now.wallClock) {
+        case .known: return []
+        case .republish: return [.publishSessionProfile(key)]
+        case .revised:
+            entry.record.profileRevision = entry.profileTopic.revision
+            bump(&entry, now)
+            store(entry, key, now)
+            return [.save(key), .publishSessionProfile(key), .publishState(key), .publishCurrent(key.user)]
         }
     }
 

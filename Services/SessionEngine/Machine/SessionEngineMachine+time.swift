@@ -137,7 +137,9 @@ extension SessionEngineMachine {
         _ key: SessionKey, _ now: Moment, givenUp reason: Session.CancelReason? = nil
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
+        let hadProfile = entry.record.profileRevision != nil
         entry.record.session.delete(givenUp: reason)
+        entry.record.profileRevision = nil
         entry.record.report = nil
         entry.record.route = nil
         entry.record.weather = nil
@@ -152,7 +154,7 @@ extension SessionEngineMachine {
         store(entry, key, now)
         return [listed].compactMap(\.self) + [
             .save(key), .eraseReplies(key), .publishState(key), .publishWorkout(key), .publishCurrent(key.user),
-        ]
+        ] + (hadProfile ? [.publishSessionProfile(key)] : [])
     }
 
     /// Removes all data of a user: of the sessions in memory at once, of the others step by step.

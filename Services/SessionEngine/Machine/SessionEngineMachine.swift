@@ -38,6 +38,8 @@ struct SessionEngineMachine {
         var question: CoachQuestion?
         /// `state`.
         var stateTopic: RetainedTopic
+        /// `{session}/profile`.
+        var profileTopic: RetainedTopic
         /// `workout`.
         var workoutTopic: RetainedTopic
 
@@ -46,6 +48,7 @@ struct SessionEngineMachine {
             self.replies = replies
             self.receivedAt = receivedAt
             stateTopic = RetainedTopic(revision: record.revision)
+            profileTopic = RetainedTopic(revision: record.profileRevision ?? 0)
             workoutTopic = RetainedTopic(revision: record.workout?.revision ?? 0)
         }
 
@@ -96,6 +99,8 @@ struct SessionEngineMachine {
         record.limit(to: now)
         // Earlier versions stored it.
         record.session.removeDiscardedPlan()
+        // Earlier versions published it in `state`.
+        if record.session.profile != nil, record.profileRevision == nil { record.profileRevision = record.revision }
         var entry = Entry(record: record, replies: replies, receivedAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         if record.isRevised { entry.reviseBy = now + Self.lateQuiet }
@@ -162,6 +167,7 @@ struct SessionEngineMachine {
     mutating func reconnected() {
         for key in entries.keys {
             entries[key]?.stateTopic.reconnected()
+            entries[key]?.profileTopic.reconnected()
             entries[key]?.workoutTopic.reconnected()
         }
         for user in users.keys { users[user]?.reconnected() }

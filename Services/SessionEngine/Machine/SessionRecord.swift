@@ -8,6 +8,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var session: Session
     /// The revision of the published `state`.
     var revision: Int64
+    /// The revision of the session's published `profile`; absent if the user had none.
+    var profileRevision: Int64?
     /// The revision of the latest `end`. Summaries of older revisions are outdated.
     var endRevision: Int64 = 0
     /// The published time of the last event.
@@ -32,7 +34,10 @@ struct SessionRecord: Codable, Equatable, Sendable {
     /// The last announced phase of the plan's clock.
     var announced: PlanCue.Phase?
 
-    var state: SessionState { session.state(revision: revision, lastActiveAt: lastActiveAt.wallClock) }
+    var state: SessionState {
+        session.state(
+            revision: revision, profileRevision: profileRevision, lastActiveAt: lastActiveAt.wallClock)
+    }
 
     /// The plan at the last revision of the state.
     var planState: PlanState? { session.planState(revisedAt) }
@@ -186,6 +191,7 @@ struct StoredRevisions: Decodable {
     }
 
     let revision: Int64
+    let profileRevision: Int64?
     let workout: Summary?
     let report: Summary?
     let route: Summary?

@@ -31,7 +31,7 @@ extension Command: Codable {
     private enum Key: String, CodingKey {
         case id, client, at, type, streams
         case activity, environment, name, mode, countdown, startAt, endAt, units, timeZone, permissions, place, replace,
-            run, notSynced
+            run, notSynced, poolLength
         case definition, device
         case item, set, round, repetitions, weight, time, alternative, difficulty, presentationMode
     }
@@ -79,6 +79,7 @@ extension Command: Codable {
         start.place = try checked(container, .place, "la -90 to 90 and lo -180 to 180") { (place: Place) in
             place.isOnEarth
         }
+        start.poolLength = try checked(container, .poolLength, "5 to 200 m") { (5...200).contains($0) }
         start.run = try container.decodeIfPresent(RunID.self, forKey: .run)
         start.notSynced = try container.decodeIfPresent(SessionID.self, forKey: .notSynced)
         start.replace = try container.decodeIfPresent(Bool.self, forKey: .replace) ?? false
@@ -194,6 +195,7 @@ extension Command: Codable {
             try container.encodeIfPresent(start.endAt, forKey: .endAt)
             try container.encodeIfPresent(start.permissions, forKey: .permissions)
             try container.encodeIfPresent(start.place, forKey: .place)
+            try container.encodeIfPresent(start.poolLength, forKey: .poolLength)
             try container.encodeIfPresent(start.run, forKey: .run)
             try container.encodeIfPresent(start.notSynced, forKey: .notSynced)
             try container.encodeIfPresent(start.definition, forKey: .definition)

@@ -1,6 +1,6 @@
 package import Workouts
 
-/// A user's profile with its revision, on `profile`.
+/// A profile with its revision, on `u/{user}/profile`.
 package struct UserProfile: Codable, Equatable, Sendable {
     package var revision: Int64
     package var profile: Profile
@@ -23,5 +23,20 @@ package struct UserProfile: Codable, Equatable, Sendable {
         try profile.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(revision, forKey: .revision)
+    }
+}
+
+/// The user's profile at the start of a session, on `{session}/profile`. `state` names its revision.
+package typealias SessionProfile = UserProfile
+
+extension SessionProfile {
+    /// Decodes a payload of `{session}/profile`. A profile that no user can have is rejected like invalid JSON.
+    package init(_ payload: some Sequence<UInt8>) throws(PayloadError) {
+        self = try JSONCoding.decode(SessionProfile.self, from: payload)
+        guard SeenRevision.range.contains(revision) else { throw .malformed("revision: out of range") }
+        let year = profile.birthYear ?? 2000
+        guard (1...9999).contains(year) else { throw .malformed("birthYear: out of range") }
+        // The year of birth was validated against the year in which the profile was set.
+        if let error = profile.validationError(year: year) { throw .malformed(error) }
     }
 }

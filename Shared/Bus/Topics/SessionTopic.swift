@@ -5,6 +5,7 @@ package import Workouts
 package enum SessionTopic: Hashable, Sendable {
     case command
     case state
+    case profile
     case samples(Device)
     case samplesAck(Device)
     case locations(Device)
@@ -26,7 +27,7 @@ package enum SessionTopic: Hashable, Sendable {
 
     /// The levels of a session topic as an MQTT filter: `+` stands for any device, number or target.
     package enum Kind: String, CaseIterable, Sendable {
-        case command, state
+        case command, state, profile
         case samples = "samples/+"
         case samplesAck = "samples/+/ack"
         case locations = "locations/+"
@@ -54,15 +55,17 @@ package enum SessionTopic: Hashable, Sendable {
     package var qos: QoS {
         switch self {
         case .samples, .samplesAck, .locations, .locationsAck, .metrics, .route, .announcements: .atMostOnce
-        case .command, .state, .weather, .activityRegister, .activity, .summaryMetrics, .summaryRoute, .series, .track,
-            .request, .workout, .export, .exportResult:
+        case .command, .state, .profile, .weather, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
+            .series, .track, .request, .workout, .export, .exportResult:
             .atLeastOnce
         }
     }
 
     package var isRetained: Bool {
         switch self {
-        case .state, .metrics, .route, .weather, .activity, .summaryMetrics, .summaryRoute, .workout, .export: true
+        case .state, .profile, .metrics, .route, .weather, .activity, .summaryMetrics, .summaryRoute, .workout,
+            .export:
+            true
         case .command, .samples, .samplesAck, .locations, .locationsAck, .announcements, .activityRegister, .series,
             .track, .request, .exportResult:
             false
@@ -75,6 +78,7 @@ extension SessionTopic {
         switch self {
         case .command: (.command, nil)
         case .state: (.state, nil)
+        case .profile: (.profile, nil)
         case .samples(let device): (.samples, device.description)
         case .samplesAck(let device): (.samplesAck, device.description)
         case .locations(let device): (.locations, device.description)
@@ -103,6 +107,7 @@ extension SessionTopic {
             switch kind {
             case .command: .command
             case .state: .state
+            case .profile: .profile
             case .samples: Device(parameter).map(SessionTopic.samples)
             case .samplesAck: Device(parameter).map(SessionTopic.samplesAck)
             case .locations: Device(parameter).map(SessionTopic.locations)

@@ -9,10 +9,12 @@ extension Topic {
         guard levels.count > 4, name.hasPrefix("\(root)/"), levels[2] != services else {
             return QueueRule(owner: "", kind: .service)
         }
-        let kind =
-            levels[2] == users
-            ? UserTopic.Kind.match(levels[4...])?.0.queueKind : SessionTopic.Kind.match(levels[5...])?.0.queueKind
-        return QueueRule(owner: levels[3], kind: kind ?? .request)
+        guard levels[2] == users else {
+            return QueueRule(owner: levels[3], kind: SessionTopic.Kind.match(levels[5...])?.0.queueKind ?? .request)
+        }
+        let (kind, parameters) = UserTopic.Kind.match(levels[4...]) ?? (.request, [])
+        // A viewer's requests wait in the viewer's own queue.
+        return QueueRule(owner: kind == .viewerRequest ? parameters[0] : levels[3], kind: kind.queueKind)
     }
 }
 
@@ -21,7 +23,8 @@ extension SessionTopic.Kind {
         switch self {
         case .samples, .locations: .items
         case .command, .activityRegister, .request, .exportResult: .request
-        case .state, .samplesAck, .locationsAck, .metrics, .route, .weather, .announcements, .activity, .summaryMetrics,
+        case .state, .profile, .samplesAck, .locationsAck, .metrics, .route, .weather, .announcements, .activity,
+            .summaryMetrics,
             .summaryRoute, .series, .track, .workout, .export:
             .service
         }
@@ -31,7 +34,7 @@ extension SessionTopic.Kind {
 extension UserTopic.Kind {
     fileprivate var queueKind: QueueRule.Kind {
         switch self {
-        case .request, .virtualRunRequest: .request
+        case .request, .viewerRequest, .virtualRunRequest: .request
         case .current, .profile, .plans, .replies, .coachRequest, .coachReply, .virtualRun, .partner,
             .virtualRunAnnouncements:
             .service

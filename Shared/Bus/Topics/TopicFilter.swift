@@ -42,8 +42,8 @@ extension SessionTopic.Kind {
     /// Items need no PUBACK: devices repeat what a service has not acknowledged.
     fileprivate var subscribedQoS: QoS {
         switch self {
-        case .command, .state, .weather, .activityRegister, .activity, .summaryMetrics,
-            .summaryRoute, .series, .track, .request, .workout, .export, .exportResult:
+        case .command, .state, .profile, .weather, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
+            .series, .track, .request, .workout, .export, .exportResult:
             .atLeastOnce
         case .samples, .locations, .metrics, .route, .samplesAck, .locationsAck, .announcements: .atMostOnce
         }

@@ -5,6 +5,8 @@ package enum UserTopic: Hashable, Sendable {
     case current
     case profile
     case request
+    /// Requests of another user who may read this user's topics.
+    case viewerRequest(User)
     case plans
     case replies(Client)
     case coachRequest
@@ -14,9 +16,10 @@ package enum UserTopic: Hashable, Sendable {
     case partner(RunID, User)
     case virtualRunAnnouncements(RunID)
 
-    /// The levels of a user topic as an MQTT filter: `+` stands for any client, run or partner.
+    /// The levels of a user topic as an MQTT filter: `+` stands for any client, viewer, run or partner.
     enum Kind: String {
         case current, profile, request, plans
+        case viewerRequest = "viewers/+/request"
         case replies = "replies/+"
         case coachRequest = "coach/request"
         case coachReply = "coach/reply"
@@ -34,7 +37,9 @@ package enum UserTopic: Hashable, Sendable {
     package var isRetained: Bool {
         switch self {
         case .current, .profile, .plans, .virtualRun, .partner: true
-        case .request, .replies, .coachRequest, .coachReply, .virtualRunRequest, .virtualRunAnnouncements: false
+        case .request, .viewerRequest, .replies, .coachRequest, .coachReply, .virtualRunRequest,
+            .virtualRunAnnouncements:
+            false
         }
     }
 }
@@ -45,6 +50,7 @@ extension UserTopic {
         case .current: (.current, [])
         case .profile: (.profile, [])
         case .request: (.request, [])
+        case .viewerRequest(let viewer): (.viewerRequest, [viewer.description])
         case .plans: (.plans, [])
         case .replies(let client): (.replies, [client.description])
         case .coachRequest: (.coachRequest, [])
@@ -64,6 +70,7 @@ extension UserTopic {
             case .current: .current
             case .profile: .profile
             case .request: .request
+            case .viewerRequest: User(first).map(UserTopic.viewerRequest)
             case .plans: .plans
             case .replies: Client(first).map(UserTopic.replies)
             case .coachRequest: .coachRequest

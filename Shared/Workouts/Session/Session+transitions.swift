@@ -113,6 +113,7 @@ extension Session {
         profile = nil
         permissions = nil
         place = nil
+        poolLength = nil
         run = nil
         notSynced = nil
         closedSegments = []

@@ -57,6 +57,8 @@ package struct Session: Codable, Equatable, Sendable {
     package internal(set) var profile: Profile?
     package internal(set) var permissions: Permissions?
     package internal(set) var place: Place?
+    /// The length of the pool in metres.
+    package internal(set) var poolLength: Double?
     /// The virtual run of this session.
     package internal(set) var run: RunID?
     /// The session that this one replaces.
@@ -97,6 +99,7 @@ package struct Session: Codable, Equatable, Sendable {
         self.profile = profile
         permissions = start.permissions
         place = start.place
+        poolLength = start.poolLength
         run = start.run
         notSynced = start.notSynced
         endAt = start.endAt

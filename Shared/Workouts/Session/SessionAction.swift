@@ -55,6 +55,8 @@ package struct SessionStart: Equatable, Sendable {
     package var permissions: Permissions?
     /// The location before the first position.
     package var place: Place?
+    /// The length of the pool in metres.
+    package var poolLength: Double?
     /// Discards the user's unfinished session.
     package var replace = false
     /// The virtual run of this session.

@@ -27,10 +27,13 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var laps: [Timestamp]
     package var units: Units
     package var timeZone: String?
-    /// The user's profile at the start of the session.
+    /// The revision of the user's profile at the start of the session; absent if the user had none.
+    package var profileRevision: Int64?
     package var profile: Profile?
     package var permissions: Permissions?
     package var place: Place?
+    /// The length of the pool in metres.
+    package var poolLength: Double?
     /// The virtual run of this session.
     package var run: RunID?
     /// The time of the unfinished session's last event, by the engine's clock.
@@ -46,8 +49,12 @@ package struct SessionState: Codable, Equatable, Sendable {
 extension Session {
     /// The session's published state.
     ///
-    /// - Parameter lastActiveAt: the time of the session's last event.
-    package func state(revision: Int64, lastActiveAt: Timestamp? = nil) -> SessionState {
+    /// - Parameters:
+    ///   - profileRevision: the revision of the session's profile.
+    ///   - lastActiveAt: the time of the session's last event.
+    package func state(
+        revision: Int64, profileRevision: Int64? = nil, lastActiveAt: Timestamp? = nil
+    ) -> SessionState {
         var endReason: String?
         var countdownEndsAt: Timestamp?
         switch status {
@@ -64,8 +71,9 @@ extension Session {
             symbol: activity.symbol(environment),
             healthKitActivityType: activity.healthKitActivityType, mode: mode, banner: banner, startedAt: startedAt,
             endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,
-            units: units, timeZone: timeZone, profile: profile, permissions: permissions, place: place, run: run,
-            lastActiveAt: lastEvent, expiresAt: lastEvent.map { $0 + Self.expiry }, streams: streams)
+            units: units, timeZone: timeZone, profileRevision: profileRevision, profile: profile,
+            permissions: permissions, place: place, poolLength: poolLength, run: run, lastActiveAt: lastEvent,
+            expiresAt: lastEvent.map { $0 + Self.expiry }, streams: streams)
     }
 }
 

@@ -22,7 +22,8 @@ import Workouts
             for session in sessions {
                 try roundTrip(session)
                 let state = session.state(
-                    revision: random.revision(), lastActiveAt: random.maybe(random.time()))
+                    revision: random.revision(), profileRevision: random.maybe(random.revision()),
+                    lastActiveAt: random.maybe(random.time()))
                 try roundTrip(state)
                 #expect(try SessionState(JSONCoding.encode(state)) == state)
                 let plan = session.planState(random.time())

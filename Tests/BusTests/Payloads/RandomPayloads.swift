@@ -142,11 +142,14 @@ extension SeededRandom {
         add("command", plannedStart().bytes)
         for request in requests() { add("userRequest", JSONCoding.encode(request)) }
         for profile in [profile(), Profile()] {
-            add("profile", JSONCoding.encode(UserProfile(revision: revision(), profile: profile)))
+            for channel in ["profile", "sessionProfile"] {
+                add(channel, JSONCoding.encode(UserProfile(revision: revision(), profile: profile)))
+            }
         }
         let sessions = try sessions()
         for session in sessions {
-            let state = session.state(revision: revision(), lastActiveAt: maybe(time()))
+            let state = session.state(
+                revision: revision(), profileRevision: maybe(revision()), lastActiveAt: maybe(time()))
             let plan = session.planState(time())
             add("state", JSONCoding.encode(PublishedState(state, plan)))
             add("current", JSONCoding.encode(CurrentSession(revision: revision(), state: maybe(state), plan: plan)))

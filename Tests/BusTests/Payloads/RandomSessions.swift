@@ -35,6 +35,7 @@ extension SeededRandom {
         start.permissions = maybe(Permissions(heartRate: .random(using: &self), workouts: .random(using: &self)))
         start.place = maybe(place())
         start.replace = .random(using: &self)
+        start.poolLength = maybe(.random(in: 5...200, using: &self))
         start.run = maybe(identifier())
         start.notSynced = maybe(identifier())
         start.definition = maybe(definition())

@@ -25,7 +25,8 @@ extension SeededRandom {
     mutating func topics() -> [Topic] {
         let key = SessionKey(user(), identifier())
         let session: [SessionTopic] = [
-            .command, .state, .samples(name()), .samplesAck(name()), .locations(name()), .locationsAck(name()),
+            .command, .state, .profile, .samples(name()), .samplesAck(name()), .locations(name()),
+            .locationsAck(name()),
             .metrics, .route, .weather, .announcements, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
             .series(.random(in: 0...SessionTopic.chunkLimit, using: &self)),
             .track(.random(in: 0...SessionTopic.chunkLimit, using: &self)), .request, .workout, .export(name()),
@@ -33,7 +34,8 @@ extension SeededRandom {
         ]
         let run: RunID = identifier()
         let user: [UserTopic] = [
-            .current, .profile, .request, .plans, .replies(name()), .coachRequest, .coachReply, .virtualRunRequest,
+            .current, .profile, .request, .viewerRequest(self.user()), .plans, .replies(name()), .coachRequest,
+            .coachReply, .virtualRunRequest,
             .virtualRun(run), .partner(run, self.user()), .virtualRunAnnouncements(run),
         ]
         let service: ProcessName = name()

@@ -52,7 +52,7 @@ import Workouts
 
     @Test(
         arguments: [
-            (.command, 1, false), (.state, 1, true), (.samplesAck(Device("watch")!), 0, false),
+            (.command, 1, false), (.state, 1, true), (.profile, 1, true), (.samplesAck(Device("watch")!), 0, false),
             (.locationsAck(Device("watch")!), 0, false), (.metrics, 0, true), (.route, 0, true), (.weather, 1, true),
             (.announcements, 0, false), (.activityRegister, 1, false), (.activity, 1, true), (.summaryMetrics, 1, true),
             (.summaryRoute, 1, true), (.series(0), 1, false), (.track(0), 1, false), (.request, 1, false),
@@ -87,6 +87,7 @@ import Workouts
             let kind: QueueRule.Kind =
                 switch topic {
                 case .session(_, .samples), .session(_, .locations): .items
+                case .user(_, .viewerRequest): .request
                 case .session(_, .command), .session(_, .request), .session(_, .activityRegister),
                     .session(_, .exportResult), .user(_, .request), .user(_, .virtualRunRequest):
                     .request
@@ -94,6 +95,7 @@ import Workouts
                 }
             switch topic {
             case .session(let key, _): #expect(rule == QueueRule(owner: "\(key.user)", kind: kind))
+            case .user(_, .viewerRequest(let viewer)): #expect(rule == QueueRule(owner: "\(viewer)", kind: kind))
             case .user(let user, _): #expect(rule == QueueRule(owner: "\(user)", kind: kind))
             case .presence, .rejected: #expect(rule == QueueRule(owner: "", kind: kind))
             }
