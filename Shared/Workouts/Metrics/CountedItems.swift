@@ -129,11 +129,17 @@ package struct CountedItems {
         has(quantity) ? Cumulative(readings(quantity), timeline) : nil
     }
 
-    /// - Parameter physiology: the source of zones and of an estimate of energy.
+    /// - Parameters:
+    ///   - route: the final route of the session; it gives what no sample measures.
+    ///   - physiology: the source of zones and of an estimate of energy.
+    ///   - poolLength: metres.
     package func summary(
-        laps: [Timestamp], units: Units, physiology: Physiology = Physiology()
+        route: RouteInput? = nil, laps: [Timestamp], units: Units, physiology: Physiology = Physiology(),
+        activity: Activity = .other, poolLength: Double? = nil
     ) -> MetricsSummary {
-        MetricsSummary(self, laps: laps, units: units, physiology: physiology)
+        MetricsSummary(
+            self, route: route, laps: laps, units: units, physiology: physiology, activity: activity,
+            poolLength: poolLength)
     }
 }
 

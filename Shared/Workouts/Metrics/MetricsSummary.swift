@@ -10,7 +10,14 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
         package var distance: Double
         /// Active seconds.
         package var duration: Double
+        /// Seconds per kilometre; swimming, per 100 m.
+        package var pace: Double?
         package var averageHeartRate: Double?
+        package var maximumHeartRate: Double?
+        package var averageCadence: Double?
+        package var averagePower: Double?
+        package var ascent: Double?
+        package var activeEnergy: Double?
     }
 
     package struct Lap: Codable, Equatable, Sendable {
@@ -22,11 +29,21 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
         package var activeEnergy: Double?
         package var averageHeartRate: Double?
         package var maximumHeartRate: Double?
+        /// Seconds per kilometre; swimming, per 100 m.
+        package var pace: Double?
+        package var averageCadence: Double?
+        package var averagePower: Double?
+        package var ascent: Double?
     }
 
     package var distance: Double?
     package var activeEnergy: Double?
     package var energySource: EnergySource?
+    /// Active seconds without stretches at rest; `nil` without a distance.
+    package var movingDuration: Double?
+    /// Metres.
+    package var ascent: Double?
+    package var descent: Double?
     package var averageHeartRate: Double?
     package var maximumHeartRate: Double?
     package var averageSpeed: Double?
@@ -48,7 +65,10 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
 }
 
 extension MetricsSummary {
-    init(_ items: CountedItems, laps marks: [Timestamp], units: Units, physiology: Physiology) {
+    init(
+        _ items: CountedItems, route: RouteInput?, laps marks: [Timestamp], units: Units, physiology: Physiology,
+        activity: Activity, poolLength: Double?
+    ) {
         // One quantity at a time: each needs much memory.
         let total = items.timeline.total
         let speed = items.values(.speed)

@@ -46,9 +46,13 @@ package struct Physiology: Hashable, Sendable {
     /// Without a profile.
     package init() {}
 
-    /// From the profile in a session's state, as of the day the session began.
     package init(_ state: SessionState) {
-        guard let profile = state.profile else { return }
+        self.init(state.profile, of: state)
+    }
+
+    /// From the user's profile, as of the day the session began.
+    package init(_ profile: Profile?, of state: SessionState) {
+        guard let profile else { return }
         let start = state.startedAt ?? state.segments.first?.start
         zones = HeartRateZones(profile, startedAt: start)
         energy = EnergyEstimate(profile, activity: state.activity, startedAt: start)

@@ -30,6 +30,17 @@ package struct RouteSummary: Codable, Equatable, Sendable {
     package init() {}
 }
 
+/// The final route of a session, as one more input of the samples' summary.
+package struct RouteInput: Equatable, Sendable {
+    package let track: Track
+    package let totals: RouteSummary
+
+    package init(track: Track, totals: RouteSummary) {
+        self.track = track
+        self.totals = totals
+    }
+}
+
 extension RouteSummary {
     init(_ locations: CountedLocations, laps marks: [Timestamp], units: Units) {
         guard let source = locations.devices.first, !locations.fixes.isEmpty else { return }
