@@ -37,8 +37,8 @@ extension StreamLoop {
     /// Announces the kilometres or miles that were just completed.
     mutating func publishSplits(_ now: Moment) {
         for split in machine.takeFinishedSplits(now: now) {
-            let unit = machine.sessions[split.key]?.state.units == .imperial ? "Mile" : "Kilometer"
-            let announcement = Announcement(.split, at: split.at, number: split.number, text: "\(unit) \(split.number)")
+            var announcement = Announcement(.split, at: split.at, number: split.number)
+            announcement.unit = machine.sessions[split.key].map { Announcement.Unit($0.state.units) }
             send([Topic.session(split.key, .announcements).message(JSONCoding.encode(announcement))], of: split.key)
         }
     }

@@ -74,7 +74,7 @@ struct AsyncAPITests {
         var random = SeededRandom()
         let required = [
             "command": "id", "state": "segments", "samples": "s", "samplesAck": "n", "metrics": "pa",
-            "announcements": "text", "summaryMetrics": "next", "series": "columns", "workout": "activeDuration",
+            "announcements": "at", "summaryMetrics": "next", "series": "columns", "workout": "activeDuration",
             "locations": "x", "locationsAck": "n", "route": "pl", "summaryRoute": "splits", "track": "of",
             "weather": "condition", "request": "type", "export": "attempts", "exportResult": "ok",
             "activityRegister": "device", "activity": "devices", "plans": "plans", "coachRequest": "plan",

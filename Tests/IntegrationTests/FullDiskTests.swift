@@ -40,7 +40,7 @@ struct FullDiskTests {
             await #expect(throws: BusObserver.Unseen.self) { try await client.perform(pause, attempts: 3) }
             await observer.publish(batch)
             let warning = try await observer.wait(for: Topic.session(key, .announcements).name)
-            #expect(try JSONCoding.decode(Announcement.self, from: warning).type == .warning)
+            #expect(try JSONCoding.decode(Announcement.self, from: warning).kind == .warning)
             #expect(observer.latest(acks) == nil)
 
             try disk.makeRoom()

@@ -85,7 +85,7 @@ struct PlanTests {
     {
         try await planned.begin(.intervals)
         try await planned.advance(to: 100)
-        let cues = planned.announcements.filter { $0.type == .interval }
+        let cues = planned.announcements.filter { $0.kind == .interval }
         #expect(cues.map { $0.at.seconds(since: PlannedEngine.start) } == [0, 20, 30, 50, 60, 80])
         #expect(
             cues.map(\.text) == [
@@ -203,7 +203,7 @@ struct PlanTests {
         try await planned.advance(to: 19)
         planned.refuseDisk(true)
         try await planned.advance(to: 31)
-        let cues = planned.announcements.filter { $0.type == .interval }
+        let cues = planned.announcements.filter { $0.kind == .interval }
         #expect(cues.map(\.text) == ["Round 1 of 3: Sprint", "Rest, 0:10", "Round 2 of 3: Sprint"])
         planned.refuseDisk(false)
         try await planned.advance(to: 33)

@@ -66,7 +66,7 @@ struct ResumeEdgeCaseTests {
         planned.refuseDisk(true)
         let set = planned.command(.plan(.completeSet(SetCompletion())))
         #expect(try await planned.send(set) == [])
-        #expect(planned.announcements.last?.type == .warning)
+        #expect(planned.announcements.last?.kind == .warning)
         #expect(planned.record?.session.planned?.progress.completed["bench"]?.count == 1)
         planned.refuseDisk(false)
         try await planned.advance(to: 3)

@@ -28,9 +28,8 @@ struct LiveView {
         line = ProgressLine(isInteractive: isInteractive)
     }
 
-    /// The fields of every announcement.
-    private struct AnyAnnouncement: Decodable {
-        let type: String
+    /// The words of an announcement of a newer service.
+    private struct NewAnnouncement: Decodable {
         let text: String
     }
 
@@ -61,17 +60,21 @@ struct LiveView {
         case .metrics: metrics = try MetricsSnapshot(message.payload)
         case .workout: workout = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
         case .announcements:
-            // Ignore announcements in the format of a newer service.
-            guard let announcement = try? JSONCoding.decode(AnyAnnouncement.self, from: message.payload) else {
-                return nil
-            }
+            guard let text = text(message) else { return nil }
             // Print the line again below it.
             if isInteractive { printed = nil }
-            let isWarning = announcement.type == Announcement.Kind.warning.rawValue
-            return line.remark("> \(isWarning ? "warning: " : "")\(announcement.text)")
+            return line.remark("> \(text)")
         default: break
         }
         return nil
+    }
+
+    /// The text of an announcement; `nil` if only a newer version knows its format.
+    private func text(_ message: MQTTMessage) -> String? {
+        if let known = try? JSONCoding.decode(Announcement.self, from: message.payload) {
+            return Text.announcement(known, state?.activity)
+        }
+        return (try? JSONCoding.decode(NewAnnouncement.self, from: message.payload))?.text
     }
 
     /// A remark when the engine becomes silent or replies again; `nil` if unchanged.

@@ -17,7 +17,7 @@ extension Text {
     static func metrics(_ metrics: MetricsSnapshot) -> String {
         let rows: [(String, String?)] = [
             ("distance", metrics.distance.map(distance)),
-            ("pace", metrics.pace.map(pace)),
+            ("pace", metrics.pace.map { pace($0) }),
             ("heart rate", metrics.heartRate.map(heartRate)),
             ("average heart rate", metrics.averageHeartRate.map(heartRate)),
             ("ascent", metrics.ascent.map { "\(Int($0.rounded())) m" }),

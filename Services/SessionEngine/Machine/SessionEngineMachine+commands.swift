@@ -89,7 +89,7 @@ extension SessionEngineMachine {
         case .recover: entry.record.endRevision = entry.record.revision
         case .lap:
             let number = entry.record.session.laps.count
-            actions.append(.announce(key, Announcement(.lap, at: at, number: number, text: "Lap \(number)")))
+            actions.append(.announce(key, Announcement(.lap, at: at, number: number)))
         case .start, .deviceReady, .pause, .resume, .suspend, .end, .discard, .plan: break
         }
         actions += cues

@@ -1,3 +1,4 @@
+package import Bus
 import Foundation
 package import Workouts
 
@@ -17,8 +18,11 @@ package enum Text {
             : String(format: "%d:%02d", minutes, whole % 60)
     }
 
-    /// `5:45 /km`.
-    package static func pace(_ secondsPerKilometre: Double) -> String { "\(duration(secondsPerKilometre)) /km" }
+    /// `5:45 /km`, or `1:45 /100 m` of swimming.
+    package static func pace(_ secondsPerKilometre: Double, _ activity: Activity? = nil) -> String {
+        activity == .swimming
+            ? "\(duration(secondsPerKilometre / 10)) /100 m" : "\(duration(secondsPerKilometre)) /km"
+    }
 
     package static func heartRate(_ beatsPerMinute: Double) -> String { "\(Int(beatsPerMinute.rounded())) bpm" }
 
@@ -29,6 +33,27 @@ package enum Text {
         }
         let degrees = "\(Int(weather.temperature.rounded())) °C"
         return weather.condition == .unknown ? degrees : "\(degrees) and \(words)"
+    }
+
+    /// What an announcement says: `Kilometer 3 in 4:31, 148 bpm`; `nil` without words.
+    package static func announcement(_ announcement: Announcement, _ activity: Activity? = nil) -> String? {
+        let number = announcement.number.map { " \($0)" } ?? ""
+        let time = announcement.duration.map { " in \(duration($0))" } ?? ""
+        let rate = announcement.averageHeartRate.map(heartRate)
+        switch announcement.kind {
+        case .split:
+            let unit = announcement.unit == .mile ? "Mile" : "Kilometer"
+            return ["\(unit)\(number)\(time)", rate].compactMap(\.self).joined(separator: ", ")
+        case .lap:
+            let length = announcement.distance.map { ": \(distance($0))" } ?? ""
+            let speed = announcement.pace.map { pace($0, activity) }
+            return ["Lap\(number)\(length)\(time)", speed, rate].compactMap(\.self).joined(separator: ", ")
+        case .clockSkew:
+            guard let device = announcement.device, let seconds = announcement.seconds else { return nil }
+            return "the \(device.kind)'s clock is \(Int(seconds.magnitude.rounded())) s off"
+        case .interval: return announcement.text
+        case .warning: return announcement.text.map { "warning: \($0)" }
+        }
     }
 
     /// `2/6 exercises`.

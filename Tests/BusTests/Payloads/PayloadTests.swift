@@ -43,7 +43,7 @@ import Workouts
             let saved = SavedPlans.Plan(
                 plan: random.identifier(), savedAt: random.time(), definition: random.definition())
             try roundTrip(SavedPlans(revision: 1, plans: [saved]))
-            try roundTrip(Announcement(.split, at: random.time(), number: 2, text: "Kilometre 2"))
+            try roundTrip(random.announcement())
         }
     }
 

@@ -122,6 +122,20 @@ extension SeededRandom {
         return snapshot
     }
 
+    mutating func announcement() -> Announcement {
+        let kinds = [Announcement.Kind.lap, .split, .interval, .warning, .clockSkew]
+        var announcement = Announcement(
+            kinds.randomElement(using: &self)!, at: time(), number: maybe(3), text: maybe("Rest, 0:10"))
+        announcement.unit = maybe(.mile)
+        announcement.duration = maybe(271.25)
+        announcement.distance = maybe(1_200)
+        announcement.pace = maybe(271)
+        announcement.averageHeartRate = maybe(148)
+        announcement.device = maybe(name())
+        announcement.seconds = maybe(-181.2)
+        return announcement
+    }
+
     mutating func tooManyItems() -> Ack {
         .tooManyItems(
             next: .random(in: 0...StreamLimits.session, using: &self),
@@ -175,11 +189,7 @@ extension SeededRandom {
         for payload in exportPayloads(of: last.key) { add(payload.channel, payload.bytes) }
         for payload in routePayloads(of: last) { add(payload.channel, payload.bytes) }
         add("weather", JSONCoding.encode(weather()))
-        for kind in [Announcement.Kind.lap, .split, .interval, .warning] {
-            add(
-                "announcements",
-                JSONCoding.encode(Announcement(kind, at: time(), number: maybe(3), text: "Kilometre 3")))
-        }
+        for _ in 0..<10 { add("announcements", JSONCoding.encode(announcement())) }
         return payloads
     }
 }

@@ -1,3 +1,4 @@
+import Bus
 import Client
 import ServiceKit
 import TestSupport
@@ -61,6 +62,28 @@ import Workouts
         #expect(Text.duration(1_440) == "24:00")
         #expect(Text.duration(6_254) == "1:44:14")
         #expect(Text.pace(345) == "5:45 /km")
+        #expect(Text.pace(1_050, .swimming) == "1:45 /100 m")
         #expect(Text.heartRate(136.6) == "137 bpm")
+    }
+
+    @Test func `an announcement says what is known`() throws {
+        let at = Timestamp(seconds: 1_700_000_000)
+        var split = Announcement(.split, at: at, number: 3)
+        #expect(Text.announcement(split) == "Kilometer 3")
+        (split.duration, split.averageHeartRate) = (271, 148)
+        #expect(Text.announcement(split) == "Kilometer 3 in 4:31, 148 bpm")
+        split.unit = .mile
+        #expect(Text.announcement(split) == "Mile 3 in 4:31, 148 bpm")
+        var lap = Announcement(.lap, at: at, number: 2)
+        #expect(Text.announcement(lap) == "Lap 2")
+        (lap.distance, lap.duration, lap.pace, lap.averageHeartRate) = (400, 100, 250, 160.4)
+        #expect(Text.announcement(lap) == "Lap 2: 400 m in 1:40, 4:10 /km, 160 bpm")
+        #expect(Text.announcement(lap, .swimming) == "Lap 2: 400 m in 1:40, 0:25 /100 m, 160 bpm")
+        var skew = Announcement(.clockSkew, at: at)
+        #expect(Text.announcement(skew) == nil)
+        (skew.device, skew.seconds) = (Device("strap-1"), -181.2)
+        #expect(Text.announcement(skew) == "the strap's clock is 181 s off")
+        #expect(Text.announcement(Announcement(.warning, at: at, text: "disk full")) == "warning: disk full")
+        #expect(Text.announcement(Announcement(.interval, at: at, text: "Rest")) == "Rest")
     }
 }

@@ -81,8 +81,8 @@ import Workouts
         func said(_ payload: String) throws -> String? {
             try view.receive(Topic.session(fixture.key, .announcements).message(Array(payload.utf8)))
         }
-        #expect(try said("{\"type\":\"lead\",\"text\":\"bob leads\"}") == "> bob leads\n")
-        #expect(try said("{\"type\":7}") == nil)
+        #expect(try said("{\"kind\":\"lead\",\"text\":\"bob leads\"}") == "> bob leads\n")
+        #expect(try said("{\"kind\":7}") == nil)
         #expect(try said("[1]") == nil)
     }
 
