@@ -96,7 +96,7 @@ let package = Package(
             "Streams",
             [
                 "Bus", "MQTT", "ServiceKit", "Storage", "Timing", "Workouts", lifecycle, logging, metrics,
-                orderedCollections,
+                collections, orderedCollections,
             ]),
         shared("FIT"),
         shared("Formats", ["FIT", "Workouts"]),

@@ -210,8 +210,8 @@ struct SessionEngineLoop {
             if request.action == .deleteEverything, isNew { erasures[user] = Erasure(user) }
         case .failure(let error):
             reject(message, error.reason, now)
-            guard case .malformed(let text) = error, let envelope = envelope(message) else { return }
-            let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: .invalidCommand(text))
+            guard error.kind == .malformed, let envelope = envelope(message) else { return }
+            let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: .invalidCommand(error.text))
             outbox.add([.reply(user, envelope.client, reply)])
         case nil: break
         }
@@ -230,8 +230,8 @@ struct SessionEngineLoop {
             outbox.add(actions)
         } catch {
             reject(message, error.reason, now)
-            guard case .malformed(let text) = error, let envelope = envelope(message) else { return }
-            outbox.add([machine.refuse(envelope, for: key, .invalidCommand(text), now: now)])
+            guard error.kind == .malformed, let envelope = envelope(message) else { return }
+            outbox.add([machine.refuse(envelope, for: key, .invalidCommand(error.text), now: now)])
         }
     }
 

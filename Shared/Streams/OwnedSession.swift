@@ -34,12 +34,44 @@ final class OwnedSession<Work: StreamWork> {
         /// Whether it reports too many items, and after how many seconds the device may continue.
         var isLimited = false
         var retryAfter: Int?
+        /// The number in the last acknowledgement, the batches accepted since, and when the first of them came.
+        private var acknowledged: Int
+        private var batches = 0
+        private(set) var unacknowledgedSince: Moment?
+
+        init(_ stream: ItemStream<Work.Item>, device: Device, of key: SessionKey) {
+            self.device = device
+            self.stream = stream
+            ackTopic = Topic.session(key, Work.kind.ack(device)).name
+            chunkPrefix = StreamStore.chunkPrefix(key, device)
+            acknowledged = stream.next
+        }
+
+        /// Notes an accepted batch. Its acknowledgement may wait for more, unless the device asks for it.
+        mutating func accepted(_ batch: ItemBatch<Work.Item>, _ now: Moment) {
+            batches += 1
+            unacknowledgedSince = unacknowledgedSince ?? now
+            if batch.asksAck || batches >= StreamTimes.ackBatches
+                || stream.expected - acknowledged >= StreamTimes.ackItems
+            {
+                owesAck = true
+            }
+        }
 
         /// Removes and returns the due acknowledgement.
         mutating func takeAck() -> Ack? {
             guard owesAck else { return nil }
+            acknowledged = stream.next
+            (batches, unacknowledgedSince) = (0, nil)
             defer { (owesAck, isLimited, retryAfter) = (false, false, nil) }
             return isLimited ? .tooManyItems(next: stream.next, retryAfter: retryAfter) : .next(stream.next)
+        }
+
+        /// After a failed commit, only what is on disk waits for an acknowledgement.
+        mutating func discardPending() {
+            stream.discardPending()
+            (owesAck, isLimited) = (false, false)
+            if stream.next <= acknowledged { (batches, unacknowledgedSince) = (0, nil) }
         }
     }
 
@@ -50,6 +82,8 @@ final class OwnedSession<Work: StreamWork> {
     private var devices: [Device] = []
     /// Whether the next commit includes the session.
     var isTouched = false
+    /// Whether a deferred acknowledgement waits for its time.
+    var awaitsAck = false
     /// Whether all stored streams are loaded.
     var hasAllStreams: Bool
     /// The live fold; `nil` until it is computed from the stored items.
@@ -174,7 +208,7 @@ final class OwnedSession<Work: StreamWork> {
         switch outcome {
         case .taken:
             _ = hourly.take(now, count: new)
-            streams[index].owesAck = true
+            streams[index].accepted(batch, now)
         case .repeated: streams[index].owesAck = true
         case .gap: streams[index].owesAck = streams[index].stream.answersGap(now) || streams[index].owesAck
         case .limited(let retryAfter):
@@ -196,10 +230,7 @@ final class OwnedSession<Work: StreamWork> {
     private func add(_ stream: ItemStream<Work.Item>, from device: Device) -> Int? {
         guard streams.count < SessionAction.streamLimit else { return nil }
         devices.append(device)
-        streams.append(
-            NamedStream(
-                device: device, ackTopic: Topic.session(state.key, Work.kind.ack(device)).name,
-                chunkPrefix: StreamStore.chunkPrefix(state.key, device), stream: stream))
+        streams.append(NamedStream(stream, device: device, of: state.key))
         return streams.count - 1
     }
 
@@ -251,11 +282,7 @@ final class OwnedSession<Work: StreamWork> {
     /// Drops the pending items and acknowledgements after a failed commit.
     func discardPending() {
         hourly.giveBack(pendingItems)
-        for index in streams.indices {
-            streams[index].stream.discardPending()
-            streams[index].owesAck = false
-            streams[index].isLimited = false
-        }
+        for index in streams.indices { streams[index].discardPending() }
     }
 
     /// Makes all acknowledgements due.
@@ -263,15 +290,26 @@ final class OwnedSession<Work: StreamWork> {
         for index in streams.indices { streams[index].owesAck = true }
     }
 
+    /// When the deferred acknowledgements are due; `nil` without any.
+    var ackDue: Moment? {
+        streams.lazy.compactMap(\.unacknowledgedSince).min().map { $0 + StreamTimes.ack }
+    }
+
+    /// Makes the deferred acknowledgements due.
+    func acknowledgeDeferred() {
+        for index in streams.indices where streams[index].unacknowledgedSince != nil { streams[index].owesAck = true }
+    }
+
     /// Removes and returns the due acknowledgements, one per stream.
-    func takeAcks() -> [MQTTMessage] {
+    func takeAcks(_ now: Moment) -> [MQTTMessage] {
         var acks: [MQTTMessage] = []
         for index in streams.indices {
             guard let ack = streams[index].takeAck() else { continue }
             let kind = Work.kind.ack(streams[index].device)
             acks.append(
                 MQTTMessage(
-                    topic: streams[index].ackTopic, payload: ack.payload, qos: kind.qos, retain: kind.isRetained))
+                    topic: streams[index].ackTopic, payload: ack.payload(now: now.wallClock)[...], qos: kind.qos,
+                    retain: kind.isRetained))
         }
         return acks
     }

@@ -34,7 +34,7 @@ extension StreamLoop {
         case (.folded(let live), _):
             let isFirst = session.live == nil
             machine.adopt(live, end, now: now)
-            if isFirst { acknowledgeStreams(job.key) }
+            if isFirst { acknowledgeStreams(job.key, now) }
         case (.finished(let results), .chunks):
             guard let summary = machine.repeatChunks(job.key, results, now: now) else { break }
             if await publish(summary, now, job) == .committed { return }

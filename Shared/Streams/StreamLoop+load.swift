@@ -112,7 +112,7 @@ extension StreamLoop {
         for key in machine.foldsDue(now: now) {
             let isFirst = machine.sessions[key]?.live == nil
             try await readStreams(key, now)
-            if isFirst { acknowledgeStreams(key) }
+            if isFirst { acknowledgeStreams(key, now) }
             if ContinuousClock.now > end { return }
         }
     }
@@ -131,9 +131,9 @@ extension StreamLoop {
 
     /// Acknowledges the streams of an unfinished session that was just loaded: devices continue at once where the former owner
     /// committed.
-    mutating func acknowledgeStreams(_ key: SessionKey) {
+    mutating func acknowledgeStreams(_ key: SessionKey, _ now: Moment) {
         guard let session = machine.sessions[key], session.isUnfinished else { return }
         session.acknowledgeAll()
-        send(session.takeAcks(), of: key)
+        send(session.takeAcks(now), of: key)
     }
 }

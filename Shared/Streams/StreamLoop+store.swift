@@ -37,7 +37,7 @@ extension StreamLoop {
         acknowledge()
         retention.stored(begun)
         machine.committed(now: now)
-        for (key, acks) in machine.takeAcks() { send(acks, of: key) }
+        for (key, acks) in machine.takeAcks(now: now) { send(acks, of: key) }
     }
 
     /// Commits writes of one session.

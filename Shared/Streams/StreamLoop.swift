@@ -71,6 +71,7 @@ package struct StreamLoop<Work: StreamWork> {
             await flush()
             metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
         case .tick:
+            for (key, acks) in machine.takeDeferredAcks(now: now) { send(acks, of: key) }
             try await purge()
             if machine.sweep(now: now) { metrics.show(machine.statusCounts, pendingBuffer) }
             try await refold(now)
@@ -181,10 +182,13 @@ package struct StreamLoop<Work: StreamWork> {
             // The next commit acknowledges what is stored, with the error.
             let limit: StaticString = retryAfter == nil ? "items_per_session" : "items_per_hour"
             context.limits.reached(limit, by: key.user, at: now, count: batch.items.count)
-        case .reused: send([Topic.session(key, Work.kind.ack(device)).message(Ack.streamReused.payload)], of: key)
+        case .reused:
+            send(
+                [Topic.session(key, Work.kind.ack(device)).message(Ack.streamReused.payload(now: now.wallClock))],
+                of: key)
         case .dropped:
             let next = Ack.next(batch.first + batch.items.count)
-            send([Topic.session(key, Work.kind.ack(device)).message(next.payload)], of: key)
+            send([Topic.session(key, Work.kind.ack(device)).message(next.payload(now: now.wallClock))], of: key)
         }
     }
 

@@ -1,4 +1,5 @@
 import Bus
+import DequeModule
 import MQTT
 import OrderedCollections
 import ServiceKit
@@ -34,6 +35,8 @@ struct StreamMachine<Work: StreamWork> {
     private(set) var evicted: [Shard: Int64] = [:]
     /// Sessions with items since the last commit.
     private var touched: [OwnedSession<Work>] = []
+    /// Sessions with accepted items that are not acknowledged, by the time when they must be.
+    private var awaitingAck: Deque<(due: Moment, session: OwnedSession<Work>)> = []
     /// Sessions whose record belongs to the next commit.
     private(set) var unsaved: Set<SessionKey> = []
 
@@ -108,12 +111,32 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Removes and returns the due acknowledgements by session, one per stream.
-    mutating func takeAcks() -> [(key: SessionKey, acks: [MQTTMessage])] {
+    mutating func takeAcks(now: Moment) -> [(key: SessionKey, acks: [MQTTMessage])] {
         defer { touched = [] }
         return touched.map { session in
             session.isTouched = false
-            return (session.state.key, session.takeAcks())
+            let acks = session.takeAcks(now)
+            if !session.awaitsAck, let due = session.ackDue {
+                session.awaitsAck = true
+                awaitingAck.append((due, session))
+            }
+            return (session.state.key, acks)
         }
+    }
+
+    /// Removes and returns the acknowledgements that no later batch made due.
+    mutating func takeDeferredAcks(now: Moment) -> [(key: SessionKey, acks: [MQTTMessage])] {
+        var acks: [(key: SessionKey, acks: [MQTTMessage])] = []
+        while let (due, session) = awaitingAck.first, due <= now {
+            awaitingAck.removeFirst()
+            session.awaitsAck = false
+            let key = session.state.key
+            // Deleted, or lost to another process.
+            guard sessions[key] === session else { continue }
+            session.acknowledgeDeferred()
+            acks.append((key, session.takeAcks(now)))
+        }
+        return acks
     }
 
     // MARK: States

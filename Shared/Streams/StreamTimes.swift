@@ -21,6 +21,11 @@ enum StreamTimes {
     static let chunksAtOnce = 16
     /// The minimum interval of answers to requests for a session's chunks.
     static let repetition = 5.0
+    /// A device that asks for no acknowledgement receives one after this time, or after so many batches or items. A device
+    /// sends its items again after 5 s without one.
+    static let ack = 3.0
+    static let ackBatches = 10
+    static let ackItems = 500
     /// The minimum interval of answers to gaps of a stream.
     static let gap = 0.1
     /// The idle time after which an ended session leaves memory.

@@ -32,12 +32,15 @@ package struct Script {
         return Topic.session(key, .request).message(JSONCoding.encode(request))
     }
 
-    package func batch(_ device: String, _ first: Int, _ items: [Sample]) -> MQTTMessage {
-        Topic.session(key, .samples(Device(device)!)).message(SampleBatch(first: first, items: items).payload)
+    /// - Parameter asksAck: whether an acknowledgement follows at once.
+    package func batch(_ device: String, _ first: Int, _ items: [Sample], asksAck: Bool = true) -> MQTTMessage {
+        Topic.session(key, .samples(Device(device)!)).message(
+            SampleBatch(first: first, items: items, asksAck: asksAck).payload)
     }
 
-    package func batch(_ device: String, _ first: Int, _ items: [Location]) -> MQTTMessage {
-        Topic.session(key, .locations(Device(device)!)).message(LocationBatch(first: first, items: items).payload)
+    package func batch(_ device: String, _ first: Int, _ items: [Location], asksAck: Bool = true) -> MQTTMessage {
+        Topic.session(key, .locations(Device(device)!)).message(
+            LocationBatch(first: first, items: items, asksAck: asksAck).payload)
     }
 }
 

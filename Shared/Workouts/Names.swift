@@ -57,6 +57,22 @@ package struct DashedName<Kind>: TopicLevel {
     }
 }
 
+extension DashedName: CodingKeyRepresentable {
+    package var codingKey: any CodingKey { NameKey(stringValue: description) }
+
+    package init?(codingKey: some CodingKey) {
+        self.init(codingKey.stringValue)
+    }
+}
+
+/// A name as a key of a JSON object.
+struct NameKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+}
+
 package enum DeviceKind {}
 package enum ClientKind {}
 package enum TargetKind {}
@@ -76,7 +92,8 @@ extension Device {
     package var kind: Substring { description.prefix { $0 != "-" } }
 }
 
-/// A lowercase UUID, drawn by the process that creates the thing. `Kind` distinguishes uses.
+/// A UUID, drawn by the process that creates the thing. It is read in either case and written in lower case. `Kind`
+/// distinguishes uses.
 package struct Identifier<Kind>: TopicLevel {
     package let uuid: UUID
 
@@ -89,7 +106,7 @@ package struct Identifier<Kind>: TopicLevel {
         let isWritten = text.utf8.enumerated().allSatisfy { index, byte in
             switch index {
             case 8, 13, 18, 23: byte == UInt8(ascii: "-")
-            default: Shard.hexDigit(byte) != nil
+            default: Shard.hexDigit(byte) != nil || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte)
             }
         }
         guard text.utf8.count == 36, isWritten, let uuid = UUID(uuidString: text) else { return nil }

@@ -25,14 +25,7 @@ package struct StreamName: TopicLevel {
 }
 
 extension StreamName: CodingKeyRepresentable {
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    package var codingKey: any CodingKey { Key(stringValue: description) }
+    package var codingKey: any CodingKey { NameKey(stringValue: description) }
 
     package init?(codingKey: some CodingKey) {
         self.init(codingKey.stringValue)

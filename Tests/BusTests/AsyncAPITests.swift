@@ -73,7 +73,8 @@ struct AsyncAPITests {
     @Test func `a payload with a missing key or a wrong type violates the document`() async throws {
         var random = SeededRandom()
         let required = [
-            "command": "id", "state": "segments", "samples": "s", "samplesAck": "n", "metrics": "pa",
+            "command": "id", "state": "segments", "samples": "s", "samplesAck": "n", "heardSamples": "gaps",
+            "heardLocations": "n", "userRejected": "topic", "metrics": "pa",
             "announcements": "at", "summaryMetrics": "next", "series": "columns", "workout": "activeDuration",
             "locations": "x", "locationsAck": "n", "route": "pl", "summaryRoute": "splits", "track": "of",
             "weather": "condition", "request": "type", "export": "attempts", "exportResult": "ok",

@@ -26,14 +26,21 @@ import Workouts
     }
 
     @Test(arguments: [
-        "", "6f9619ff-8b86-d011-b42d-00c04fc964f", "6F9619FF-8B86-D011-B42D-00C04FC964FF",
+        "", "6f9619ff-8b86-d011-b42d-00c04fc964f",
         "6f9619ff8b86d011b42d00c04fc964ff", "{6f9619ff-8b86-d011-b42d-00c04fc964ff}",
         "6f9619ff-8b86-d011-b42d-00c04fc964ff0", "6f9619ff-8b86-d011-b42d-00c04fc964fg",
         "6f9619ff-8b86-d011-b42d-00c04fc964ff\0", " 6f9619ff-8b86-d011-b42d-00c04fc964ff",
         "6f9619ff-8b86-d011-b42d0-0c04fc964ff",
     ])
-    func `a session id that is not a lowercase UUID is refused`(text: String) {
+    func `a session id that is not a UUID is refused`(text: String) {
         #expect(SessionID(text) == nil)
+    }
+
+    @Test func `a UUID is read in either case and written in lower case`() throws {
+        let session = try #require(SessionID("6F9619FF-8b86-D011-B42D-00C04FC964FF"))
+        #expect(session == SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff"))
+        #expect(session.description == "6f9619ff-8b86-d011-b42d-00c04fc964ff")
+        #expect(try json(session) == #""6f9619ff-8b86-d011-b42d-00c04fc964ff""#)
     }
 
     @Test func `the shard of a session is its last two digits`() throws {

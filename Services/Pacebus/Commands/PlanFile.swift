@@ -88,12 +88,3 @@ struct PlanFile {
         return nil
     }
 }
-
-extension PayloadError {
-    /// The error, and its place if known.
-    var text: String {
-        switch self {
-        case .malformed(let text), .tooLarge(let text): text
-        }
-    }
-}

@@ -105,7 +105,7 @@ struct WeatherSource: Sendable {
             caching.expiresAt = answer.expiresAt ?? caching.expiresAt
             return .observed(answer.observation.plausible, caching)
         } catch {
-            throw FetchFailure.unreadable(error.explanation)
+            throw FetchFailure.unreadable(error.text)
         }
     }
 
@@ -121,14 +121,5 @@ struct WeatherSource: Sendable {
     private var userAgent: String {
         let product = "pacebus/\(pacebusVersion)"
         return contact.map { "\(product) (\($0))" } ?? product
-    }
-}
-
-extension PayloadError {
-    /// The validation error of a response.
-    fileprivate var explanation: String {
-        switch self {
-        case .malformed(let text), .tooLarge(let text): text
-        }
     }
 }

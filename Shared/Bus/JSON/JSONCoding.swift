@@ -19,10 +19,15 @@ package enum JSONCoding {
     ) throws(PayloadError) -> Value {
         let decoder = JSONDecoder()
         decoder.userInfo = userInfo
+        let data = Data(payload)
         do {
-            return try decoder.decode(type, from: Data(payload))
+            return try decoder.decode(type, from: data)
         } catch let error as DecodingError {
-            throw .malformed(brief(explain(error)))
+            let path = path(error)
+            let field = name(path)
+            throw .malformed(
+                brief((field.isEmpty ? "" : "\(field): ") + explain(error)), field: field.isEmpty ? nil : field,
+                value: path.isEmpty ? nil : value(at: path, in: Array(data)))
         } catch {
             throw .malformed(brief("\(error)"))
         }
@@ -46,27 +51,49 @@ package enum JSONCoding {
         }
     }
 
-    private static func explain(_ error: DecodingError) -> String {
-        func place(_ context: DecodingError.Context, _ key: (any CodingKey)? = nil) -> String {
-            var path = ""
-            for key in context.codingPath + [key].compactMap(\.self) {
-                // The path of an element has its index: `sections[0].items`.
-                if let index = key.intValue {
-                    path += "[\(index)]"
-                } else {
-                    path += path.isEmpty ? brief(key.stringValue) : ".\(brief(key.stringValue))"
-                }
-                path = brief(path)
-            }
-            return path.isEmpty ? "" : "\(path): "
-        }
+    /// The keys of the invalid field.
+    private static func path(_ error: DecodingError) -> [any CodingKey] {
         switch error {
-        case .keyNotFound(let key, let context): return "\(place(context, key))missing"
-        case .typeMismatch(let type, let context): return "\(place(context))not \(name(type))"
-        case .valueNotFound(let type, let context): return "\(place(context))null, not \(name(type))"
-        case .dataCorrupted(let context):
-            return place(context) + problem(brief(context.debugDescription))
-        @unknown default: return "invalid JSON"
+        case .keyNotFound(let key, let context): context.codingPath + [key]
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            context.codingPath
+        @unknown default: []
+        }
+    }
+
+    /// The field's name in errors: `sections[0].items`.
+    private static func name(_ path: [any CodingKey]) -> String {
+        var name = ""
+        for key in path {
+            if let index = key.intValue {
+                name += "[\(index)]"
+            } else {
+                name += name.isEmpty ? brief(key.stringValue) : ".\(brief(key.stringValue))"
+            }
+            name = brief(name)
+        }
+        return name
+    }
+
+    /// The JSON text of a field's value, cut short; `nil` if it is absent.
+    private static func value(at path: [any CodingKey], in payload: [UInt8]) -> String? {
+        payload.withUnsafeBufferPointer { bytes in
+            var scanner = JSONScanner(bytes)
+            guard let isFound = try? scanner.descend(path), isFound else { return nil }
+            _ = scanner.peek()
+            let start = scanner.index
+            guard (try? scanner.skipValue()) != nil else { return nil }
+            return PayloadError.cut(bytes[start..<scanner.index])
+        }
+    }
+
+    private static func explain(_ error: DecodingError) -> String {
+        switch error {
+        case .keyNotFound: "missing"
+        case .typeMismatch(let type, _): "not \(name(type))"
+        case .valueNotFound(let type, _): "null, not \(name(type))"
+        case .dataCorrupted(let context): problem(brief(context.debugDescription))
+        @unknown default: "invalid JSON"
         }
     }
 
@@ -76,21 +103,5 @@ package enum JSONCoding {
             return text
         }
         return "unknown word \"\(text[type.upperBound...])\""
-    }
-}
-
-/// The reason why a payload was rejected. A rejected payload changes nothing; its topic is published on `rejected`.
-package enum PayloadError: Error, Equatable, Sendable {
-    /// Not valid JSON or not the shape of the message. The text names the error and, if known, its place.
-    case malformed(String)
-    /// More items, deeper nesting or more bytes than a message may have.
-    case tooLarge(String)
-
-    /// The reason in `rejected` messages and counter labels: one of a few constants.
-    package var reason: String {
-        switch self {
-        case .malformed: "malformed"
-        case .tooLarge: "too_large"
-        }
     }
 }

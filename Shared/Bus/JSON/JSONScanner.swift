@@ -9,7 +9,7 @@ struct JSONScanner {
     static let depthLimit = 32
 
     private let bytes: UnsafeBufferPointer<UInt8>
-    private var index = 0
+    private(set) var index = 0
 
     init(_ bytes: UnsafeBufferPointer<UInt8>) {
         self.bytes = bytes
@@ -171,6 +171,32 @@ struct JSONScanner {
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try number()
         default: throw unexpected("value expected")
         }
+    }
+
+    /// The text from a place to the current one, cut short.
+    func text(from start: Int, to end: Int? = nil) -> String {
+        PayloadError.cut(bytes[start..<(end ?? index)].drop { $0 <= 0x20 })
+    }
+
+    /// Moves to the value at a path. Returns `false` if there is none.
+    mutating func descend(_ path: [any CodingKey]) throws(PayloadError) -> Bool {
+        for key in path {
+            var place = 0
+            guard take(UInt8(ascii: key.intValue == nil ? "{" : "[")), peek() != UInt8(ascii: "}") else { return false }
+            while true {
+                if let index = key.intValue {
+                    if place == index { break }
+                } else {
+                    let name = try string()
+                    try expect(UInt8(ascii: ":"))
+                    if name.elementsEqual(key.stringValue.utf8) { break }
+                }
+                try skipValue()
+                place += 1
+                guard take(UInt8(ascii: ",")) else { return false }
+            }
+        }
+        return true
     }
 
     private mutating func literal(_ text: StaticString) throws(PayloadError) {

@@ -1,3 +1,5 @@
+package import Workouts
+
 /// The stored part of a stream, on `samples/{device}/ack` and `locations/{device}/ack`.
 package enum Ack: Equatable, Sendable {
     /// All items below this number are on disk. The service expects this number next.
@@ -7,34 +9,44 @@ package enum Ack: Equatable, Sendable {
     /// All items below `next` are on disk. The session accepts no more, or no more for `retryAfter` seconds.
     case tooManyItems(next: Int, retryAfter: Int?)
 
-    package var payload: [UInt8] {
-        switch self {
-        case .next(let number): Array("{\"n\":\(number)}".utf8)
-        case .streamReused: Array("{\"error\":\"stream_reused\"}".utf8)
-        case .tooManyItems(let next, let retryAfter):
-            Array(
-                ("{\"error\":\"too_many_items\",\"n\":\(next)" + (retryAfter.map { ",\"retryAfter\":\($0)" } ?? "")
-                    + "}")
-                    .utf8)
+    /// - Parameter now: the service's clock, for a device whose clock is off.
+    package func payload(now: Timestamp) -> [UInt8] {
+        var json = JSONWriter()
+        json.object {
+            switch self {
+            case .next(let number): $0.field("n", Int64(number))
+            case .streamReused: $0.field("error", plain: "stream_reused")
+            case .tooManyItems(let next, let retryAfter):
+                $0.field("error", plain: Self.tooManyItemsCode)
+                $0.field("n", Int64(next))
+                if let retryAfter { $0.field("retryAfter", Int64(retryAfter)) }
+            }
+            $0.field("now", Timestamp(microseconds: now.microseconds / 1000 * 1000))
         }
+        return json.bytes
     }
+
+    private static let tooManyItemsCode = "too_many_items"
 
     private struct Body: Decodable {
         var n: Int?
         var error: String?
         var retryAfter: Int?
+        var now: Timestamp?
     }
 
     package init(_ payload: some Sequence<UInt8>) throws(PayloadError) {
+        self = try Self.read(payload).ack
+    }
+
+    /// The acknowledgement and the service's clock, if it states it.
+    package static func read(_ payload: some Sequence<UInt8>) throws(PayloadError) -> (ack: Ack, now: Timestamp?) {
         let body = try JSONCoding.decode(Body.self, from: payload)
-        if body.error == "stream_reused" {
-            self = .streamReused
-            return
-        }
+        if body.error == "stream_reused" { return (.streamReused, body.now) }
         guard let number = body.n, number >= 0 else { throw .malformed("n: missing") }
         switch body.error {
-        case nil: self = .next(number)
-        case "too_many_items": self = .tooManyItems(next: number, retryAfter: body.retryAfter)
+        case nil: return (.next(number), body.now)
+        case tooManyItemsCode: return (.tooManyItems(next: number, retryAfter: body.retryAfter), body.now)
         default: throw .malformed("error: unknown")
         }
     }

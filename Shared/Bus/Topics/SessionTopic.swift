@@ -12,6 +12,7 @@ package enum SessionTopic: Hashable, Sendable {
     case locationsAck(Device)
     case metrics
     case route
+    case heard(StreamName.Kind)
     case weather
     case announcements
     case activityRegister
@@ -32,7 +33,10 @@ package enum SessionTopic: Hashable, Sendable {
         case samplesAck = "samples/+/ack"
         case locations = "locations/+"
         case locationsAck = "locations/+/ack"
-        case metrics, route, weather, announcements
+        case metrics, route
+        case heardSamples = "heard/samples"
+        case heardLocations = "heard/locations"
+        case weather, announcements
         case activityRegister = "activity/register"
         case activity
         case summaryMetrics = "summary/metrics"
@@ -54,7 +58,8 @@ package enum SessionTopic: Hashable, Sendable {
 
     package var qos: QoS {
         switch self {
-        case .samples, .samplesAck, .locations, .locationsAck, .metrics, .route, .announcements: .atMostOnce
+        case .samples, .samplesAck, .locations, .locationsAck, .metrics, .route, .heard, .announcements:
+            .atMostOnce
         case .command, .state, .profile, .weather, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
             .series, .track, .request, .workout, .export, .exportResult:
             .atLeastOnce
@@ -63,7 +68,7 @@ package enum SessionTopic: Hashable, Sendable {
 
     package var isRetained: Bool {
         switch self {
-        case .state, .profile, .metrics, .route, .weather, .activity, .summaryMetrics, .summaryRoute, .workout,
+        case .state, .profile, .metrics, .route, .heard, .weather, .activity, .summaryMetrics, .summaryRoute, .workout,
             .export:
             true
         case .command, .samples, .samplesAck, .locations, .locationsAck, .announcements, .activityRegister, .series,
@@ -85,6 +90,8 @@ extension SessionTopic {
         case .locationsAck(let device): (.locationsAck, device.description)
         case .metrics: (.metrics, nil)
         case .route: (.route, nil)
+        case .heard(.samples): (.heardSamples, nil)
+        case .heard(.locations): (.heardLocations, nil)
         case .weather: (.weather, nil)
         case .announcements: (.announcements, nil)
         case .activityRegister: (.activityRegister, nil)
@@ -114,6 +121,8 @@ extension SessionTopic {
             case .locationsAck: Device(parameter).map(SessionTopic.locationsAck)
             case .metrics: .metrics
             case .route: .route
+            case .heardSamples: .heard(.samples)
+            case .heardLocations: .heard(.locations)
             case .weather: .weather
             case .announcements: .announcements
             case .activityRegister: .activityRegister

@@ -26,6 +26,9 @@ extension StreamName.Kind {
         }
     }
 
+    /// What the owner received of the session.
+    package var heard: SessionTopic { .heard(self) }
+
     /// The owner's summary topic.
     package var summary: SessionTopic {
         switch self {

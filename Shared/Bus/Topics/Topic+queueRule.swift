@@ -23,8 +23,8 @@ extension SessionTopic.Kind {
         switch self {
         case .samples, .locations: .items
         case .command, .activityRegister, .request, .exportResult: .request
-        case .state, .profile, .samplesAck, .locationsAck, .metrics, .route, .weather, .announcements, .activity,
-            .summaryMetrics,
+        case .state, .profile, .samplesAck, .locationsAck, .metrics, .route, .heardSamples, .heardLocations, .weather,
+            .announcements, .activity, .summaryMetrics,
             .summaryRoute, .series, .track, .workout, .export:
             .service
         }
@@ -35,7 +35,7 @@ extension UserTopic.Kind {
     fileprivate var queueKind: QueueRule.Kind {
         switch self {
         case .request, .viewerRequest, .virtualRunRequest: .request
-        case .current, .profile, .plans, .replies, .coachRequest, .coachReply, .virtualRun, .partner,
+        case .current, .profile, .plans, .replies, .rejected, .coachRequest, .coachReply, .virtualRun, .partner,
             .virtualRunAnnouncements:
             .service
         }

@@ -49,11 +49,22 @@ package enum Topic: Hashable, Sendable {
             guard levels.count == 2, let service = Self.service(levels[1]) else { return nil }
             self = .rejected(service: service)
         default:
+            // One session has one topic: its id in lower case.
             guard levels.count >= 4, let user = User(levels[1]), let session = SessionID(levels[2]),
-                Shard(levels[0]) == session.shard, let topic = SessionTopic(levels[3...])
+                session.description == levels[2], Shard(levels[0]) == session.shard,
+                let topic = SessionTopic(levels[3...])
             else { return nil }
             self = .session(SessionKey(user, session), topic)
         }
+    }
+
+    /// Why a name is no topic: one of a few constants.
+    package static func rejectionReason(_ name: String) -> String {
+        let levels = name.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false).map(String.init)
+        guard levels.count > 4, let session = SessionID(levels[4]), session.description != levels[4] else {
+            return "bad_topic"
+        }
+        return "uppercase_session"
     }
 
     private static func service(_ level: String) -> String? {
@@ -64,7 +75,8 @@ package enum Topic: Hashable, Sendable {
     package var qos: QoS {
         switch self {
         case .session(_, let topic): topic.qos
-        case .user, .presence, .rejected: .atLeastOnce
+        case .user(_, let topic): topic.qos
+        case .presence, .rejected: .atLeastOnce
         }
     }
 

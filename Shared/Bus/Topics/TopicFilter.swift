@@ -45,7 +45,9 @@ extension SessionTopic.Kind {
         case .command, .state, .profile, .weather, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
             .series, .track, .request, .workout, .export, .exportResult:
             .atLeastOnce
-        case .samples, .locations, .metrics, .route, .samplesAck, .locationsAck, .announcements: .atMostOnce
+        case .samples, .locations, .metrics, .route, .heardSamples, .heardLocations, .samplesAck, .locationsAck,
+            .announcements:
+            .atMostOnce
         }
     }
 }

@@ -1,3 +1,4 @@
+import MQTT
 package import Workouts
 
 /// The part of a user's topic after the user.
@@ -9,6 +10,8 @@ package enum UserTopic: Hashable, Sendable {
     case viewerRequest(User)
     case plans
     case replies(Client)
+    /// What services refused of the user's payloads.
+    case rejected
     case coachRequest
     case coachReply
     case virtualRunRequest
@@ -21,6 +24,7 @@ package enum UserTopic: Hashable, Sendable {
         case current, profile, request, plans
         case viewerRequest = "viewers/+/request"
         case replies = "replies/+"
+        case rejected
         case coachRequest = "coach/request"
         case coachReply = "coach/reply"
         case virtualRunRequest = "virtual-run/request"
@@ -37,10 +41,14 @@ package enum UserTopic: Hashable, Sendable {
     package var isRetained: Bool {
         switch self {
         case .current, .profile, .plans, .virtualRun, .partner: true
-        case .request, .viewerRequest, .replies, .coachRequest, .coachReply, .virtualRunRequest,
+        case .request, .viewerRequest, .replies, .rejected, .coachRequest, .coachReply, .virtualRunRequest,
             .virtualRunAnnouncements:
             false
         }
+    }
+
+    var qos: QoS {
+        if case .rejected = self { .atMostOnce } else { .atLeastOnce }
     }
 }
 
@@ -53,6 +61,7 @@ extension UserTopic {
         case .viewerRequest(let viewer): (.viewerRequest, [viewer.description])
         case .plans: (.plans, [])
         case .replies(let client): (.replies, [client.description])
+        case .rejected: (.rejected, [])
         case .coachRequest: (.coachRequest, [])
         case .coachReply: (.coachReply, [])
         case .virtualRunRequest: (.virtualRunRequest, [])
@@ -73,19 +82,22 @@ extension UserTopic {
             case .viewerRequest: User(first).map(UserTopic.viewerRequest)
             case .plans: .plans
             case .replies: Client(first).map(UserTopic.replies)
+            case .rejected: .rejected
             case .coachRequest: .coachRequest
             case .coachReply: .coachReply
             case .virtualRunRequest: .virtualRunRequest
-            case .virtualRun: RunID(first).map(UserTopic.virtualRun)
+            case .virtualRun: Self.run(first).map(UserTopic.virtualRun)
             case .partner:
-                if let run = RunID(first), let partner = User(parameters.last ?? "") {
+                if let run = Self.run(first), let partner = User(parameters.last ?? "") {
                     .partner(run, partner)
                 } else {
                     nil
                 }
-            case .virtualRunAnnouncements: RunID(first).map(UserTopic.virtualRunAnnouncements)
+            case .virtualRunAnnouncements: Self.run(first).map(UserTopic.virtualRunAnnouncements)
             }
         guard let topic else { return nil }
         self = topic
     }
+    /// One run has one topic: its id in lower case.
+    private static func run(_ text: String) -> RunID? { RunID(text).flatMap { $0.description == text ? $0 : nil } }
 }

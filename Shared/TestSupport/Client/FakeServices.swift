@@ -156,16 +156,21 @@ package final class FakeServices: Sendable {
         // The services keep items of an unknown session unacknowledged, and acknowledge and drop those of a deleted one.
         guard let session = state.session else { return [] }
         guard session.statusName != .deleted else {
-            return [Topic.session(key, kind.ack(device)).message(Ack.next(batch.first + batch.items.count).payload)]
+            return [
+                Topic.session(key, kind.ack(device)).message(
+                    Ack.next(batch.first + batch.items.count).payload(now: now(state)))
+            ]
         }
         let count = state[keyPath: items].count
         guard batch.first + batch.items.count <= state.faults.itemLimit else {
             return [
-                Topic.session(key, kind.ack(device)).message(Ack.tooManyItems(next: count, retryAfter: 360).payload)
+                Topic.session(key, kind.ack(device)).message(
+                    Ack.tooManyItems(next: count, retryAfter: 360).payload(now: now(state)))
             ]
         }
         if batch.first <= count { state[keyPath: items] += batch.items.dropFirst(count - batch.first) }
-        let ack = Topic.session(key, kind.ack(device)).message(Ack.next(state[keyPath: items].count).payload)
+        let ack = Topic.session(key, kind.ack(device)).message(
+            Ack.next(state[keyPath: items].count).payload(now: now(state)))
         return [ack] + workout(&state)
     }
 

@@ -8,8 +8,7 @@ import Workouts
         let error = #expect(throws: PayloadError.self) {
             try JSONCoding.decode(Command.self, from: Array(text.utf8))
         }
-        guard case .malformed(let reason) = error else { return nil }
-        return reason
+        return error?.text
     }
 
     private func start(activity: String) -> String {
@@ -20,6 +19,26 @@ import Workouts
 
     @Test func `an unknown word is named`() {
         #expect(error(start(activity: "flying")) == #"activity: unknown word "flying""#)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"type":"start"}"#, "id", nil),
+            (#"{"id":5,"type":"start"}"#, "id", "5"),
+            (
+                #"{"type":"start","id":"00000000-0000-4000-8000-000000000001","client":"w","activity":"flying"}"#,
+                "activity",
+                #""flying""#
+            ),
+            (
+                #"{"id":"00000000-0000-4000-8000-000000000001","client":"w","type":"end","streams":{"samples/w": "\u0000é"}}"#,
+                "streams.samples/w", #""\u0000é""#
+            ),
+        ] as [(String, String, String?)])
+    func `an error has the invalid field and its value`(text: String, field: String, value: String?) {
+        let error = #expect(throws: PayloadError.self) { try JSONCoding.decode(Command.self, from: text.utf8) }
+        #expect(error?.field == field)
+        #expect(error?.value == value)
     }
 
     // A search that starts again at every repetition takes minutes.

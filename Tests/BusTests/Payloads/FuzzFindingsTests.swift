@@ -11,7 +11,7 @@ import Workouts
             #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"end","client":"a","streams":{"\#(long)":1}}"#,
         ] {
             let error = #expect(throws: PayloadError.self) { try JSONCoding.decode(Command.self, from: text.utf8) }
-            guard case .malformed(let message) = error else { continue }
+            guard let message = error?.text else { continue }
             #expect(message.utf8.count <= 210)
         }
     }
@@ -34,7 +34,7 @@ import Workouts
     func `a number out of range is refused with its field`(fields: String, field: String) {
         let text = "{\"id\":\"6f9619ff-8b86-4011-b42d-00c04fc964ff\",\"client\":\"a\",\(fields)}"
         let error = #expect(throws: PayloadError.self) { try JSONCoding.decode(Command.self, from: text.utf8) }
-        #expect(error == .malformed("\(field)out of range"))
+        #expect(error?.text == "\(field)out of range")
     }
 
     @Test func `an active session without items has live metrics`() throws {
@@ -71,7 +71,7 @@ import Workouts
         #expect(try SessionState(payload(Self.state)).segments.count == 2)
         let text = payload(Self.state.merging([field: value]) { $1 })
         let error = #expect(throws: PayloadError.self) { try SessionState(text) }
-        guard case .malformed(let message)? = error else { return }
+        guard let message = error?.text else { return }
         #expect(message.hasPrefix("\(field): "))
     }
 }

@@ -56,14 +56,29 @@ import Workouts
             #expect(try MetricsProgress(snapshot.payload[...]) == progress)
             #expect(try JSONSerialization.jsonObject(with: Data(snapshot.payload)) is [String: Any])
             let ack = Ack.next(.random(in: 0...StreamLimits.items, using: &random))
-            #expect(try Ack(ack.payload) == ack)
+            let now = random.time()
+            #expect(try Ack(ack.payload(now: now)) == ack)
+            #expect(try abs(#require(Ack.read(ack.payload(now: now)).now).seconds(since: now)) < 0.001)
             let refusal = random.tooManyItems()
-            #expect(try Ack(refusal.payload) == refusal)
+            #expect(try Ack(refusal.payload(now: now)) == refusal)
         }
-        #expect(try Ack(Ack.streamReused.payload) == .streamReused)
+        let now = Timestamp(microseconds: 1_700_000_000_200_999)
+        #expect(try Ack(Ack.streamReused.payload(now: now)) == .streamReused)
+        #expect(Ack.next(122).payload(now: now) == Array(#"{"n":122,"now":1700000000.2}"#.utf8))
         for payload in [#"{"error":"too_many_items"}"#, #"{"error":"other","n":3}"#, #"{"n":-1}"#] {
             #expect(throws: PayloadError.self) { try Ack(payload.utf8) }
         }
+    }
+
+    @Test func `heard is read as written`() throws {
+        var random = SeededRandom()
+        for _ in 0..<50 {
+            let heard = random.heard()
+            #expect(try JSONCoding.decode(Heard.self, from: heard.payload) == heard)
+        }
+        var heard = Heard(revision: 5, count: 3)
+        heard.clockSkew = [Device("strap-1")!: 181.2]
+        #expect(heard.payload == Array(#"{"gaps":[],"n":3,"s":5,"sk":{"strap-1":181.2}}"#.utf8))
     }
 
     @Test func `published keys are sorted`() throws {

@@ -57,7 +57,7 @@ extension SeededRandom {
             revision: revision(), state: revision(), next: streams(), chunks: rows.chunkCount,
             totals: locations.summary(laps: session.laps, units: session.units))
         return [
-            ("locations", locationBatch().payload), ("locationsAck", Ack.next(7).payload),
+            ("locations", locationBatch().payload), ("locationsAck", Ack.next(7).payload(now: time())),
             ("route", routeSnapshot().payload), ("summaryRoute", JSONCoding.encode(report)),
         ] + (0..<rows.chunkCount).map { ("track", rows.payload(number: $0, revision: report.revision)) }
     }

@@ -136,6 +136,24 @@ extension SeededRandom {
         return announcement
     }
 
+    mutating func heard() -> Heard {
+        var times = ItemTimes()
+        for _ in 0..<Int.random(in: 1...5, using: &self) { times.add(time()) }
+        var heard = Heard(revision: revision(), count: .random(in: 1...1_000, using: &self))
+        heard.newest = times.newest
+        heard.position = maybe(Coordinate(latitude: 52.5, longitude: 13.4))
+        heard.clockSkew = maybe([Device("strap-1")!: 181.2]) ?? [:]
+        heard.silences = times.silences
+        return heard
+    }
+
+    func rejections() -> [Rejection] {
+        let topic = "pacebus/v1/ff/anna/6F9619FF-8B86-D011-B42D-00C04FC964FF/command"
+        var flaw = PayloadError.malformed("item 7: h is not a number from 20 to 300", field: "h", value: "999")
+        flaw.item = 7
+        return [Rejection(topic: topic, reason: "uppercase_session"), Rejection(topic: topic, error: flaw)]
+    }
+
     mutating func tooManyItems() -> Ack {
         .tooManyItems(
             next: .random(in: 0...StreamLimits.session, using: &self),
@@ -145,7 +163,8 @@ extension SeededRandom {
     mutating func batch() -> SampleBatch {
         SampleBatch(
             first: .random(in: 0...StreamLimits.items, using: &self),
-            items: (0..<Int.random(in: 1...20, using: &self)).map { _ in sample(at: time()) })
+            items: (0..<Int.random(in: 1...20, using: &self)).map { _ in sample(at: time()) },
+            asksAck: .random(using: &self))
     }
 
     /// The payloads of the code, by channel.
@@ -180,9 +199,13 @@ extension SeededRandom {
             add("series", FinalRows(series).payload(number: number, revision: revision()))
         }
         add("samples", batch().payload)
-        add("samplesAck", Ack.next(.random(in: 0...1_000, using: &self)).payload)
-        add("samplesAck", Ack.streamReused.payload)
-        add("samplesAck", tooManyItems().payload)
+        add("samplesAck", Ack.next(.random(in: 0...1_000, using: &self)).payload(now: time()))
+        add("samplesAck", Ack.streamReused.payload(now: time()))
+        add("samplesAck", tooManyItems().payload(now: time()))
+        add("heardSamples", heard().payload)
+        add("heardSamples", Heard(revision: revision(), count: 0).payload)
+        add("heardLocations", heard().payload)
+        for rejection in rejections() { add("userRejected", JSONCoding.encode(rejection)) }
         add("metrics", snapshot().payload)
         for payload in activityPayloads(of: last.key) { add(payload.channel, payload.bytes) }
         for payload in try planPayloads() { add(payload.channel, payload.bytes) }

@@ -14,7 +14,7 @@ import Workouts
             default: _ = try JSONCoding.decode(UserRequest.self, from: refused.text.utf8)
             }
         }
-        guard case .malformed(let message) = error else { return }
+        guard let message = error?.text else { return }
         #expect(message.hasPrefix(refused.blames), "\(message)")
     }
 
@@ -22,7 +22,6 @@ import Workouts
         #"{"type":"pause","client":"a"}"#,
         #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"pause"}"#,
         #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","client":"a"}"#,
-        #"{"id":"6F9619FF-8b86-d011-b42d-00c04fc964ff","type":"pause","client":"a"}"#,
         #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"pause","client":"a/b"}"#,
         String(repeating: "[", count: 100_000), "\u{FEFF}", "{", "\"\\ud800\"",
     ])

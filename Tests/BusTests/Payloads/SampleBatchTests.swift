@@ -113,6 +113,38 @@ import Workouts
         }
     }
 
+    @Test func `the first invalid value is named with its item, field and value`() throws {
+        let long = String(repeating: "é", count: 200)
+        let batch = try batch(
+            #"{"s":7,"x":[{"c":1e9,"h":80},{"c":1e9,"h": 999},{"c":-1},5,{"c":1e9,"rr":[1]}]}"#)
+        #expect(batch.invalidValues == 4)
+        let flaw = try #require(batch.flaw)
+        #expect(
+            flaw.text
+                == "item 8: h is not a number from 20 to 300; it was dropped; 4 values of this batch were dropped")
+        #expect([flaw.field, flaw.value, flaw.reason] == ["h", "999", "flawed_items"])
+        #expect(flaw.item == 8)
+        let others: [(String, String?, String?)] = [
+            (#"{"c":-1,"h":80}"#, "c", "-1"), (#"{"h":80}"#, "c", nil), ("[1]", nil, "[1]"),
+            (#"{"c":1e9,"rr":[900,1]}"#, "rr", "1"), (#"{"c":1e9,"h":"\#(long)"}"#, "h", "\"\(long.prefix(31))…"),
+            (#"{"c":1e9,"h":"\u0000\n"}"#, "h", #""\u0000\n""#),
+        ]
+        for (item, field, value) in others {
+            let flaw = try #require(try self.batch(#"{"x":[\#(item)],"s":3}"#).flaw)
+            #expect(flaw.field == field && flaw.value == value && flaw.item == 3, "\(flaw)")
+        }
+        #expect(try self.batch(#"{"s":0,"x":[{"c":1e9}]}"#).flaw == nil)
+    }
+
+    @Test func `a batch may ask for an acknowledgement`() throws {
+        let flags = [#""a":1"#: true, #""a":0"#: false, #""a":null"#: false, #""a":"1""#: false, #""q":1"#: false]
+        for (text, asks) in flags {
+            #expect(try batch(#"{\#(text),"s":0,"x":[{"c":1e9}]}"#).asksAck == asks, "\(text)")
+        }
+        let batch = SampleBatch(first: 0, items: [Sample(time: Timestamp(seconds: 1e9))], asksAck: true)
+        #expect(batch.payload == Array(#"{"a":1,"s":0,"x":[{"c":1000000000}]}"#.utf8))
+    }
+
     @Test func `a repeated key takes its last value`() throws {
         let batch = try batch(#"{"s":1,"x":[5,6],"s":2,"x":[{"c":1e9,"h":80,"h":90}]}"#)
         #expect(batch.first == 2)

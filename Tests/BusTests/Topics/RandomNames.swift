@@ -26,16 +26,16 @@ extension SeededRandom {
         let key = SessionKey(user(), identifier())
         let session: [SessionTopic] = [
             .command, .state, .profile, .samples(name()), .samplesAck(name()), .locations(name()),
-            .locationsAck(name()),
-            .metrics, .route, .weather, .announcements, .activityRegister, .activity, .summaryMetrics, .summaryRoute,
+            .locationsAck(name()), .metrics, .route, .heard(.samples), .heard(.locations), .weather, .announcements,
+            .activityRegister, .activity, .summaryMetrics, .summaryRoute,
             .series(.random(in: 0...SessionTopic.chunkLimit, using: &self)),
             .track(.random(in: 0...SessionTopic.chunkLimit, using: &self)), .request, .workout, .export(name()),
             .exportResult(name()),
         ]
         let run: RunID = identifier()
         let user: [UserTopic] = [
-            .current, .profile, .request, .viewerRequest(self.user()), .plans, .replies(name()), .coachRequest,
-            .coachReply, .virtualRunRequest,
+            .current, .profile, .request, .viewerRequest(self.user()), .plans, .replies(name()), .rejected,
+            .coachRequest, .coachReply, .virtualRunRequest,
             .virtualRun(run), .partner(run, self.user()), .virtualRunAnnouncements(run),
         ]
         let service: ProcessName = name()

@@ -34,6 +34,7 @@ import Workouts
         "\(session)/samples/watch_1", "\(session)/samples/Watch", "\(session)/samples//ack",
         "\(session)/samples/watch/nack", "\(session)/samples/watch/ack/", "\(session)/samples/watch/ack/more",
         "\(session)/activity/registers", "\(session)/summary", "\(session)/summary/", "\(session)/summary/both",
+        "\(session)/heard", "\(session)/heard/both",
         "\(session)/series", "\(session)/series/", "\(session)/series/-1", "\(session)/series/+1",
         "\(session)/series/01", "\(session)/series/00", "\(session)/series/100000", "\(session)/series/1e3",
         "\(session)/series/99999999999999999999", "\(session)/track/1/2", "\(session)/export",
@@ -50,10 +51,22 @@ import Workouts
         #expect(Topic(name) == nil)
     }
 
+    @Test(arguments: [
+        ("pacebus/v1/ff/anna/6F9619FF-8B86-D011-B42D-00C04FC964FF/samples/watch", "uppercase_session"),
+        ("pacebus/v1/FF/anna/6f9619ff-8b86-d011-b42d-00c04fc964Ff/command", "uppercase_session"),
+        ("pacebus/v1/FF/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/command", "bad_topic"),
+        ("pacebus/v1/ff/anna/no-session/command", "bad_topic"), ("pacebus/v1/ff/anna", "bad_topic"),
+    ])
+    func `a session id in upper case has a reason of its own`(name: String, reason: String) {
+        #expect(Topic(name) == nil)
+        #expect(Topic.rejectionReason(name) == reason)
+    }
+
     @Test(
         arguments: [
             (.command, 1, false), (.state, 1, true), (.profile, 1, true), (.samplesAck(Device("watch")!), 0, false),
-            (.locationsAck(Device("watch")!), 0, false), (.metrics, 0, true), (.route, 0, true), (.weather, 1, true),
+            (.locationsAck(Device("watch")!), 0, false), (.metrics, 0, true), (.route, 0, true),
+            (.heard(.samples), 0, true), (.heard(.locations), 0, true), (.weather, 1, true),
             (.announcements, 0, false), (.activityRegister, 1, false), (.activity, 1, true), (.summaryMetrics, 1, true),
             (.summaryRoute, 1, true), (.series(0), 1, false), (.track(0), 1, false), (.request, 1, false),
             (.workout, 1, true), (.export(Target("folder")!), 1, true), (.exportResult(Target("healthkit")!), 1, false),

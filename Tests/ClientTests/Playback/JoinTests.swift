@@ -40,7 +40,8 @@ import Workouts
     }
 
     private func acknowledge(_ playback: inout Playback, _ number: Int) {
-        _ = playback.receive(Topic.session(key, .samplesAck(device)).message(Ack.next(number).payload), now)
+        _ = playback.receive(
+            Topic.session(key, .samplesAck(device)).message(Ack.next(number).payload(now: now.wallClock)), now)
     }
 
     private func actions(_ entries: [QueueEntry]) -> [SessionAction] {

@@ -70,7 +70,8 @@ import Workouts
         playback.connected()
         while let command = try command(playback.takeOutgoing(now)) {
             if case .end = command.action {
-                let ack = Topic.session(header.key, .samplesAck(header.device)).message(Ack.next(10).payload)
+                let ack = Topic.session(header.key, .samplesAck(header.device)).message(
+                    Ack.next(10).payload(now: now.wallClock))
                 _ = playback.receive(ack, now)
                 return (playback, command)
             }
@@ -177,7 +178,7 @@ import Workouts
             #expect(playback.awaited == "metrics-aggregator")
             #expect(playback.receive(reply(start, revision: 1), now + Double(20 * round + 19)) == .nothing)
         }
-        let ack = Topic.session(header.key, .samplesAck(header.device)).message(Ack.next(4).payload)
+        let ack = Topic.session(header.key, .samplesAck(header.device)).message(Ack.next(4).payload(now: now.wallClock))
         _ = playback.receive(ack, now + 60)
         #expect(playback.awaited == nil)
         for second in 60..<100 { #expect(playback.takeOutgoing(now + Double(second)).isEmpty) }
@@ -187,7 +188,8 @@ import Workouts
         var playback = try begun().playback
         for second in 0..<40 {
             let time = now + Double(second)
-            let ack = Topic.session(header.key, .samplesAck(header.device)).message(Ack.next(second / 10).payload)
+            let ack = Topic.session(header.key, .samplesAck(header.device)).message(
+                Ack.next(second / 10).payload(now: now.wallClock))
             if second % 10 == 0 { _ = playback.receive(ack, time) }
             #expect(try command(playback.takeOutgoing(time)) == nil)
         }

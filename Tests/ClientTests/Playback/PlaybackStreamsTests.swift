@@ -48,7 +48,7 @@ import Workouts
     private func acknowledge(
         _ playback: inout Playback, _ kind: StreamName.Kind, _ number: Int, _ now: Moment
     ) -> Playback.Reaction {
-        playback.receive(message(kind.ack(header.device), Ack.next(number).payload), now)
+        playback.receive(message(kind.ack(header.device), Ack.next(number).payload(now: now.wallClock)), now)
     }
 
     private func commands(_ messages: [MQTTMessage]) throws -> [Command] {

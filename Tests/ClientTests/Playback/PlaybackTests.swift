@@ -77,7 +77,8 @@ import Workouts
 
     /// Runs until every command has a reply and every item is acknowledged.
     private func settle(_ playback: inout Playback, _ now: Moment) throws {
-        _ = playback.receive(message(.samplesAck(header.device), Ack.next(playback.samples.count).payload), now)
+        _ = playback.receive(
+            message(.samplesAck(header.device), Ack.next(playback.samples.count).payload(now: now.wallClock)), now)
         while let command = try commands(playback.takeOutgoing(now)).first { _ = playback.receive(reply(command), now) }
     }
 
@@ -242,13 +243,14 @@ import Workouts
         #expect(playback.takeDue(now + 9).isEmpty)
         #expect(playback.outcome == nil)
         #expect(try batches(playback.takeOutgoing(now)).map(\.range) == [0..<4])
-        _ = playback.receive(message(.samplesAck(header.device), Ack.next(4).payload), now)
+        _ = playback.receive(message(.samplesAck(header.device), Ack.next(4).payload(now: now.wallClock)), now)
         #expect(playback.outcome == .discarded)
     }
 
     @Test func `a reused stream ends the playback`() throws {
         var playback = playback()
-        let reaction = playback.receive(message(.samplesAck(header.device), Ack.streamReused.payload), now)
+        let reaction = playback.receive(
+            message(.samplesAck(header.device), Ack.streamReused.payload(now: now.wallClock)), now)
         #expect(reaction == .fail(.stream(.reused)))
     }
 
@@ -256,7 +258,7 @@ import Workouts
         var playback = playback()
         _ = playback.takeDue(now)
         let ack = Ack.tooManyItems(next: 2, retryAfter: 60)
-        let reaction = playback.receive(message(.samplesAck(header.device), ack.payload), now)
+        let reaction = playback.receive(message(.samplesAck(header.device), ack.payload(now: now.wallClock)), now)
         #expect(
             reaction
                 == .fail(.stream(.tooManyItems(next: 2, retryAfter: 60)), noting: [.acknowledged(.samples, 2)]))

@@ -1,0 +1,25 @@
+/// A message on a user's `rejected`: what a service refused of the user's payloads.
+package struct Rejection: Codable, Equatable, Sendable {
+    package var topic: String
+    /// One of a few constants.
+    package var reason: String
+    /// The invalid field, its value as JSON, cut short, and the number of the item.
+    package var field: String?
+    package var value: String?
+    package var item: Int?
+    /// The error as text for developers.
+    package var message: String?
+
+    package init(topic: String, reason: String, message: String? = nil) {
+        self.topic = PayloadError.cut(topic.utf8, to: 256)
+        self.reason = reason
+        self.message = message
+    }
+
+    package init(topic: String, error: PayloadError) {
+        self.init(topic: topic, reason: error.reason, message: error.text)
+        field = error.field
+        value = error.value
+        item = error.item
+    }
+}
