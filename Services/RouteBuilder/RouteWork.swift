@@ -13,9 +13,10 @@ enum RouteWork: StreamWork {
         _ streams: [Device: ItemSource<Location>], of state: SessionState
     ) -> (totals: RouteSummary, rows: FinalRows) {
         let locations = CountedLocations(
-            streams: streams.mapValues(\.all), segments: state.segments, activity: state.activity,
+            streams: streams, segments: state.segments, activity: state.activity,
             environment: state.environment)
-        return (locations.summary(laps: state.laps, units: state.units), FinalRows(Track(locations)))
+        let totals = locations.summary(laps: state.laps, units: state.units)
+        return (totals, FinalRows(Track(consume locations)))
     }
 
     typealias Live = LiveRoute
@@ -31,7 +32,7 @@ extension LiveRoute: LiveFold {
 
     package init(streams: [Device: ItemSource<Location>], state: SessionState, now: Timestamp, shown: LiveRoute?) {
         self.init(
-            streams: streams.mapValues(\.all), segments: state.segments, activity: state.activity,
+            streams: streams, segments: state.segments, activity: state.activity,
             environment: state.environment,
             now: now)
     }

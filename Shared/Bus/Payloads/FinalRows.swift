@@ -4,14 +4,12 @@ package import Workouts
 package struct FinalRows: Sendable {
     private enum Column {
         case times
-        case values([Double?])
-        /// NaN for none.
-        case numbers([Double])
-        case lists([[Double]])
+        case series(Series.Column)
+        case track(Track.Column)
 
         /// The most numbers of a row.
         var width: Int {
-            if case .lists(let lists) = self { lists.lazy.map(\.count).max() ?? 1 } else { 1 }
+            if case .series(let column) = self { column.width } else { 1 }
         }
     }
 
@@ -32,15 +30,11 @@ package struct FinalRows: Sendable {
     }
 
     package init(_ series: Series) {
-        self.init(
-            times: series.times,
-            columns: series.columns.map {
-                ($0.quantity.key, $0.quantity.isList ? .lists($0.lists) : .numbers($0.numbers))
-            })
+        self.init(times: series.times, columns: series.columns.map { ($0.quantity.key, .series($0)) })
     }
 
     package init(_ track: Track) {
-        self.init(times: track.times, columns: track.columns.map { ($0.kind.key, .values($0.values)) })
+        self.init(times: track.times, columns: track.columns.map { ($0.kind.key, .track($0)) })
     }
 
     package var chunkCount: Int { (times.count + chunkRows - 1) / chunkRows }
@@ -55,22 +49,17 @@ package struct FinalRows: Sendable {
                 for (key, column) in columns {
                     switch column {
                     case .times: json.array(key, times[rows]) { json, time in json.write(time) }
-                    case .values(let values):
-                        json.array(key, values[rows]) { json, value in
-                            if let value { json.write(value) } else { json.writeNull() }
-                        }
-                    case .numbers(let numbers):
-                        json.array(key, numbers[rows]) { json, number in
-                            if number.isNaN { json.writeNull() } else { json.write(number) }
-                        }
-                    case .lists(let lists):
-                        json.array(key, lists[rows]) { json, list in
+                    case .track(let column): json.array(key, rows) { json, row in json.write(column[row]) }
+                    case .series(let column) where column.quantity.isList:
+                        json.array(key, rows) { json, row in
+                            let list = column[all: row]
                             if list.isEmpty {
                                 json.writeNull()
                             } else {
                                 json.array(list) { json, value in json.write(value) }
                             }
                         }
+                    case .series(let column): json.array(key, rows) { json, row in json.write(column[row]) }
                     }
                 }
             }
@@ -94,5 +83,11 @@ extension Track.Kind {
         case .course: LocationField.course.key
         case .horizontalAccuracy: LocationField.horizontalAccuracy.key
         }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func write(_ value: Double?) {
+        if let value { write(value) } else { writeNull() }
     }
 }

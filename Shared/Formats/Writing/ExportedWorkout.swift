@@ -68,7 +68,7 @@ extension ExportedPoint {
             var covered = 0.0
             for row in points.indices {
                 if quantity.isList {
-                    points[row].values[all: quantity] = column.lists[row]
+                    points[row].values[all: quantity] = column[all: row]
                 } else if let value = column[row] {
                     covered += value
                     points[row][quantity] = quantity == .distance ? covered : value

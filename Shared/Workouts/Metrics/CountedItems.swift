@@ -108,18 +108,26 @@ package struct CountedItems {
     }
 
     /// All values of readings of a list, by row; none in the other rows.
-    func lists(_ quantity: Quantity, of readings: [Reading]) -> [[Double]] {
-        var lists = [[Double]](repeating: [], count: times.count)
-        var source = [UInt16](repeating: .max, count: times.count)
-        for reading in readings { source[reading.row] = UInt16(reading.source) }
-        for (index, stream) in sources.enumerated() {
-            var number = 0
-            stream.items.visit { sample in
-                defer { number += 1 }
-                let row = stream.rows[number]
-                if row != Self.noRow, source[Int(row)] == index { lists[Int(row)] = sample[all: quantity] }
+    ///
+    /// - Parameter rounded: changes each value.
+    func lists(_ quantity: Quantity, of readings: [Reading], _ rounded: (Double) -> Double) -> NumberLists {
+        var sourceOfRow = [UInt16](repeating: .max, count: times.count)
+        for reading in readings { sourceOfRow[reading.row] = UInt16(reading.source) }
+        func visit(_ body: (_ list: [Double], _ row: Int) -> Void) {
+            for (index, source) in sources.enumerated() {
+                var number = 0
+                source.items.visit { sample in
+                    defer { number += 1 }
+                    let row = source.rows[number]
+                    guard row != Self.noRow, sourceOfRow[Int(row)] == index else { return }
+                    body(sample[all: quantity], Int(row))
+                }
             }
         }
+        var lengths = [UInt32](repeating: 0, count: times.count)
+        visit { lengths[$1] = UInt32($0.count) }
+        var lists = NumberLists(lengths: consume lengths)
+        visit { lists.set($0.map(rounded), row: $1) }
         return lists
     }
 

@@ -4,11 +4,16 @@ struct Cumulative {
     private var sums: [Double] = [0]
 
     init(_ readings: [Reading], _ timeline: ActiveTimeline) {
-        positions.reserveCapacity(readings.count + 1)
-        sums.reserveCapacity(readings.count + 1)
-        for reading in readings {
-            positions.append(timeline.position(reading.time))
-            sums.append(total + reading.value)
+        self.init(readings.lazy.map { ($0.time, $0.value) }, timeline)
+    }
+
+    /// - Parameter amounts: in the order of time.
+    init(_ amounts: some Collection<(time: Timestamp, value: Double)>, _ timeline: ActiveTimeline) {
+        positions.reserveCapacity(amounts.count + 1)
+        sums.reserveCapacity(amounts.count + 1)
+        for amount in amounts {
+            positions.append(timeline.position(amount.time))
+            sums.append(total + amount.value)
         }
     }
 

@@ -107,7 +107,8 @@ extension MetricsSummary {
             zones = heartRate.seconds(in: limits).map(thousandths)
         }
         splits = Self.splits(meters, length: units.splitLength, total: total, heartRate: heartRate)
-        laps = Self.laps(marks, items: items, distance: meters, energy: kcal, heartRate: heartRate)
+        laps = Self.laps(
+            marks, items.segments, items.timeline, distance: meters, energy: kcal, heartRate: heartRate)
     }
 
     private static func averageAndMaximum(_ values: TimeWeightedValues) -> (Double?, Double?) {
@@ -130,7 +131,7 @@ extension MetricsSummary {
         }
     }
 
-    private static func splits(
+    static func splits(
         _ distance: Cumulative?, length: Double, total: Int64, heartRate: TimeWeightedValues
     ) -> [Split] {
         guard let distance, distance.total > 0 else { return [] }
@@ -154,17 +155,15 @@ extension MetricsSummary {
         }
     }
 
-    private static func laps(
-        _ marks: [Timestamp], items: CountedItems, distance: Cumulative?, energy: (Int64, Int64) -> Double?,
-        heartRate: TimeWeightedValues
+    static func laps(
+        _ marks: [Timestamp], _ segments: [Segment], _ timeline: ActiveTimeline, distance: Cumulative?,
+        energy: (Int64, Int64) -> Double?, heartRate: TimeWeightedValues
     ) -> [Lap] {
-        guard !marks.isEmpty, let start = items.segments.first?.start, let end = items.segments.last?.end else {
-            return []
-        }
+        guard !marks.isEmpty, let start = segments.first?.start, let end = segments.last?.end else { return [] }
         let bounds = [start] + marks + [end]
         return bounds.indices.dropLast().map { index in
-            let from = items.timeline.position(bounds[index])
-            let to = items.timeline.position(bounds[index + 1])
+            let from = timeline.position(bounds[index])
+            let to = timeline.position(bounds[index + 1])
             return Lap(
                 startedAt: bounds[index], endedAt: bounds[index + 1], duration: thousandths(Double(to - from) / 1e6),
                 distance: distance.map { thousandths($0.value(at: to) - $0.value(at: from)) },

@@ -26,57 +26,18 @@ struct Reading: Equatable {
     }
 }
 
-/// Selects the readings of one quantity that count.
-///
-/// Sources are sorted by preference. A gap of more than 15 s of active time in a source's readings belongs to the next
-/// source that has any in it. The beginning and the end of the session bound the first and the last gap.
+/// Selects the readings of one quantity that count: the preferred source's, and others' in its gaps.
 struct Selection {
-    private var sources: [[Reading]]
-    private let timeline: ActiveTimeline
     private(set) var readings: [Reading] = []
 
     /// - Parameter sources: the counted readings of each source, preferred source first, each sorted by time.
     init(sources: [[Reading]], timeline: ActiveTimeline) {
-        self.sources = sources
-        self.timeline = timeline
         if sources.count == 1 {
             readings = sources[0]
         } else {
             readings.reserveCapacity(sources.reduce(0) { $0 + $1.count })
-            fill(
-                rank: 0, from: Edge(time: .init(microseconds: .min), position: 0),
-                to: Edge(time: .init(microseconds: .max), position: timeline.total))
+            GapFilling(sources.map { $0.lazy.map(\.time) }, timeline).visit { readings.append(sources[$0][$1]) }
         }
-        self.sources = []
-    }
-
-    private struct Edge {
-        let time: Timestamp
-        let position: Int64
-    }
-
-    private mutating func fill(rank: Int, from: Edge, to: Edge) {
-        guard rank < sources.count else { return }
-        let source = sources[rank]
-        var last = from
-        var index = source.partitioningIndex { $0.time > from.time }
-        while index < source.count, source[index].time < to.time {
-            let next = Edge(time: source[index].time, position: timeline.position(source[index].time))
-            fillGap(after: rank, from: last, to: next)
-            readings.append(source[index])
-            last = next
-            index += 1
-        }
-        if last.time == from.time {
-            fill(rank: rank + 1, from: from, to: to)
-        } else {
-            fillGap(after: rank, from: last, to: to)
-        }
-    }
-
-    private mutating func fillGap(after rank: Int, from: Edge, to: Edge) {
-        guard to.position - from.position > Int64(SourceOrder.freshness * 1e6) else { return }
-        fill(rank: rank + 1, from: from, to: to)
     }
 
     /// Converts deltas to their contributions to the sum. A delta covers the time since its source's previous reading.
@@ -93,6 +54,57 @@ struct Selection {
             readings[index].value = max(0, reading.value - meanwhile)
             sums.append(sums[index] + readings[index].value)
         }
+    }
+}
+
+/// Chooses among the sources of one quantity by the times of their values.
+///
+/// Sources are sorted by preference. A gap of more than 15 s of active time in a source's values belongs to the next
+/// source that has any in it. The beginning and the end of the session bound the first and the last gap.
+struct GapFilling<Times: RandomAccessCollection> where Times.Element == Timestamp, Times.Index == Int {
+    private let sources: [Times]
+    private let timeline: ActiveTimeline
+
+    /// - Parameter sources: the times of each source's values in order, preferred source first.
+    init(_ sources: [Times], _ timeline: ActiveTimeline) {
+        self.sources = sources
+        self.timeline = timeline
+    }
+
+    private struct Edge {
+        let time: Timestamp
+        let position: Int64
+    }
+
+    /// Calls `body` with the source and the index of each value that counts, in the order of time.
+    func visit(_ body: (_ source: Int, _ index: Int) -> Void) {
+        fill(
+            rank: 0, from: Edge(time: .init(microseconds: .min), position: 0),
+            to: Edge(time: .init(microseconds: .max), position: timeline.total), body)
+    }
+
+    private func fill(rank: Int, from: Edge, to: Edge, _ body: (Int, Int) -> Void) {
+        guard rank < sources.count else { return }
+        let source = sources[rank]
+        var last = from
+        var index = source.partitioningIndex { $0 > from.time }
+        while index < source.count, source[index] < to.time {
+            let next = Edge(time: source[index], position: timeline.position(source[index]))
+            fillGap(after: rank, from: last, to: next, body)
+            body(rank, index)
+            last = next
+            index += 1
+        }
+        if last.time == from.time {
+            fill(rank: rank + 1, from: from, to: to, body)
+        } else {
+            fillGap(after: rank, from: last, to: to, body)
+        }
+    }
+
+    private func fillGap(after rank: Int, from: Edge, to: Edge, _ body: (Int, Int) -> Void) {
+        guard to.position - from.position > Int64(SourceOrder.freshness * 1e6) else { return }
+        fill(rank: rank + 1, from: from, to: to, body)
     }
 }
 

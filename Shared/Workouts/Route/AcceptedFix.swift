@@ -8,8 +8,6 @@ struct AcceptedFix: Sendable {
     /// Metres.
     var ascent: Double
     var descent: Double
-
-    var coordinate: Coordinate { Coordinate(latitude: fix.latitude, longitude: fix.longitude) }
 }
 
 /// Sums over fixes.
@@ -18,6 +16,12 @@ struct RouteTotals: Equatable, Sendable {
     var distance = 0.0
     var ascent = 0.0
     var descent = 0.0
+
+    mutating func add(_ fix: CountedFix) {
+        distance += fix.distance
+        ascent += fix.ascent
+        descent += fix.descent
+    }
 
     mutating func add(_ accepted: AcceptedFix) {
         distance += accepted.distance

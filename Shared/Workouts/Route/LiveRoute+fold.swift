@@ -3,13 +3,13 @@ extension LiveRoute {
     ///
     /// - Parameter streams: all items of each device, sorted by number.
     package init(
-        streams: [Device: [Location]], segments: [Segment], activity: Activity, environment: Environment,
+        streams: [Device: ItemSource<Location>], segments: [Segment], activity: Activity, environment: Environment,
         now: Timestamp
     ) {
         self.init(activity: activity, environment: environment)
-        for device in streams.keys.sorted() {
+        for (device, items) in streams.sorted(by: { $0.key < $1.key }) {
             var row = Row(device: device, route: SourceRoute(activity))
-            row.newest = streams[device]?.lazy.compactMap(\.time).max()?.microseconds ?? .min
+            items.visit { row.newest = max(row.newest, $0.time?.microseconds ?? .min) }
             rows.append(row)
         }
         rankRows()
@@ -24,28 +24,32 @@ extension LiveRoute {
             return segment.start <= end ? Segment(start: segment.start, end: end) : nil
         }
         let sources = rows.map { row in
-            SourceFixes(row.device, streams[row.device] ?? [], segments: closed, activity: activity)
+            SourceFixes(
+                row.device, streams[row.device] ?? ItemSource([]), segments: closed, activity: activity)
         }
         for index in rows.indices { rows[index].route = sources[index].route }
-        take(CountedLocations(sources, streams: streams, segments: closed, activity: activity), sources)
+        let (totals, settled) = (sources.map(\.accepted.totals), sources.map(\.settledTime))
+        take(CountedLocations(sources, streams: streams, segments: closed, activity: activity), totals, settled)
     }
 
-    private mutating func take(_ locations: CountedLocations, _ sources: [SourceFixes]) {
-        guard let last = locations.sources.last else { return }
-        let places = locations.devices.map { device in sources.firstIndex { $0.device == device } ?? 0 }
-        current = places[last]
-        var whole = RouteTotals()
-        for accepted in sources[current].accepted { whole.add(accepted) }
-        base = locations.totals - whole
-        for index in locations.fixes.indices {
-            let source = places[locations.sources[index]]
-            let isSettled = locations.fixes[index].fix.time <= sources[source].settledTime
-            let isSwitch = index > 0 && locations.sources[index] != locations.sources[index - 1]
+    /// - Parameters:
+    ///   - totals: of all accepted fixes of each row.
+    ///   - settled: the time of each row's newest final fix.
+    private mutating func take(_ locations: CountedLocations, _ totals: [RouteTotals], _ settled: [Timestamp]) {
+        let fixes = locations.fixes
+        guard !fixes.isEmpty else { return }
+        let places = locations.devices.map { device in rows.firstIndex { $0.device == device } ?? 0 }
+        current = places[locations.source(fixes.count - 1)]
+        base = locations.totals - totals[current]
+        for index in fixes.indices {
+            let source = places[locations.source(index)]
+            var fix = fixes[index]
+            let isSettled = fix.time <= settled[source]
+            let isSwitch = index > 0 && locations.source(index) != locations.source(index - 1)
             if !isSettled, source != current || isSwitch { rows[source].isOpen = true }
             guard isSettled || source != current else { continue }
-            var accepted = locations.fixes[index]
-            accepted.fix.startsLine = locations.startsLine(index)
-            draw(accepted)
+            fix.startsLine = locations.startsLine(index)
+            draw(fix)
         }
         solidFrom = locations.solidStart
     }
@@ -56,11 +60,11 @@ extension CountedLocations {
     fileprivate var solidStart: Int64 {
         let timeline = ActiveTimeline(segments)
         let freshness = Int64(SourceOrder.freshness * 1e6)
-        func position(_ index: Int) -> Int64 { timeline.position(Timestamp(microseconds: fixes[index].fix.time)) }
+        func position(_ index: Int) -> Int64 { timeline.position(fixes[index].time) }
         var first = fixes.count - 1
-        while first > 0, sources[first - 1] == sources[first], position(first) - position(first - 1) <= freshness {
+        while first > 0, source(first - 1) == source(first), position(first) - position(first - 1) <= freshness {
             first -= 1
         }
-        return first == 0 && position(0) <= freshness ? .min : fixes[first].fix.time
+        return first == 0 && position(0) <= freshness ? .min : fixes[first].time.microseconds
     }
 }

@@ -11,7 +11,7 @@ extension LiveRoute {
         var live = self
         var waiting: [AcceptedFix] = []
         live.rows[current].route.finish(accepting: &waiting)
-        for accepted in waiting { live.draw(accepted) }
+        for accepted in waiting { live.draw(CountedFix(accepted)) }
         return Whole(
             totals: base + live.rows[current].route.totals, sketch: live.sketch, hasAltitude: live.hasAltitude,
             last: waiting.last)

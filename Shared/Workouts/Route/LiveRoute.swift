@@ -32,7 +32,7 @@ package struct LiveRoute: Sendable {
     var base = RouteTotals()
     var sketch = RouteSketch(sizeLimit: polylineLimit)
     /// The fix drawn last.
-    private var drawn: Fix?
+    private var drawn: CountedFix?
     var hasAltitude = false
     /// Whether the totals equal those of a summary of the same items.
     package internal(set) var isExact = true
@@ -102,18 +102,17 @@ extension LiveRoute {
         rows[row].route.add(fix, accepting: &accepted)
         if rows[row].route.tip?.time != before { judge(fix, row, before, segments) }
         if row == current {
-            for fix in accepted { draw(fix) }
+            for fix in accepted { draw(CountedFix(fix)) }
         }
         accepted.removeAll(keepingCapacity: true)
     }
 
     /// Draws the next fix, unless fixes of another source take its place.
-    mutating func draw(_ accepted: AcceptedFix) {
-        let fix = accepted.fix
+    mutating func draw(_ fix: CountedFix) {
         if let drawn, fix.time <= drawn.time { return }
-        sketch.add(accepted.coordinate, startsLine: fix.startsLine || drawn?.segment != fix.segment)
+        sketch.add(fix.coordinate, startsLine: fix.startsLine || drawn?.segment != fix.segment)
         drawn = fix
-        if !fix.altitude.isNaN { hasAltitude = true }
+        if fix.hasAltitude { hasAltitude = true }
     }
 
     /// Clears ``isExact`` if only a fold over all items can choose the source.

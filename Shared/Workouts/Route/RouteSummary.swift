@@ -43,41 +43,33 @@ package struct RouteInput: Equatable, Sendable {
 
 extension RouteSummary {
     init(_ locations: CountedLocations, laps marks: [Timestamp], units: Units) {
-        guard let source = locations.devices.first, !locations.fixes.isEmpty else { return }
-        // Distance and speed of the route replace a device's.
         let fixes = locations.fixes
-        let samples = ItemSource<Sample>(count: fixes.count) { body in
-            for accepted in fixes {
-                var sample = Sample(time: Timestamp(microseconds: accepted.fix.time))
-                sample[.distance] = accepted.distance
-                // An unknown speed is `nan`.
-                sample[.speed] = accepted.speed
-                body(sample)
-            }
-        }
-        let metrics = CountedItems(streams: [source: samples], segments: locations.segments)
-            .summary(laps: marks, units: units)
-        distance = metrics.distance
-        averageSpeed = metrics.averageSpeed
-        maximumSpeed = metrics.maximumSpeed
-        splits = metrics.splits
-        laps = metrics.laps
-        if locations.fixes.contains(where: { !$0.fix.altitude.isNaN }) {
+        guard !fixes.isEmpty else { return }
+        let timeline = ActiveTimeline(locations.segments)
+        let meters = Cumulative(fixes.lazy.map { ($0.time, $0.distance) }, timeline)
+        distance = thousandths(meters.total)
+        if timeline.total > 0 { averageSpeed = thousandths(meters.total / (Double(timeline.total) / 1e6)) }
+        maximumSpeed = fixes.lazy.map(\.speed).filter { !$0.isNaN }.max().map(thousandths)
+        let none = TimeWeightedValues([], timeline)
+        splits = MetricsSummary.splits(meters, length: units.splitLength, total: timeline.total, heartRate: none)
+        laps = MetricsSummary.laps(
+            marks, locations.segments, timeline, distance: meters, energy: { _, _ in nil }, heartRate: none)
+        if fixes.contains(where: \.hasAltitude) {
             let totals = locations.totals
             ascent = thousandths(totals.ascent)
             descent = thousandths(totals.descent)
         }
-        bounds = Bounds(locations.fixes)
+        bounds = Bounds(fixes)
         var sketch = RouteSketch(sizeLimit: Self.polylineLimit)
-        for index in locations.fixes.indices {
-            sketch.add(locations.fixes[index].coordinate, startsLine: locations.startsLine(index))
+        for index in fixes.indices {
+            sketch.add(fixes[index].coordinate, startsLine: locations.startsLine(index))
         }
         polyline = sketch.polyline
     }
 }
 
 extension RouteSummary.Bounds {
-    init?(_ fixes: [AcceptedFix]) {
+    init?(_ fixes: CountedFixes) {
         guard let first = fixes.first?.coordinate else { return nil }
         self.init(south: first.latitude, west: first.longitude, north: first.latitude, east: first.longitude)
         // Degrees east of the first fix; they continue beyond the antimeridian.

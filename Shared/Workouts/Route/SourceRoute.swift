@@ -114,29 +114,77 @@ private struct Milestone {
 /// The filtered fixes of one source.
 struct SourceFixes: Sendable {
     let device: Device
-    var route: SourceRoute
+    private(set) var route: SourceRoute
     /// All accepted fixes, sorted by time.
-    var accepted: [AcceptedFix] = []
+    private(set) var accepted: SourceColumns
     /// Fixes up to this time are final.
-    let settledTime: Int64
+    private(set) var settledTime = Timestamp(microseconds: .min)
 
     /// - Parameter segments: fixes outside are left out.
-    init(_ device: Device, _ locations: [Location], segments: [Segment], activity: Activity) {
+    init(_ device: Device, _ locations: ItemSource<Location>, segments: [Segment], activity: Activity) {
         self.device = device
         route = SourceRoute(activity)
-        accepted.reserveCapacity(locations.count)
-        var fixes: [Fix] = []
-        fixes.reserveCapacity(locations.count)
-        var isSorted = true
-        for (number, location) in locations.enumerated() {
-            guard let fix = Fix(location, number: number, segments: segments) else { continue }
-            if let last = fixes.last, fix.time < last.time { isSorted = false }
-            fixes.append(fix)
+        accepted = SourceColumns(capacity: locations.count)
+        var buffer: [AcceptedFix] = []
+        locations.visitInOrder { number, location in
+            guard let fix = Fix(location, number: number, segments: segments) else { return }
+            route.add(fix, accepting: &buffer)
+            take(&buffer)
         }
-        if !isSorted { fixes.sort { ($0.time, $0.number) < ($1.time, $1.number) } }
-        for fix in fixes { route.add(fix, accepting: &accepted) }
-        settledTime = accepted.last?.fix.time ?? .min
+        settledTime = accepted.times.last ?? settledTime
         var rest = route
-        rest.finish(accepting: &accepted)
+        rest.finish(accepting: &buffer)
+        take(&buffer)
+    }
+
+    private mutating func take(_ buffer: inout [AcceptedFix]) {
+        for fix in buffer { accepted.append(fix) }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+extension ItemSource {
+    /// The number of passes over items that are not in the order of time, which bounds the memory.
+    private static var passes: Int { 4 }
+
+    /// Calls `body` with each item that has a time, in the order of time and number.
+    fileprivate func visitInOrder(_ body: (_ number: Int, _ item: Item) -> Void) {
+        guard let ranks = ranks() else {
+            var number = 0
+            return visit { item in
+                if item.time != nil { body(number, item) }
+                number += 1
+            }
+        }
+        let size = ranks.count / Self.passes + 1
+        for first in stride(from: 0, to: ranks.count, by: size) {
+            var part = [(number: Int, item: Item)?](repeating: nil, count: min(size, ranks.count - first))
+            var number = 0
+            visit { item in
+                let rank = Int(ranks[number]) - first
+                if item.time != nil, part.indices.contains(rank) { part[rank] = (number, item) }
+                number += 1
+            }
+            for case (let number, let item)? in part { body(number, item) }
+        }
+    }
+
+    /// The place of each item in the order of time and number; `nil` if that is the order of the items.
+    private func ranks() -> [UInt32]? {
+        var newest = Timestamp(microseconds: .min)
+        var isInOrder = true
+        visit { item in
+            guard let time = item.time else { return }
+            if time < newest { isInOrder = false }
+            newest = time
+        }
+        guard !isInOrder else { return nil }
+        var order: [(time: Timestamp, number: UInt32)] = []
+        order.reserveCapacity(count)
+        visit { order.append(($0.time ?? newest, UInt32(order.count))) }
+        order.sort { $0 < $1 }
+        var ranks = [UInt32](repeating: 0, count: order.count)
+        for (rank, place) in order.enumerated() { ranks[Int(place.number)] = UInt32(rank) }
+        return ranks
     }
 }

@@ -6,6 +6,9 @@ package struct Track: Equatable, Sendable {
         case distance
         case speed, course, horizontalAccuracy
 
+        /// The fraction of the column's compact numbers: a ten-millionth of a degree is a centimetre.
+        fileprivate var scale: Double { self == .latitude || self == .longitude ? 1e7 : 1e6 }
+
         /// The measured field of the column; `nil` for the distance.
         fileprivate var field: LocationField? {
             switch self {
@@ -22,12 +25,21 @@ package struct Track: Equatable, Sendable {
 
     package struct Column: Equatable, Sendable {
         package let kind: Kind
-        package let values: [Double?]
+        /// NaN for none.
+        private let numbers: CompactNumbers
 
         package init(kind: Kind, values: [Double?]) {
-            self.kind = kind
-            self.values = values
+            self.init(kind: kind, numbers: CompactNumbers(values.map { $0 ?? .nan }))
         }
+
+        fileprivate init(kind: Kind, numbers: CompactNumbers) {
+            self.kind = kind
+            self.numbers = numbers
+        }
+
+        package var values: [Double?] { (0..<numbers.count).map { self[$0] } }
+
+        package subscript(row: Int) -> Double? { numbers[row].isNaN ? nil : numbers[row] }
     }
 
     package let times: [Timestamp]
@@ -43,17 +55,32 @@ package struct Track: Equatable, Sendable {
     /// The values of a column, one optional value per time; `nil` if the column is empty.
     package subscript(kind: Kind) -> [Double?]? { columns.first { $0.kind == kind }?.values }
 
-    package init(_ locations: CountedLocations) {
-        let rows = locations.fixes.indices.map { locations.location($0) }
-        times = locations.fixes.map { Timestamp(microseconds: $0.fix.time) }
+    /// - Parameter locations: a caller that keeps no copy saves memory.
+    package init(_ locations: consuming CountedLocations) {
+        let times = locations.fixes.times
         var sum = 0.0
-        let distances = locations.fixes.map { accepted in
-            sum += accepted.distance
-            return thousandths(sum)
+        var distances = CompactNumbers(count: times.count, scale: 1e3)
+        for (row, fix) in locations.fixes.enumerated() {
+            sum += fix.distance
+            distances[row] = thousandths(sum)
         }
-        columns = Kind.allCases.compactMap { kind in
-            let values = kind.field.map { field in rows.map { $0[field] } } ?? distances
-            return values.contains { $0 != nil } ? Column(kind: kind, values: values) : nil
+        let sources = locations.items
+        _ = consume locations
+        var measured: [Kind: CompactNumbers] = [:]
+        measured[.distance] = times.isEmpty ? nil : distances
+        for (items, fixes) in sources {
+            var number = 0
+            items.visit { location in
+                defer { number += 1 }
+                guard fixes[number] != CountedLocations.noFix else { return }
+                let row = Int(fixes[number])
+                for kind in Kind.allCases {
+                    guard let field = kind.field, let value = location[field] else { continue }
+                    measured[kind, default: CompactNumbers(count: times.count, scale: kind.scale)][row] = value
+                }
+            }
         }
+        self.times = times
+        columns = Kind.allCases.compactMap { kind in measured[kind].map { Column(kind: kind, numbers: $0) } }
     }
 }

@@ -23,7 +23,9 @@ import Testing
     }
 
     private func fold(_ streams: [Device: [Location]], _ segments: [Segment]) -> LiveRoute {
-        LiveRoute(streams: streams, segments: segments, activity: .running, environment: .outdoor, now: now)
+        LiveRoute(
+            streams: streams.mapValues { ItemSource($0) }, segments: segments, activity: .running,
+            environment: .outdoor, now: now)
     }
 
     /// A path with pauses, gaps, bad fixes and altitudes.
@@ -199,8 +201,8 @@ import Testing
         #expect(!live.isExact)
         #expect(live.newest == way[99].time)
         let refolded = LiveRoute(
-            streams: [watch: way, phone: [ahead]], segments: open, activity: .running, environment: .outdoor,
-            now: clock)
+            streams: [watch: ItemSource(way), phone: ItemSource([ahead])], segments: open, activity: .running,
+            environment: .outdoor, now: clock)
         #expect(refolded.newest == way[99].time)
         #expect(snapshot(refolded, open).latitude == way[99].latitude)
     }

@@ -91,7 +91,7 @@ import Testing
         incomplete[.latitude] = nil
         more += [incomplete, Location(), Location(time: year2026 + 20.5)]
         more += random.way(seconds: 100, speed: 3, from: year2026 + 299.5)
-        #expect(counted(["watch": more], inside).fixes.map(\.fix.time) == expected.fixes.map(\.fix.time))
+        #expect(counted(["watch": more], inside).fixes.map(\.time) == expected.fixes.map(\.time))
         #expect(counted(["watch": more], inside).totals == expected.totals)
         #expect(counted(["watch": more], [segment(0, nil)]).fixes.isEmpty)
     }

@@ -32,7 +32,7 @@ import Testing
             let watch = way.indices.filter { !gap.contains($0) }.map { way[$0] }
             let counted = counted(["watch": watch, "phone": phone], [segment(0, 1_200)])
             #expect(abs(counted.totals.distance / (1_199 * 3) - 1) < 0.02)
-            let fromPhone = counted.sources.count { counted.devices[$0].kind == "phone" }
+            let fromPhone = counted.fixes.indices.count { counted.devices[counted.source($0)].kind == "phone" }
             #expect(abs(fromPhone - gap.count) <= 2)
             #expect(counted.summary(laps: [], units: .metric).polyline.count == 1)
             let distances = Track(counted).columns.first { $0.kind == .distance }?.values.compactMap { $0 } ?? []

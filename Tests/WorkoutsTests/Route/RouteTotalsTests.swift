@@ -62,9 +62,9 @@ import Testing
         let locations = random.way(seconds: 3_000, speed: 3, longitude: 179.99)
         let counted = counted(["watch": locations], [segment(0, 3_000)])
         let bounds = try #require(counted.summary(laps: [], units: .metric).bounds)
-        #expect(bounds.south == counted.fixes.map(\.fix.latitude).min())
-        #expect(bounds.north == counted.fixes.map(\.fix.latitude).max())
-        let longitudes = counted.fixes.map { $0.fix.longitude < 0 ? $0.fix.longitude + 360 : $0.fix.longitude }
+        #expect(bounds.south == counted.fixes.map(\.latitude).min())
+        #expect(bounds.north == counted.fixes.map(\.latitude).max())
+        let longitudes = counted.fixes.map { $0.longitude < 0 ? $0.longitude + 360 : $0.longitude }
         #expect((bounds.west < 0 ? bounds.west + 360 : bounds.west) == longitudes.min())
         #expect((bounds.east < 0 ? bounds.east + 360 : bounds.east) == longitudes.max())
         #expect(abs(counted.totals.distance / (2_999 * 3) - 1) < 0.02)
