@@ -24,11 +24,11 @@ package final class SQLiteStore: Store {
     package init(
         path: String, schema: StoreSchema, shards: Set<Shard>, erasureInterval: Duration = .seconds(20)
     ) throws(StoreError) {
-        let folder = URL(filePath: path).deletingLastPathComponent()
-        do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        } catch {
-            throw .notWritable("\(folder.path): \(error.localizedDescription)")
+        // An empty store in a mistyped folder would look like a start without data.
+        let folder = URL(filePath: path).deletingLastPathComponent().path
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+            throw .missingFolder(folder)
         }
         lock = Mutex(try FileLock(path: path))
         try createFile(path)

@@ -177,6 +177,8 @@ package enum StoreError: Error, Equatable, Sendable {
     case newer(path: String, version: Int, supported: Int)
     /// Written by another service: the settings name the wrong file.
     case foreign(path: String, service: String)
+    /// Its folder does not exist: the settings name the wrong one, or it is not mounted.
+    case missingFolder(String)
     /// It cannot be opened or read.
     case notReadable(String)
     /// The disk refuses writes: full, read-only or broken. Nothing was written.
@@ -192,6 +194,8 @@ extension StoreError: CustomStringConvertible {
             "the store \(path) has version \(version), this program supports at most \(supported); "
                 + "run the newer program or restore a backup"
         case .foreign(let path, let service): "the store \(path) belongs to \(service); use another --store-url"
+        case .missingFolder(let folder):
+            "the store's folder \(folder) does not exist; create it, or correct --store-url (STORE_URL)"
         case .notReadable(let text): "the store cannot be read: \(text)"
         case .notWritable(let text): "the store cannot be written: \(text)"
         }

@@ -75,11 +75,6 @@ import Workouts
         }
     }
 
-    @Test func `missing folders of the path are created`() throws {
-        try open(at: folder.file("a/b/store.sqlite"))
-        #expect(FileManager.default.fileExists(atPath: folder.file("a/b/store.sqlite")))
-    }
-
     // MARK: Schema
 
     @Test func `an older store gains missing collections and keeps its records`() async throws {
@@ -166,11 +161,19 @@ import Workouts
     }
 
     /// Even root cannot create files there.
-    @Test(arguments: ["/proc/sys/store.sqlite", "/proc/sys/folder/store.sqlite", "/dev/null/store.sqlite"])
-    func `a folder that accepts no files is not writable`(path: String) throws {
+    @Test func `a folder that accepts no files is not writable`() throws {
+        let path = "/proc/sys/store.sqlite"
         let error = #expect(throws: StoreError.self) { try open(at: path) }
         guard case .notWritable(let reason)? = error else { throw try #require(error) }
         let parent = URL(filePath: path).deletingLastPathComponent().path
         #expect(reason.hasPrefix(parent))
+    }
+
+    @Test func `a folder that does not exist is an error, and no folder is created`() throws {
+        for path in [folder.file("mistyped/store.sqlite"), "/dev/null/store.sqlite"] {
+            let parent = URL(filePath: path).deletingLastPathComponent().path
+            #expect(throws: StoreError.missingFolder(parent)) { try open(at: path) }
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.file("mistyped")))
     }
 }
