@@ -27,6 +27,7 @@ struct ExporterService: Service {
             var underway: [SessionKey: AsyncStream<Void>.Continuation] = [:]
             try await withThrowingDiscardingTaskGroup { deliveries in
                 defer { deliveries.cancelAll() }
+                deliveries.addTask { await targets.expire(configuration.retention, context) }
                 try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
                     try await loop.handle(event, outcomes: outcomes.take())
                     // Ends the streams of finished deliveries, and cancels those of deleted sessions.

@@ -14,6 +14,7 @@ extension ExportConfiguration {
         var configuration = ExportConfiguration()
         configuration.folder = try values.folder()
         configuration.formats = try values.formats()
+        configuration.retention = try values.retention()
         configuration.upload = try values.upload()
         return configuration
     }
@@ -36,6 +37,16 @@ private struct Values {
             wanted.insert(try format(.exportFormats, String(name)))
         }
         return ExportFormat.allCases.filter(wanted.contains)
+    }
+
+    func retention() throws(SettingError) -> Int? {
+        let text = settings.text(.exportRetention, options.retention) ?? Setting.exportRetention.standard
+        guard text != Setting.exportRetention.standard else { return nil }
+        // The broker keeps the status of an export, with its files, for 48 hours.
+        guard let days = Int(text), (2...36_500).contains(days) else {
+            throw SettingError(.exportRetention, refusing: text)
+        }
+        return days
     }
 
     func upload() throws(SettingError) -> ExportConfiguration.Upload? {

@@ -6,6 +6,7 @@ import ServiceKit
 ///
 /// - `folder` (`EXPORT_FOLDER`): the export folder; `./data/exports` by default.
 /// - `formats` (`EXPORT_FORMATS`): the formats of its files; all by default.
+/// - `retention` (`EXPORT_RETENTION`): the days after which its files are removed; never by default.
 /// - `upload` (`UPLOAD_URL`, `UPLOAD_FORMAT`, `UPLOAD_CREDENTIALS`): the HTTP upload; none by default.
 struct ExportConfiguration: Equatable, Sendable {
     static let standardFolder = "./data/exports"
@@ -24,6 +25,8 @@ struct ExportConfiguration: Equatable, Sendable {
     var folder: String? = standardFolder
     /// In the order of `ExportFormat`, each once.
     var formats = ExportFormat.allCases
+    /// `nil` for ever.
+    var retention: Int?
     var upload: Upload?
 }
 
@@ -38,6 +41,9 @@ struct ExportOptions: ParsableArguments {
         name: [.customLong("formats"), .customLong(Setting.exportFormats.flag)],
         help: Setting.exportFormats.help)
     var formats: String?
+
+    @Option(name: .customLong(Setting.exportRetention.flag), help: Setting.exportRetention.help)
+    var retention: String?
 
     @Option(name: .customLong(Setting.uploadURL.flag), help: Setting.uploadURL.help)
     var uploadURL: String?
@@ -57,6 +63,9 @@ extension Setting {
     static let exportFormats = Setting(
         flag: "export-formats", explanation: "The formats of the files",
         accepted: "a list of \(ExportFormat.names)", standard: ExportFormat.names)
+    static let exportRetention = Setting(
+        flag: "export-retention", explanation: "How long exported files are kept",
+        accepted: "forever, or 2 to 36500 days", standard: "forever")
     static let uploadURL = Setting(
         flag: "upload-url", explanation: "The address for uploads",
         accepted: "an https:// URL; http:// on this machine only, because requests contain credentials"

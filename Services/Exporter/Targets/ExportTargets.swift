@@ -1,4 +1,5 @@
 import Formats
+import Foundation
 import Logging
 import ServiceKit
 import Workouts
@@ -42,6 +43,19 @@ struct ExportTargets: Sendable {
             }
         }
         return names
+    }
+
+    /// Removes files of more than `days` every hour, until canceled.
+    func expire(_ days: Int?, _ context: ServiceContext) async {
+        guard let days, let folder = configured.lazy.compactMap({ $0 as? FolderTarget }).first else { return }
+        repeat {
+            let date = context.clock.moment.wallClock.seconds - Double(days) * 86_400
+            do {
+                try await folder.remove(writtenBefore: Date(timeIntervalSince1970: date))
+            } catch {
+                context.logger.warning("old exports not removed, retrying", metadata: [LogKey.error: "\(error)"])
+            }
+        } while (try? await context.clock.wait(for: .seconds(3_600))) != nil
     }
 
     // MARK: Work

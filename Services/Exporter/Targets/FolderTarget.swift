@@ -87,6 +87,18 @@ struct FolderTarget: ExportTarget {
         }
     }
 
+    /// Removes export files that were written before a date. Other files stay.
+    func remove(writtenBefore date: Date) async throws {
+        try await onFileThread { () throws(DurableFolder.Problem) in
+            for user in try DurableFolder(path: folder).names().compactMap(User.init) {
+                try remove(from: place(of: user), of: user) { name in
+                    let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(user)/\(name)")
+                    return (attributes?[.modificationDate] as? Date).map { $0 < date } ?? false
+                }
+            }
+        }
+    }
+
     /// Removes a user's export files by name. Other files in the folder stay.
     private func remove(
         from place: DurableFolder, of user: User, where isWanted: (String) -> Bool

@@ -52,6 +52,19 @@ import Workouts
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
+    @Test func `files of more than the retention are removed, and no others`() async throws {
+        let paths = try await files(workout, to: target()).map { "\(exports)/\($0)" }
+        let other = "\(exports)/anna/notes.txt"
+        try "mine".write(toFile: other, atomically: true, encoding: .utf8)
+        let old = Date(timeIntervalSinceNow: -10 * 86_400)
+        for path in [paths[0], other] {
+            try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: path)
+        }
+        try await target().remove(writtenBefore: Date(timeIntervalSinceNow: -9 * 86_400))
+        #expect(!FileManager.default.fileExists(atPath: paths[0]))
+        #expect(FileManager.default.fileExists(atPath: paths[1]) && FileManager.default.fileExists(atPath: other))
+    }
+
     @Test func `each format is a file in the user's folder that only its owner can read`() async throws {
         let delivery = await target().deliver(workout)
         let files = ["fit", "csv"].map { "anna/2026-11-21T061503Z-morning-run-\(workout.workout.session).\($0)" }
