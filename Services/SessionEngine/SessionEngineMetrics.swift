@@ -13,7 +13,7 @@ struct SessionEngineMetrics {
     private let commitTime: Timer
     private let sessions: [SessionStatus: Meter]
     private let pendingBytes: Meter
-    private let pendingDropped: Meter
+    private let pendingDropped: RisingCounter
 
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
@@ -28,7 +28,7 @@ struct SessionEngineMetrics {
                 return (status, Meter(label: Self.prefix + "sessions", dimensions: dimensions, factory: factory))
             })
         pendingBytes = Meter(label: Self.prefix + "pending_bytes", factory: factory)
-        pendingDropped = Meter(label: Self.prefix + "pending_dropped", factory: factory)
+        pendingDropped = RisingCounter(Self.prefix + "pending_dropped_total", factory)
     }
 
     func received(_ count: Int) {
@@ -53,7 +53,7 @@ struct SessionEngineMetrics {
     func show(_ counts: [SessionStatus: Int], _ pending: PendingBuffer<Shard>) {
         for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
         pendingBytes.set(pending.bytes)
-        pendingDropped.set(pending.overflowed)
+        pendingDropped.rise(to: pending.overflowed)
     }
 
     private func count(_ name: String, _ label: String, _ value: String) {
@@ -69,6 +69,6 @@ struct SessionEngineMetrics {
         prefix + "commit_seconds": "Duration of a commit, in seconds.",
         prefix + "sessions": "Sessions in memory, by status.",
         prefix + "pending_bytes": "Commands and requests kept for 10 s for another process's users, in bytes.",
-        prefix + "pending_dropped": "Commands and requests for another process's users that did not fit.",
+        prefix + "pending_dropped_total": "Commands and requests for another process's users that did not fit.",
     ]
 }

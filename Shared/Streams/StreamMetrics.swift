@@ -14,7 +14,7 @@ struct StreamMetrics {
     private let lag: Timer
     private let sessions: [SessionStatus: Meter]
     private let waitingBytes: Meter
-    private let waitingDropped: Meter
+    private let waitingDropped: RisingCounter
 
     /// - Parameter prefix: the start of each name.
     init(_ factory: PrometheusMetrics, prefix: String) {
@@ -39,7 +39,7 @@ struct StreamMetrics {
                 )
             })
         waitingBytes = Meter(label: prefix + "waiting_bytes", factory: factory)
-        waitingDropped = Meter(label: prefix + "waiting_dropped", factory: factory)
+        waitingDropped = RisingCounter(prefix + "waiting_dropped_total", factory)
     }
 
     func batch(messages count: Int, took duration: Duration) {
@@ -60,7 +60,7 @@ struct StreamMetrics {
     func show(_ counts: [SessionStatus: Int], _ pending: PendingBuffer<SessionKey>) {
         for (status, meter) in sessions { meter.set(counts[status] ?? 0) }
         waitingBytes.set(pending.bytes)
-        waitingDropped.set(pending.overflowed + pending.expired)
+        waitingDropped.rise(to: pending.overflowed + pending.expired)
     }
 
     private static func help(_ prefix: String) -> [String: String] {
@@ -73,7 +73,7 @@ struct StreamMetrics {
             prefix + "ack_lag_seconds": "Delay from receiving a batch of messages to sending its acknowledgements.",
             prefix + "sessions": "Sessions in memory, by status.",
             prefix + "waiting_bytes": "Pending batches of sessions without a state, in bytes.",
-            prefix + "waiting_dropped": "Dropped batches of sessions without a state.",
+            prefix + "waiting_dropped_total": "Dropped batches of sessions without a state.",
         ]
     }
 }

@@ -37,6 +37,8 @@ extension ServiceContext {
         guard case .gained(let epochs)? = await first.next() else { return }
         var shards = ShardHandover(owned: Set(epochs.keys))
         try await handle(.ownership(.gained(epochs)))
+        let owned = Meter(label: "pacebus_shards_owned", factory: metrics)
+        owned.set(shards.owned.count)
         await presence?.own(shards.owned, isConnected: shards.isConnected)
         try await withGracefulShutdownHandler {
             try await bus.withSubscriptions(subscriptions(shards.owned)) { stream in
@@ -50,6 +52,7 @@ extension ServiceContext {
                     switch incoming {
                     case .ownership(let change):
                         for event in shards.apply(change) { try await handle(event) }
+                        owned.set(shards.owned.count)
                         await presence?.own(shards.owned, isConnected: shards.isConnected)
                         var gained: Set<Shard> = []
                         if case .gained(let epochs) = change { gained = Set(epochs.keys) }

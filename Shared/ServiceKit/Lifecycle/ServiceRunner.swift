@@ -27,6 +27,8 @@ package enum ServiceRunner {
         let metrics = PrometheusMetrics()
         metrics.describe(MQTTMetricsHelp.texts)
         MetricsSystem.bootstrap(metrics)
+        Meter(label: "pacebus_build_info", dimensions: [("version", pacebusVersion)], factory: metrics).set(1)
+        if store != nil { metrics.collect { configuration.store.metrics } }
         try await run(configuration, announced: store != nil, drainLimit, metrics, build)
     }
 

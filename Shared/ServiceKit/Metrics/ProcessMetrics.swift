@@ -3,6 +3,10 @@ import Foundation
 /// Process metrics from `/proc`, under the names of Prometheus' client libraries.
 enum ProcessMetrics {
     static let help = [
+        "pacebus_build_info": "Always 1; the label is this executable's version.",
+        "pacebus_disk_free_bytes": "Free space on the disk of the store, in bytes.",
+        "pacebus_shards_owned": "Shards of 256 that this process owns.",
+        "pacebus_store_bytes": "Size of the store with its write-ahead log, in bytes.",
         "process_cpu_seconds_total": "User and system time this process has used, in seconds.",
         "process_resident_memory_bytes": "Memory of this process that is resident, in bytes.",
         "process_start_time_seconds": "When this process started, in Unix seconds.",
@@ -27,7 +31,7 @@ enum ProcessMetrics {
         return MetricFamily(kind: .counter, series: ["": counter])
     }
 
-    private static func gauge(_ name: String, _ value: Double) -> MetricFamily {
+    static func gauge(_ name: String, _ value: Double) -> MetricFamily {
         let gauge = PrometheusGauge(MetricID(name: name, labels: ""))
         gauge.set(value)
         return MetricFamily(kind: .gauge, series: ["": gauge])

@@ -16,6 +16,7 @@ package final class PrometheusMetrics: MetricsFactory {
     private struct State {
         var families: [String: MetricFamily] = [:]
         var help = ProcessMetrics.help
+        var collectors: [@Sendable () -> [String: Double]] = []
     }
 
     private let state = Mutex(State())
@@ -27,10 +28,16 @@ package final class PrometheusMetrics: MetricsFactory {
         state.withLock { $0.help.merge(help) { $1 } }
     }
 
+    /// Adds gauges by name, read each time that the metrics are rendered.
+    package func collect(_ gauges: @escaping @Sendable () -> [String: Double]) {
+        state.withLock { $0.collectors.append(gauges) }
+    }
+
     /// Renders all metrics in Prometheus' text format 0.0.4: families sorted by name, series by labels.
     package func render() -> String {
-        var (families, help) = state.withLock { ($0.families, $0.help) }
-        families.merge(ProcessMetrics.read()) { $1 }
+        let (registered, help, collectors) = state.withLock { ($0.families, $0.help, $0.collectors) }
+        var families = registered.merging(ProcessMetrics.read()) { $1 }
+        for (name, value) in collectors.flatMap({ $0() }) { families[name] = ProcessMetrics.gauge(name, value) }
         return families.sorted { $0.key < $1.key }.map { name, family in
             family.rendered(name, help: help[name] ?? PrometheusText.words(of: name))
         }.joined()
