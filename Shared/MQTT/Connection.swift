@@ -223,7 +223,8 @@ final class Connection {
     private func lossError(_ code: Int32) -> MQTTError {
         let reason = code == MOSQ_ERR_SUCCESS.rawValue ? "closed" : text(code)
         let details = latestLog.isEmpty ? reason : "\(reason): \(latestLog)"
-        return isAccepted ? .connectionLost(details) : .unreachable(details)
+        if isAccepted { return .connectionLost(details) }
+        return isTLS && code == MOSQ_ERR_TLS.rawValue ? .handshakeFailed(details) : .unreachable(details)
     }
 
     private func text(_ code: Int32) -> String {

@@ -25,6 +25,8 @@ package final class MQTTClient: MessageBus, Service {
     ///
     /// If QoS 1 messages are unacknowledged, the connection closes without their PUBACKs. The broker then publishes the
     /// will.
+    ///
+    /// - Throws: an `MQTTError` if ``MQTTConfiguration/endsWhenRefused`` applies.
     package func run() async throws {
         let isFirst = mailbox.withLock { mailbox in
             defer { mailbox.hasStarted = true }
@@ -43,6 +45,7 @@ package final class MQTTClient: MessageBus, Service {
         } onCancel: {
             self.stop(.immediate)
         }
+        if let refusal = mailbox.withLock({ $0.refusal }) { throw refusal }
     }
 
     private func stop(_ stop: Mailbox.Stop) {
@@ -62,7 +65,7 @@ package final class MQTTClient: MessageBus, Service {
         mailbox.change { mailbox in
             precondition(mailbox.subscriber == nil, "one subscriber at a time")
             mailbox.subscriber = .init(id: mailbox.nextID(), subscriptions: subscriptions, events: events)
-            if mailbox.hasStopped || mailbox.isDraining { events.finish() }
+            if mailbox.hasStopped && mailbox.refusal == nil || mailbox.isDraining { events.finish() }
         }
         defer {
             events.finish()

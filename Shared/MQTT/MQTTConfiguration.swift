@@ -32,6 +32,9 @@ package struct MQTTConfiguration: Sendable {
     package var will: MQTTMessage?
     /// Whole seconds from 5 to 65,535.
     package var keepAlive = Duration.seconds(30)
+    /// Whether ``MQTTClient/run()`` throws when the first connection fails for a reason that a retry does not mend: a refused login
+    /// or an untrusted certificate. The subscriber's events then do not end.
+    package var endsWhenRefused = false
     /// The timeout for TCP, TLS, CONNACK and SUBACK together.
     package var connectTimeout = Duration.seconds(10)
     /// The maximum number of unconfirmed messages, 1…1,000. The broker's Receive Maximum may lower it.

@@ -10,10 +10,24 @@ package enum MQTTError: Error, Sendable, Hashable {
     case refused(reason: UInt8, String)
     /// The broker refused a topic filter. The client stays unready and retries.
     case subscriptionRefused(filter: String, reason: UInt8)
-    /// The broker is unreachable: host name, network or certificate. The client retries.
+    /// The broker is unreachable: host name or network. The client retries.
     case unreachable(String)
+    /// The TLS handshake failed: certificate, or a port without TLS. The client retries.
+    case handshakeFailed(String)
     /// The message or setting is invalid: a wildcard in a topic, a payload above the limit, an unreadable file.
     case invalid(String)
+}
+
+extension MQTTError {
+    /// Whether a retry with the same settings fails too. The broker's other refusals end with its load.
+    var isLasting: Bool {
+        switch self {
+        case .handshakeFailed: true
+        // Malformed, protocol version, client id, user or password, not authorized, banned; below, those of MQTT 3.1.1.
+        case .refused(let reason, _): [0x81, 0x84, 0x85, 0x86, 0x87, 0x8A, 0x01, 0x02, 0x04, 0x05].contains(reason)
+        default: false
+        }
+    }
 }
 
 extension MQTTError: CustomStringConvertible {
@@ -26,6 +40,7 @@ extension MQTTError: CustomStringConvertible {
         case .subscriptionRefused(let filter, let reason):
             "subscription to \(filter) refused by the broker (\(hexadecimal(reason)))"
         case .unreachable(let text): "broker unreachable: \(text)"
+        case .handshakeFailed(let text): "TLS handshake failed: \(text)"
         case .invalid(let text): "invalid: \(text)"
         }
     }

@@ -39,6 +39,8 @@ struct Mailbox {
     var isDraining = false
     var stop: Stop?
     var isReady = false
+    /// Why the first connection cannot succeed: what `run()` throws.
+    var refusal: MQTTError?
 
     /// Resumed when `run()` may return.
     var runner: CheckedContinuation<Void, Never>?

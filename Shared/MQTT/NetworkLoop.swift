@@ -36,6 +36,8 @@ final class NetworkLoop {
     var reportedFailures: Set<MQTTError> = []
     private var hasConnectedBefore = false
     private var wasReady = false
+    /// `run()` throws, and the subscriber ends with its group: it must not report its own end first.
+    private var isRefused = false
     private var stopDeadline: Instant?
     private var nextKeepAlive: Instant
     /// The timeout of a graceful stop for the subscriber and for confirmations.
@@ -91,7 +93,7 @@ final class NetworkLoop {
             if let entering = requests.0 { subscriberEntered(entering, now: now) }
         }
         if requests.0?.change != nil { changeSubscriptions(now: now) }
-        if requests.2 || requests.3 != nil { drain() }
+        if requests.2 || requests.3 != nil, !isRefused { drain() }
         if let stop = requests.3 {
             stopDeadline = stop == .immediate ? now : stopDeadline ?? now + Self.flushTime
         }
@@ -147,8 +149,20 @@ final class NetworkLoop {
         let details = metadata([
             .broker: "\(configuration.host):\(configuration.port)", .error: "\(error)", .delay: "\(delay)",
         ])
+        if configuration.endsWhenRefused, !hasConnectedBefore, error.isLasting {
+            isRefused = true
+            mailbox.change { mailbox in
+                mailbox.refusal = error
+                mailbox.stop = .immediate
+            }
+            return
+        }
         let isNews = reportedLosses.insert(error).inserted
         switch error {
+        case .refused where isNews:
+            logger.error("login refused, check user and password, retrying", metadata: details)
+        case .handshakeFailed where isNews:
+            logger.error("TLS handshake failed, check certificates and port, retrying", metadata: details)
         case .subscriptionRefused where isNews, .invalid where isNews:
             logger.error("connection failed, check settings and permissions", metadata: details)
         case _ where isNews: logger.warning("connection failed, retrying", metadata: details)
@@ -209,9 +223,9 @@ final class NetworkLoop {
         let (completions, events, runner) = mailbox.withLock { mailbox in
             mailbox.hasStopped = true
             mailbox.isReady = false
+            let events = isRefused ? nil : mailbox.subscriber?.events
             return (
-                mailbox.window.disconnected(.connectionLost("the client stopped")), mailbox.subscriber?.events,
-                mailbox.runner.take()
+                mailbox.window.disconnected(.connectionLost("the client stopped")), events, mailbox.runner.take()
             )
         }
         mailbox.complete(completions)

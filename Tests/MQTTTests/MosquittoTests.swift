@@ -118,8 +118,16 @@ import Testing
         try await withRunning(MQTTClient(configuration: configuration, logger: log.logger)) { client in
             try await expectEventually { log.lines.count { $0.contains("Not authorized") } >= 4 }
             #expect(!client.isReady)
-            #expect(log.lines.count { $0.hasPrefix("warning") } == 1)
+            #expect(log.lines.count { $0.hasPrefix("error login refused") } == 1)
             #expect(!log.lines.contains { $0.contains("wr0ng") })
+        }
+        configuration.endsWhenRefused = true
+        for version in [MQTTConfiguration.Version.v311, .v5] {
+            configuration.version = version
+            let error = await #expect(throws: MQTTError.self) {
+                try await MQTTClient(configuration: configuration, logger: .silent).run()
+            }
+            guard case .refused? = error else { throw try #require(error) }
         }
     }
 

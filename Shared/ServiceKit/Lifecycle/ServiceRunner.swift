@@ -13,10 +13,10 @@ package enum ServiceRunner {
     /// Resolves the settings, starts log and metrics, builds the services and runs them until they end, SIGTERM or SIGINT.
     ///
     /// The health port and the broker connection start first and stop last. An executable with a store is a service and
-    /// publishes its presence; one without is a client. When one of the built services returns or throws, the others
-    /// drain, for at most `drainLimit`.
-    /// - Throws: the error of a service, a `SettingError` or a ``DrainError``. If a command's `run` rethrows it, the
-    ///   process prints it in one line and exits with 1.
+    /// publishes its presence; one without is a client, and ends when the broker refuses its first login. When one of the
+    /// built services returns or throws, the others drain, for at most `drainLimit`.
+    /// - Throws: the error of a service, a `SettingError`, a ``LoginError`` or a ``DrainError``. If a command's `run`
+    ///   rethrows it, the process prints it in one line and exits with 1.
     package static func run(
         _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, drainLimit: Duration = .seconds(5),
         build: (ServiceContext) async throws -> [any Service]
@@ -29,7 +29,11 @@ package enum ServiceRunner {
         MetricsSystem.bootstrap(metrics)
         Meter(label: "pacebus_build_info", dimensions: [("version", pacebusVersion)], factory: metrics).set(1)
         if store != nil { metrics.collect { configuration.store.metrics } }
-        try await run(configuration, announced: store != nil, drainLimit, metrics, build)
+        do {
+            try await run(configuration, announced: store != nil, drainLimit, metrics, build)
+        } catch let error as MQTTError {
+            throw LoginError(configuration, error)
+        }
     }
 
     private static func run(
@@ -40,6 +44,7 @@ package enum ServiceRunner {
         let logger = Logger(label: configuration.name)
         let limits = Limits(logger: logger, metrics: metrics)
         var mqtt = configuration.mqtt
+        mqtt.endsWhenRefused = !announced
         if announced {
             mqtt.will = Presence.will(configuration, at: clock.now)
             mqtt.queueRule = Topic.queueRule
@@ -124,6 +129,25 @@ private final class DrainWatch: Service {
     }
 
     var isCanceled: Bool { wasCanceled.load(ordering: .relaxed) }
+}
+
+/// The broker cannot accept this client's settings.
+package struct LoginError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ configuration: ServiceConfiguration, _ error: MQTTError) {
+        let hint: String
+        switch error {
+        case .handshakeFailed:
+            hint =
+                "name the authority of the broker's certificate with --mqtt-ca-file (MQTT_CA_FILE), and check that the port is "
+                + "that of TLS"
+        case .refused where configuration.mqtt.password == nil:
+            hint = "no password is set; write it to a file and name that in MQTT_PASSWORD_FILE"
+        default: hint = "check the user in --mqtt-url (MQTT_URL) and the password in MQTT_PASSWORD_FILE"
+        }
+        description = "cannot connect to \(configuration.broker): \(error); \(hint)"
+    }
 }
 
 /// The services did not stop in time and were canceled.
