@@ -25,6 +25,8 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 
@@ -59,6 +61,7 @@ let package = Package(
         .executable(name: "weather-fetcher", targets: ["WeatherFetcher"]),
         .executable(name: "live-activity-publisher", targets: ["LiveActivityPublisher"]),
         .executable(name: "exporter", targets: ["Exporter"]),
+        .executable(name: "websocket-gateway", targets: ["WebSocketGateway"]),
         .executable(name: "device", targets: ["Device"]),
         .executable(name: "pacebus", targets: ["Pacebus"]),
     ],
@@ -120,6 +123,7 @@ let package = Package(
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
+        service("WebSocketGateway", [nioCore, nioHTTP1, nioPosix, nioWebSocket]),
         service("Device", ["Client", "Formats"]),
         service("Pacebus", ["Client", "Formats"], exclude: ["Plans"]),
 
@@ -158,6 +162,7 @@ let package = Package(
                 "Exporter", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
                 asyncHTTPClient, lifecycle, logging,
             ]),
+        tests("WebSocketGateway", ["WebSocketGateway", "ServiceKit", argumentParser]),
         tests("Device", ["Device", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser]),
         tests(
             "Pacebus",
@@ -172,9 +177,10 @@ let package = Package(
             "Integration",
             [
                 "Bus", "Client", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT", "RouteBuilder",
-                "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "Workouts", lifecycle, logging,
+                "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "WebSocketGateway", "Workouts",
+                lifecycle, logging,
             ],
-            exclude: ["broker_plugin.py"]),
+            exclude: ["broker_plugin.py", "websocket_client.py"]),
     ]
 )
 

@@ -15,11 +15,12 @@ package enum ServiceRunner {
     /// The health port and the broker connection start first and stop last. An executable with a store is a service and
     /// publishes its presence; one without is a client, and ends when the broker refuses its first login. When one of the
     /// built services returns or throws, the others drain, for at most `drainLimit`.
+    /// - Parameter connects: whether the executable uses the broker; without, `bus` never connects.
     /// - Throws: the error of a service, a `SettingError`, a ``LoginError`` or a ``DrainError``. If a command's `run`
     ///   rethrows it, the process prints it in one line and exits with 1.
     package static func run(
-        _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, drainLimit: Duration = .seconds(5),
-        build: (ServiceContext) async throws -> [any Service]
+        _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, connects: Bool = true,
+        drainLimit: Duration = .seconds(5), build: (ServiceContext) async throws -> [any Service]
     ) async throws {
         let configuration = try ServiceConfiguration.resolve(
             name, base, store, environment: ProcessInfo.processInfo.environment)
@@ -30,15 +31,15 @@ package enum ServiceRunner {
         Meter(label: "pacebus_build_info", dimensions: [("version", pacebusVersion)], factory: metrics).set(1)
         if store != nil { metrics.collect { configuration.store.metrics } }
         do {
-            try await run(configuration, announced: store != nil, drainLimit, metrics, build)
+            try await run(configuration, announced: store != nil, connects: connects, drainLimit, metrics, build)
         } catch let error as MQTTError {
             throw LoginError(configuration, error)
         }
     }
 
     private static func run(
-        _ configuration: ServiceConfiguration, announced: Bool, _ drainLimit: Duration, _ metrics: PrometheusMetrics,
-        _ build: (ServiceContext) async throws -> [any Service]
+        _ configuration: ServiceConfiguration, announced: Bool, connects: Bool, _ drainLimit: Duration,
+        _ metrics: PrometheusMetrics, _ build: (ServiceContext) async throws -> [any Service]
     ) async throws {
         let clock = SystemClock()
         let logger = Logger(label: configuration.name)
@@ -58,7 +59,7 @@ package enum ServiceRunner {
             configuration: configuration, logger: logger, bus: client, clock: clock, metrics: metrics)
         context.limits = limits
         if announced { context.presence = Presence(configuration: configuration, clock: clock, bus: client) }
-        context.readiness.add("broker") { client.isReady }
+        if connects { context.readiness.add("broker") { client.isReady } }
 
         var started: Logger.Metadata = [
             LogKey.version: "\(pacebusVersion)", LogKey.broker: "\(configuration.broker)",
@@ -69,11 +70,11 @@ package enum ServiceRunner {
             started[LogKey.shards] = "\(configuration.shards)"
         }
         // A client's start is logged at debug only.
-        logger.log(level: announced ? .info : .debug, "starting", metadata: started)
+        logger.log(level: announced || !connects ? .info : .debug, "starting", metadata: started)
 
         var services: [any Service] = []
         if configuration.httpPort != 0 { services.append(healthPort(context)) }
-        services.append(client)
+        if connects { services.append(client) }
         if let presence = context.presence { services.append(presence) }
         services += try await build(context)
         try await drain(services, within: drainLimit, logger)

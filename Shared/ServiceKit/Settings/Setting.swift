@@ -28,7 +28,7 @@ package struct Setting: Sendable {
 }
 
 extension Setting {
-    static let mqttURL = Setting(
+    package static let mqttURL = Setting(
         flag: "mqtt-url",
         explanation: "The broker's URL and user; the password comes from the file named by MQTT_PASSWORD_FILE",
         accepted: "mqtt://[user@]host[:port], or mqtts:// for TLS", standard: "mqtt://127.0.0.1:1883")
