@@ -1,20 +1,34 @@
 # shellcheck shell=bash disable=SC2154
-# The broker and its proxy: configuration and processes. Sourced after accounts.sh and processes.sh.
+# The broker and its proxies: configuration and processes. Sourced after accounts.sh and processes.sh.
 
-# start_broker PORT [ADDRESS TLS-PORT]: starts it on loopback, and a proxy for TLS on ADDRESS. Returns when both listen.
+# start_broker PORT: starts it on the first free loopback port from PORT, ${ports[mosquitto]}, and waits until it listens.
 start_broker() {
-    local as=()
     raise_file_limit
     mkdir -p "$broker/db"
     if ((EUID == 0)); then take_broker_folder; fi
     # In the broker's folder: the broker's account may lack access to .build.
     rm -f "$broker/pacebus_plugin.so"
     if [[ -e $bin/pacebus_plugin.so ]]; then cp "$bin/pacebus_plugin.so" "$broker"; else build_plugin "$broker"; fi
+    : >"$(new_log mosquitto)"
+    choose_port mosquitto "$1"
+    start_listening mosquitto mosquitto
+}
+
+# launch NAME: starts a process on its chosen ports.
+launch() {
+    case $1 in
+        mosquitto | haproxy | websocket-gateway) "launch_$1" ;;
+        *) launch_service "$1" ;;
+    esac
+}
+
+launch_mosquitto() {
+    local as=()
     {
         cat compose/mosquitto.conf
         printf '\nacl_file access.conf\npersistence_location db/\n'
         printf '\nplugin ./pacebus_plugin.so\nplugin_opt_passwords passwords\nplugin_opt_viewers viewers\n'
-        printf '\nlistener %s 127.0.0.1\n' "$1"
+        printf '\nlistener %s 127.0.0.1\n' "${ports[mosquitto]}"
     } >"$broker/mosquitto.conf"
     if ((EUID == 0)); then
         # As root, drop to the account of Debian's package.
@@ -23,10 +37,8 @@ start_broker() {
     fi
     # env changes the folder as root: the other account may lack access to the parents. mosquitto would keep up to 4 KiB of its log
     # in memory.
-    start mosquitto env --chdir "$broker" "${as[@]}" stdbuf -oL mosquitto -c mosquitto.conf >>"$(new_log mosquitto)" 2>&1
+    start mosquitto env --chdir "$broker" "${as[@]}" stdbuf -oL mosquitto -c mosquitto.conf >>data/log/mosquitto.log 2>&1
     say "${pids[mosquitto]}" >data/broker.pid
-    await_listener mosquitto "$1"
-    if [[ ${2-} ]]; then start_proxy "$1" "$2" "$3"; fi
 }
 
 # take_broker_folder: gives $broker to root and $broker/db, the stored messages, to the broker's account. In a folder of its own
@@ -40,29 +52,40 @@ take_broker_folder() {
     chown -R mosquitto: "$broker/db"
 }
 
-# start_proxy PORT ADDRESS TLS-PORT: starts HAProxy, which passes TLS connections on to the broker's PORT.
-start_proxy() {
-    local folder=data/proxy account=()
-    mkdir -p "$folder"
-    cp compose/haproxy.cfg "$folder"
-    cat data/tls/server.crt data/tls/server.key >"$folder/server.pem"
-    # As root, its worker drops to the account of Debian's package.
-    if ((EUID == 0)); then account=(PROXY_ACCOUNT=haproxy); fi
-    start haproxy env --chdir "$folder" "MQTT_PORT=$1" "TLS_ADDRESS=$2" "TLS_PORT=$3" "${account[@]}" \
-        haproxy -W -f haproxy.cfg >>"$(new_log haproxy)" 2>&1
-    await_listener haproxy "$3" "$2"
+# start_gateway PORT: starts the WebSocket listener on the first free loopback port from PORT, ${ports[websocket]}.
+start_gateway() {
+    : >"$(new_log websocket-gateway)"
+    choose_port websocket "$1"
+    ports[websocket-gateway]=$(free_port 9107)
+    start_listening websocket-gateway websocket websocket-gateway
 }
 
-# await_listener NAME PORT [ADDRESS]: waits until the process accepts connections.
-await_listener() {
-    local deadline=$((SECONDS + 10))
-    until is_taken "$2" "${3-}"; do
-        if ! is_running "$1" || ((SECONDS > deadline)); then
-            show_log "$1"
-            fail "$1 did not start; see data/log/$1.log"
-        fi
-        sleep 0.1
-    done
+launch_websocket-gateway() {
+    start websocket-gateway env "MQTT_URL=mqtt://127.0.0.1:${ports[mosquitto]}" "WEBSOCKET_PORT=${ports[websocket]}" \
+        "HTTP_PORT=${ports[websocket-gateway]}" "$bin/websocket-gateway" >>data/log/websocket-gateway.log 2>&1
+}
+
+# start_proxy ADDRESS TLS-PORT WSS-PORT: starts HAProxy, which ends TLS on the first free ports of ADDRESS, ${ports[mqtts]} and
+# ${ports[wss]}, and serves its metrics on ${ports[haproxy]}. Waits until it listens.
+start_proxy() {
+    listen=$1
+    mkdir -p data/proxy
+    cp compose/haproxy.cfg data/proxy
+    cat data/tls/server.crt data/tls/server.key >data/proxy/server.pem
+    : >"$(new_log haproxy)"
+    choose_port mqtts "$2" "$1"
+    choose_port wss "$3" "$1"
+    ports[haproxy]=$(free_port 9109)
+    start_listening haproxy "mqtts@$1" "wss@$1" haproxy
+}
+
+launch_haproxy() {
+    local account=()
+    # As root, its worker drops to the account of Debian's package.
+    if ((EUID == 0)); then account=(PROXY_ACCOUNT=haproxy); fi
+    start haproxy env --chdir data/proxy "MQTT_PORT=${ports[mosquitto]}" "WEBSOCKET_PORT=${ports[websocket]}" \
+        "TLS_ADDRESS=$listen" "TLS_PORT=${ports[mqtts]}" "WSS_PORT=${ports[wss]}" "METRICS_PORT=${ports[haproxy]}" \
+        "${account[@]}" haproxy -W -f haproxy.cfg >>data/log/haproxy.log 2>&1
 }
 
 # raise_file_limit: each connection takes a file descriptor, and the usual limit is 1,024.

@@ -9,7 +9,7 @@ export PATH=$PATH:/usr/sbin
 mapfile -t services < <(sed -n 's|^ *MQTT_URL: mqtt://_\(.*\)@broker:1883$|\1|p' compose/compose.yaml)
 # All executables, and the folder compose/build installs them in.
 # shellcheck disable=SC2034
-executables=("${services[@]}" device pacebus) bin=.build/bin
+executables=("${services[@]}" websocket-gateway device pacebus) bin=.build/bin
 
 # The files of data/broker that a backup holds; compose/up writes the others again.
 # shellcheck disable=SC2034
@@ -68,9 +68,14 @@ need_data() {
 # claim_data: locks ./data until this process and all it starts have ended.
 claim_data() {
     need_data
+    local owner=
     exec 9>>data/up.lock
-    flock -n 9 || fail "Pacebus is running in $PWD, or still stopping (process $(<data/up.lock)); stop it first"
-    say $$ >data/up.lock
+    # compose/status and others test the lock for a moment.
+    if ! flock --timeout 1 9; then
+        read -r owner _ <data/up.lock || true
+        fail "Pacebus runs in $PWD already, or is still stopping (process $owner); see compose/status, or stop it with compose/stop"
+    fi
+    say "$$ ${0##*/}" >data/up.lock
 }
 
 # build_plugin FOLDER: compiles the broker's plugin into it. Needs gcc, libc6-dev, libssl-dev and mosquitto-dev.

@@ -1,10 +1,15 @@
 # shellcheck shell=bash
 # Starts, stops and checks processes by name. Sourced after common.sh.
 
-declare -A pids=()
+# The process ids, and the TCP ports, by name.
+declare -A pids=() ports=()
 
 # The bytes at which a log is rotated.
 log_limit=$((10 << 20))
+
+# What begins a warning or an error: of a service as text or as JSON, of mosquitto, of HAProxy.
+# shellcheck disable=SC2034
+problem='^[^ ]+ (warning|error|critical) |"level":"(warning|error|critical)"|^[^ ]+ (Warning|Error): |^\[ALERT\] .*([Bb]ind|config)'
 
 # new_log NAME: prints the log file of a process. The previous log becomes NAME.log.1.
 new_log() {
@@ -16,13 +21,13 @@ new_log() {
 # rotate_logs: moves what is in a large log to NAME.log.1, and empties it. Processes append to their logs and keep them open; a
 # line written between the copy and the emptying is lost.
 rotate_logs() {
-    local log
-    for log in data/log/*.log; do
-        if [[ $(stat -c %s "$log") -ge $log_limit ]]; then
+    local size log
+    while read -r size log; do
+        if ((size >= log_limit)); then
             cp "$log" "$log.1"
             : >"$log"
         fi
-    done
+    done < <(stat -c '%s %n' data/log/*.log)
 }
 
 # start NAME COMMAND…: runs a command in the background.
@@ -66,19 +71,81 @@ show_log() {
 # is_taken PORT [ADDRESS]
 is_taken() { (exec 3<>"/dev/tcp/${2:-127.0.0.1}/$1") 2>/dev/null; }
 
-# free_port FIRST: prints the first free port on loopback, counting up from FIRST.
+# free_port FIRST [ADDRESS]: prints the first free port, counting up from FIRST, that no process of this script has. Another process
+# can take it before ours listens: check with owns_port.
 free_port() {
     local port=$1
-    while is_taken "$port"; do port=$((port + 1)); done
+    while is_taken "$port" "${2-}" || [[ " ${ports[*]} " == *" $port "* ]]; do port=$((port + 1)); done
     say "$port"
 }
 
-# http_status PORT PATH: prints the HTTP status, such as 200, or nothing without a response.
-http_status() {
-    local status=
+# owns_port NAME PORT: whether the process itself or its child listens on the TCP port.
+owns_port() {
+    local pid=${pids[$1]} sockets inodes inode
+    inodes=$(awk -v port="$(printf ':%04X$' "$2")" '$4 == "0A" && $2 ~ port { print $10 }' /proc/net/tcp*)
+    [[ $inodes ]] || return 1
+    sockets=$(for pid in "$pid" $(cat "/proc/$pid/task/$pid/children"); do readlink "/proc/$pid/fd/"*; done 2>/dev/null) || true
+    # In a container, root without CAP_SYS_PTRACE cannot read the descriptors of another account's process.
+    if [[ ! $sockets ]]; then is_running "$1" && return; fi
+    for inode in $inodes; do
+        if [[ $sockets == *"socket:[$inode]"* ]]; then return 0; fi
+    done
+    return 1
+}
+
+# choose_port LISTENER FIRST [ADDRESS]: sets ${ports[LISTENER]} to the first free port from FIRST.
+choose_port() {
+    ports[$1]=$(free_port "$2" "${3-}")
+    if ((ports[$1] != $2)); then say "Port $2 is in use; $1 listens on ${ports[$1]}"; fi
+}
+
+# start_listening NAME LISTENER[@ADDRESS]…: launches the process and waits until it listens on the ports of these listeners. A process
+# that ends because another one has taken a port starts again on the next free one.
+start_listening() {
+    local name=$1 listener address
+    shift
+    launch "$name"
+    until listens "$name" "$@"; do
+        for listener; do
+            address=${listener#"${listener%@*}"}
+            if is_taken "${ports[${listener%@*}]}" "${address#@}"; then
+                choose_port "${listener%@*}" "${ports[${listener%@*}]}" "${address#@}"
+                launch "$name"
+                continue 2
+            fi
+        done
+        show_log "$name"
+        fail "$name did not start; see data/log/$name.log"
+    done
+}
+
+# listens NAME LISTENER[@ADDRESS]…: waits until the process listens. Fails when it has ended.
+listens() {
+    local name=$1 deadline=$((SECONDS + 10)) listener
+    shift
+    for listener; do
+        until owns_port "$name" "${ports[${listener%@*}]}"; do
+            is_running "$name" || return 1
+            if ((SECONDS > deadline)); then
+                show_log "$name"
+                fail "$name does not listen on port ${ports[${listener%@*}]} after 10 s; see data/log/$name.log"
+            fi
+            sleep 0.05
+        done
+    done
+}
+
+# http_get PORT PATH: prints the response's status and its body, or nothing without a response.
+http_get() {
+    local _ status='' line
     {
-        printf 'GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' "$2" >&3
+        printf 'GET %s HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n' "$2" >&3
         read -r -t 5 _ status _ <&3 || true
+        say "$status"
+        while IFS= read -r -t 5 line && [[ $line != $'\r' ]]; do :; done <&3
+        timeout 5 cat <&3
     } 3<>"/dev/tcp/127.0.0.1/$1" || true
-    say "$status"
 } 2>/dev/null
+
+# http_status PORT PATH: prints the HTTP status, such as 200, or nothing without a response.
+http_status() { http_get "$1" "$2" | sed -n 1p; }

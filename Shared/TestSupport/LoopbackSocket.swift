@@ -1,7 +1,7 @@
 import Foundation
 
 /// TCP sockets on 127.0.0.1 for tests, by file descriptor.
-enum LoopbackSocket {
+package enum LoopbackSocket {
     struct Failure: Error {
         var call: String
         var code = errno
@@ -35,7 +35,7 @@ enum LoopbackSocket {
         return port
     }
 
-    static func accepts(port: UInt16) -> Bool {
+    package static func accepts(port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
         return connect(descriptor, port: port)

@@ -70,8 +70,10 @@ final class ComposeFolder: Sendable {
             "ulimit -Sn 1024", "log_limit=\(logLimit)",
             "mkdir -p data/log", "need_certificate 127.0.0.1", "trap 'stop 5 haproxy mosquitto' EXIT",
             "trap 'exit 0' TERM",
-            "port=$(free_port $((20000 + RANDOM % 10000)))", "tls_port=$(free_port $((port + 1)))",
-            "start_broker $port 127.0.0.1 $tls_port", "say \"$port $tls_port\" >data/ports.new",
+            // No gateway runs.
+            "ports[websocket]=1", "start_broker $((20000 + RANDOM % 10000))",
+            "start_proxy 127.0.0.1 $((ports[mosquitto] + 1)) $((ports[mosquitto] + 2))",
+            "say \"${ports[mosquitto]} ${ports[mqtts]}\" >data/ports.new",
             "mv data/ports.new data/ports", "while is_running mosquitto; do rotate_logs; sleep 0.1; done",
         ]
         let process = try ChildProcess(bash(lines), log: folder.file("broker.log"))

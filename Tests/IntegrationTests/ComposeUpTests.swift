@@ -1,0 +1,186 @@
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// `compose/up` and the commands for the system it runs.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct ComposeUpTests {
+    @Test func `killed processes start again, and Ctrl-C stops everything`() async throws {
+        let system = try await ComposeSystem.run(nil, ["--listen", "127.0.0.1"])
+        let killed = ["mosquitto", "session-engine", "websocket-gateway", "haproxy"]
+        let before = system.ids
+        #expect(before.count == 9)
+        for name in killed { kill(try #require(before[name]), SIGKILL) }
+        for name in killed {
+            #expect(await eventually { system.output.contains("\(name) ended unexpectedly and starts again in 1 s") })
+        }
+        #expect(await eventually { (try? await system.command("status").status) == 0 }, "\(system.output)")
+        let after = system.ids
+        for (name, id) in before { #expect((after[name] != id) == killed.contains(name), "\(name)") }
+
+        system.process.send(SIGINT)
+        #expect(await system.process.finish() == 0)
+        #expect(after.values.allSatisfy { kill($0, 0) != 0 })
+    }
+
+    /// The functions of compose/up with a clock of the test.
+    @Test func `pauses before restarts double up to a minute, and begin again after five minutes of work`() async throws
+    {
+        let folder = try ComposeFolder().folder
+        let script = """
+            set -euo pipefail
+            cd \(folder.path)
+            source compose/common.sh
+            source compose/processes.sh
+            source compose/supervision.sh
+            mkdir -p data/run data/log
+            : >data/log/x.log
+            supervised=(x)
+            clock=0 runs_until=0
+            read_uptime() { now=$clock; }
+            is_running() { [[ -v pids[x] ]] && ((clock < runs_until)); }
+            launch() { pids[x]=1 && echo "$clock"; }
+            say() { :; }
+            note_start x
+            pids[x]=1
+            while ((clock < 400)); do supervise x; clock=$((clock + 1)); done
+            runs_until=$((clock + 401))
+            while ((clock < 1000)); do supervise x; clock=$((clock + 1)); done
+            """
+        let log = folder.file("log")
+        try await ChildProcess.run(["bash", "-c", script], log: log)
+        let times = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").compactMap { Int($0) }
+        let gaps = zip(times, times.dropFirst()).map { $1 - $0 }
+        // One second more each: the next look notices that it has ended.
+        #expect(Array(gaps.prefix(8)) == [3, 5, 9, 17, 33, 61, 61, 61])
+        let reset = try #require(gaps.firstIndex { $0 >= 300 })
+        #expect(gaps[(reset + 1)...].prefix(2) == [3, 5])
+    }
+
+    @Test func `a port that another process takes meanwhile is not trusted`() async throws {
+        let compose = try ComposeSystem.folder()
+        let real = try FileManager.default.destinationOfSymbolicLink(
+            atPath: compose.folder.file(".build/bin/route-builder"))
+        // Before the service listens, another process takes its first port and reports that it is ready.
+        let decoy = """
+            #!/usr/bin/env bash
+            if [[ ! -e decoy ]]; then
+                echo "$HTTP_PORT" >decoy
+                (python3 -c 'import http.server, os, sys
+            class Ready(http.server.BaseHTTPRequestHandler):
+                def do_GET(self): self.send_response(200), self.end_headers()
+            server = http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Ready)
+            open("listening.new", "w").write(str(os.getpid()))
+            os.rename("listening.new", "listening")
+            server.serve_forever()' "$HTTP_PORT" &)
+                while [[ ! -e listening ]]; do :; done
+            fi
+            exec \(real)
+            """
+        try FileManager.default.removeItem(atPath: compose.folder.file(".build/bin/route-builder"))
+        let path = try compose.folder.write(decoy + "\n", to: ".build/bin/route-builder")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+        let system = try await ComposeSystem.run(compose)
+        defer { system.process.end(SIGTERM) }
+        let taken = try String(contentsOfFile: compose.folder.file("decoy"), encoding: .utf8).filter(\.isNumber)
+        let listener = try String(contentsOfFile: compose.folder.file("listening"), encoding: .utf8)
+        defer { if let id = Int32(listener) { kill(id, SIGKILL) } }
+        #expect(try system.url("route-builder") != "http://127.0.0.1:\(taken)")
+        #expect(try await system.get("route-builder", "/metrics").contains("pacebus_route_"))
+        #expect(try await system.command("status").status == 0)
+    }
+
+    @Test func `two systems that start at once share no port, and a second one in the same folder is refused`()
+        async throws
+    {
+        let systems = [try ComposeSystem(ComposeSystem.folder()), try ComposeSystem(ComposeSystem.folder())]
+        defer { for system in systems { system.process.end(SIGTERM) } }
+        for system in systems { try await system.started() }
+        let urls = try systems.map { system in
+            try String(contentsOfFile: system.compose.folder.file("data/run/urls"), encoding: .utf8)
+                .split(separator: "\n").map { $0.split(separator: " ")[1] }
+        }
+        #expect(Set(urls[0]).isDisjoint(with: urls[1]))
+        for system in systems { #expect(try await system.command("status").status == 0) }
+        let second = try await systems[0].command("up")
+        #expect(second.status == 1)
+        #expect(second.output.contains("Pacebus runs in \(systems[0].compose.folder.path) already"))
+        #expect(second.output.contains("compose/stop"))
+    }
+
+    @Test func `a TLS port in use is named; the next one is taken unless the port was chosen`() async throws {
+        let compose = try ComposeSystem.folder()
+        // Either this or another process has it.
+        let holder = try? ChildProcess(
+            ["python3", "-m", "http.server", "8883", "--bind", "127.0.0.1"], log: compose.folder.file("holder.log"))
+        defer { holder?.end(SIGKILL) }
+        try #require(await eventually { LoopbackSocket.accepts(port: 8883) })
+        let refused = try ComposeSystem(compose, ["--listen", "127.0.0.1", "--tls-port", "8883"])
+        #expect(await refused.process.finish() == 1)
+        #expect(refused.output.contains("port 8883 of 127.0.0.1 is in use; choose another --tls-port"))
+        try FileManager.default.removeItem(atPath: compose.folder.file("up.log"))
+
+        let system = try await ComposeSystem.run(compose, ["--listen", "127.0.0.1"])
+        defer { system.process.end(SIGTERM) }
+        let port = try #require(try system.url("mqtts").split(separator: ":").last.flatMap { UInt16($0) })
+        #expect(port > 8883)
+        #expect(system.output.contains("Port 8883 is in use; mqtts listens on \(port)"))
+        #expect(try await compose.run("user", "add", "anna").contains("mqtts://anna@127.0.0.1:\(port)"))
+    }
+
+    @Test func `warnings of this run appear also as JSON, and none of the run before`() async throws {
+        let compose = try ComposeSystem.folder()
+        try FileManager.default.createDirectory(
+            atPath: compose.folder.file("data/log"), withIntermediateDirectories: true)
+        for name in ["session-engine", "runner", "haproxy", "exporter"] {
+            try compose.folder.write("2026-01-01T00:00:00Z error \(name): an old error\n", to: "data/log/\(name).log")
+        }
+        let system = try await ComposeSystem.run(compose, environment: ["LOG_FORMAT=json"])
+        defer { system.process.end(SIGTERM) }
+        kill(try #require(system.ids["mosquitto"]), SIGKILL)
+        #expect(await eventually { system.output.contains(#""message":"connection failed, retrying""#) })
+        #expect(!system.output.contains("an old error"))
+    }
+
+    @Test func `status, logs, restart and stop`() async throws {
+        let compose = try ComposeSystem.folder()
+        for name in ["status", "stop", "restart", "logs"] {
+            let arguments = name == "restart" || name == "logs" ? ["exporter"] : []
+            let log = compose.folder.file("\(name).log")
+            let process = try ChildProcess([compose.folder.file("compose/\(name)")] + arguments, log: log)
+            #expect(await process.finish() == 1, "\(name)")
+            #expect(try String(contentsOfFile: log, encoding: .utf8).contains("compose/up"), "\(name)")
+            #expect(try await compose.run(name, "--help").hasPrefix("usage: compose/\(name)"))
+        }
+        let system = try await ComposeSystem.run(compose)
+        let (status, text) = try await system.command("status")
+        #expect(status == 0, "\(text)")
+        for (name, id) in system.ids { #expect(text.contains(name) && text.contains("\(id)"), "\(text)") }
+        // Each owner's shards.
+        #expect(text.split(separator: "\n").filter { $0.contains(" 256 ") }.count == 6, "\(text)")
+
+        for name in system.ids.keys where name != "mosquitto" {
+            let metrics = try await system.get(name, "/metrics")
+            #expect(metrics.contains("pacebus_build_info{version=\"\(pacebusVersion)\"} 1\n"), "\(name)")
+            #expect(name == "websocket-gateway" || metrics.contains("\npacebus_store_bytes "), "\(name)")
+            #expect(name == "websocket-gateway" || metrics.contains("\npacebus_disk_free_bytes "), "\(name)")
+            if let verdict = try Promtool.check(metrics) { #expect(verdict == "exit 0\n", "\(name)") }
+        }
+
+        let before = system.ids
+        #expect(try await system.command("restart", "exporter").status == 0)
+        #expect(system.ids["exporter"] != before["exporter"])
+        #expect(!system.output.contains("exporter ended unexpectedly"))
+        let unknown = try await system.command("restart", "nothing")
+        #expect(unknown.status == 1)
+        #expect(unknown.output.contains("running: mosquitto, session-engine"))
+
+        #expect(try await system.command("logs", "exporter").output.contains(" starting "))
+        #expect(try await system.command("logs", "nothing").output.contains("available:"))
+        let (stopStatus, _) = try await system.command("stop")
+        #expect(stopStatus == 0)
+        #expect(await system.process.finish() == 0)
+        #expect(before.values.allSatisfy { kill($0, 0) != 0 })
+    }
+}

@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# What compose/up records of the running system, for the other commands. Sourced after common.sh.
+
+# url_of NAME: prints a listener's URL from data/run/urls; nothing if compose/up opened no such listener.
+url_of() { sed -n "s|^$1 ||p" data/run/urls 2>/dev/null || true; }
+
+# need_running: sets $up to the process id of compose/up. Fails unless it runs in this folder.
+need_running() {
+    local owner=
+    if is_claimed; then read -r up owner <data/up.lock || true; fi
+    [[ $owner == up ]] || fail "Pacebus does not run in $PWD; start it with compose/up"
+}
+
+is_claimed() { [[ -e data/up.lock ]] && ! flock --shared --nonblock data/up.lock true; }
+
+# need_process NAME: sets $process to the supervised process of that name; `broker` is mosquitto. Fails if there is none.
+# shellcheck disable=SC2034
+need_process() {
+    local known
+    [[ -s data/run/processes ]] || fail "Pacebus is still starting; see compose/status"
+    process=${1/#broker/mosquitto}
+    known=$(cut -d ' ' -f 1 data/run/processes)
+    grep -qxF -e "$process" <<<"$known" || fail "unknown process '$1'; running: ${known//$'\n'/, }"
+}
+
+# id_of NAME: prints its process id, or 0 while it waits for its restart.
+id_of() { awk -v name="$1" '$1 == name { print $2 }' data/run/processes 2>/dev/null || true; }
+
+# state_of NAME: prints its state in one word or phrase.
+state_of() {
+    local id url response
+    id=$(id_of "$1")
+    if [[ ! $id || $id == 0 || ! -d /proc/$id ]]; then say "restarting" && return; fi
+    url=$(url_of "$1")
+    if [[ ! $url ]]; then say "running" && return; fi
+    response=$(http_get "${url##*:}" /readyz)
+    case ${response%%$'\n'*} in
+        200) say "ready" ;;
+        503) say "${response#*$'\n'}" | sed -n 's/^not ready: //p' | paste -sd , | sed 's/^/not ready: /' ;;
+        *) say "no response" ;;
+    esac
+}
