@@ -69,7 +69,7 @@ extension SessionEngineAction: OwnedAction {
     var urgency: Urgency {
         switch self {
         // Phases of a plan's clock, and questions to a coach, depend on nothing in the store.
-        case .announce(_, let announcement) where announcement.type == .interval: .now
+        case .announce(_, let announcement) where announcement.kind == .interval: .now
         case .askCoach, .limited: .now
         // Clients repeat their commands and requests.
         case .reply, .announce, .listWorkouts: .dropIfRefused
