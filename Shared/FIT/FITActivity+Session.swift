@@ -22,6 +22,8 @@ extension FITActivity {
         package let descent: Double?
         package let sport: FITSport?
         package let subSport: FITSubSport?
+        /// The length of the pool.
+        package let poolLength: Double?
         /// Degrees, WGS 84.
         package let startLatitude: Double?
         package let startLongitude: Double?
@@ -50,6 +52,7 @@ extension FITActivity {
             descent = message.number(Field.descent)
             sport = message.integer(Field.sport).map(FITSport.init)
             subSport = message.integer(Field.subSport).map(FITSubSport.init)
+            poolLength = message.number(Field.poolLength)
             startLatitude = message.number(Field.startLatitude)
             startLongitude = message.number(Field.startLongitude)
         }

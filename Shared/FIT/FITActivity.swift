@@ -6,6 +6,9 @@ package struct FITActivity: Sendable {
     package let laps: [Lap]
     package let records: [Record]
     package let timerEvents: [TimerEvent]
+    package let lengths: [Length]
+    /// The beats of a strap, sorted by time.
+    package let heartRates: [HeartRate]
 
     /// The first session.
     package var session: Session { sessions[0] }
@@ -20,6 +23,8 @@ package struct FITActivity: Sendable {
         let developerFields = FITDeveloperFields(file.messages)
         records = all(FITProfile.Record.global) { Record($0, developerFields) }
         timerEvents = all(FITProfile.Event.global, TimerEvent.init)
+        lengths = all(FITProfile.Length.global, Length.init)
+        heartRates = HeartRate.all(in: file.messages)
         guard !sessions.isEmpty else { throw .noSession }
     }
 }

@@ -28,6 +28,15 @@ package struct FITMessage: Equatable, Sendable {
         }
     }
 
+    /// The values of a field that may be an array, in its unit; invalid elements are `nil`.
+    package func numbers(_ field: FITField) -> [Double?] {
+        switch fields[field.number] {
+        case .number(let raw): [field.value(raw)]
+        case .numbers(let numbers): numbers.map { $0.map(field.value) }
+        case .text, .bytes, nil: []
+        }
+    }
+
     /// The value of a field that holds a code or a count.
     package func integer(_ field: FITField) -> Int? { number(field).flatMap { Int(exactly: $0) } }
 

@@ -27,6 +27,8 @@ extension FITProfile {
         package static let firstLap = FITField(25, .uint16)
         package static let laps = FITField(26, .uint16)
         package static let trigger = FITField(28, .enumeration)
+        /// The length of the pool.
+        package static let poolLength = FITField(44, .uint16, scale: 100)
         package static let minimumHeartRate = FITField(64, .uint8)
         package static let averageFractionalCadence = FITField(92, .uint8, scale: 128)
         package static let name = FITField(110, .string)
@@ -58,6 +60,31 @@ extension FITProfile {
         package static let subSport = FITField(39, .enumeration)
         package static let enhancedAverageSpeed = FITField(110, .uint32, scale: 1000)
         package static let enhancedMaximumSpeed = FITField(111, .uint32, scale: 1000)
+    }
+
+    /// A length of a pool, or the rest after it.
+    package enum Length {
+        package static let global: UInt16 = 101
+        package static let start = FITField.time(2)
+        package static let elapsedTime = FITField(3, .uint32, scale: 1000)
+        package static let strokes = FITField(5, .uint16)
+        package static let averageSpeed = FITField(6, .uint16, scale: 1000)
+        package static let averageCadence = FITField(9, .uint8)
+        /// 0 is a rest, 1 is a length swum.
+        package static let type = FITField(12, .enumeration)
+    }
+
+    /// Heart beats that a strap kept while it had no connection, on a clock of its own.
+    package enum HeartRate {
+        package static let global: UInt16 = 132
+        /// The part of a second to add to the message's time.
+        package static let fraction = FITField(0, .uint16, scale: 32_768)
+        /// An array, one number for each beat.
+        package static let filteredRate = FITField(6, .uint8)
+        /// Seconds of the strap's clock; an array, one number for each beat.
+        package static let beatTime = FITField(9, .uint32, scale: 1024)
+        /// The low 12 bits of the strap's clock at each beat; two beats in three bytes.
+        package static let compressedBeatTimes = FITField(10, .byte)
     }
 
     /// A set of a strength workout.

@@ -24,13 +24,17 @@ package struct FITSubSport: RawRepresentable, Hashable, Sendable {
 
     package static let generic = FITSubSport(rawValue: 0)
     package static let treadmill = FITSubSport(rawValue: 1)
+    package static let spin = FITSubSport(rawValue: 5)
     package static let trail = FITSubSport(rawValue: 3)
     package static let indoorCycling = FITSubSport(rawValue: 6)
     package static let indoorRowing = FITSubSport(rawValue: 14)
+    package static let elliptical = FITSubSport(rawValue: 15)
+    package static let stairClimbing = FITSubSport(rawValue: 16)
     package static let lapSwimming = FITSubSport(rawValue: 17)
     package static let openWater = FITSubSport(rawValue: 18)
     package static let strength = FITSubSport(rawValue: 20)
     package static let indoorWalking = FITSubSport(rawValue: 27)
+    package static let indoorRunning = FITSubSport(rawValue: 45)
     package static let virtual = FITSubSport(rawValue: 58)
     package static let hiit = FITSubSport(rawValue: 70)
 }

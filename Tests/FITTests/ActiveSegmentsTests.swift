@@ -92,3 +92,47 @@ struct ActiveSegmentsTests {
         #expect(bounds.allSatisfy { (100...200).contains($0) }, "seed \(round), events \(events), bounds \(bounds)")
     }
 }
+
+/// What a session's timer time and its records change.
+struct TimerTimeTests {
+    private static let epoch = 1_700_000_000
+
+    /// A session from 100 s on, with stops and starts, and a record at each of `records`.
+    private static func segments(
+        elapsed: Double = 100, timerTime: Double?, _ events: [(Int, Int)], records: [Int] = [], next: Int? = nil
+    ) throws -> [[Double]] {
+        var fixture = FITFixture()
+        for (time, event) in events {
+            fixture.add(21, [.time(253, epoch + time), .init(0, .enumeration, 0), .init(1, .enumeration, event)])
+        }
+        for record in records { fixture.add(20, local: 2, [.time(253, epoch + record)]) }
+        fixture.add(
+            18, local: 1,
+            [.time(2, epoch + 100), .init(7, .uint32, Int(elapsed * 1_000))]
+                + (timerTime.map { [.init(8, .uint32, Int($0 * 1_000))] } ?? []))
+        if let next { fixture.add(18, local: 1, [.time(2, epoch + next), .init(7, .uint32, 1_000)]) }
+        return try FITActivity(FITFile(fixture.bytes)).activeSegments.map {
+            [$0.lowerBound - Double(epoch), $0.upperBound - Double(epoch)]
+        }
+    }
+
+    @Test func `stops during which the timer ran on are rests, not pauses`() throws {
+        let rests = [(100, 0), (120, 4), (150, 0), (200, 4)]
+        #expect(try Self.segments(timerTime: 100.3, rests) == [[100, 200]])
+        #expect(try Self.segments(timerTime: 70, rests) == [[100, 120], [150, 200]])
+        #expect(try Self.segments(timerTime: nil, rests) == [[100, 120], [150, 200]])
+    }
+
+    @Test func `a record in the last second of the session extends it`() throws {
+        #expect(
+            try Self.segments(elapsed: 99.8, timerTime: 99.8, [(100, 0), (200, 4)], records: [150, 200])
+                == [[100, 200]])
+    }
+
+    @Test func `records after the last stop extend the session as far as its timer time`() throws {
+        let events = [(100, 0), (170, 4)]
+        #expect(try Self.segments(timerTime: 90, events, records: [170, 180, 190, 199]) == [[100, 190]])
+        #expect(try Self.segments(timerTime: 70, events, records: [170, 180, 190]) == [[100, 170]])
+        #expect(try Self.segments(timerTime: 90, events, records: [170, 180, 190], next: 175) == [[100, 170]])
+    }
+}
