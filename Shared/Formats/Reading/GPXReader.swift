@@ -1,19 +1,19 @@
 import Workouts
 
-/// Collects the first track of a GPX file that has times. A new `trkseg` begins after a pause.
+/// Collects the tracks of a GPX file. A new `trkseg` begins after a pause.
 ///
 /// Elements are identified by their local names: the extensions of Garmin, Cluetrust and others differ in namespaces
 /// and rarely in local names.
 struct GPXReader {
-    private(set) var track = RecordedTrack()
+    private(set) var tracks: [RecordedTrack] = []
+    private var sport: String?
+    private var parts: [[RecordedTrack.Point]] = []
     private var point: RecordedTrack.Point?
-    private var isComplete = false
 
     mutating func open(_ name: String, _ attributes: [String: String]) {
-        guard !isComplete else { return }
         switch name {
-        case "trk": track = RecordedTrack()
-        case "trkseg": track.parts.append([])
+        case "trk": (sport, parts) = (nil, [])
+        case "trkseg": parts.append([])
         case "trkpt":
             point = RecordedTrack.Point()
             point?.latitude = attributes["lat"].flatMap { Double($0) }
@@ -23,12 +23,11 @@ struct GPXReader {
     }
 
     mutating func close(_ name: String, in parent: String?, _ text: String) {
-        guard !isComplete else { return }
         switch (name, parent) {
-        case ("trk", _): isComplete = track.parts.joined().contains { $0.time != nil }
-        case ("type", "trk"): track.sport = text
+        case ("trk", _): tracks.append(RecordedTrack(sport: sport, laps: [RecordedTrack.Lap(parts: parts)]))
+        case ("type", "trk"): sport = text
         case ("trkpt", _):
-            if let point, !track.parts.isEmpty { track.parts[track.parts.count - 1].append(point) }
+            if let point, !parts.isEmpty { parts[parts.count - 1].append(point) }
             point = nil
         case ("time", "trkpt"): point?.time = Timestamp(iso8601: text)
         case ("ele", "trkpt"): point?.altitude = Double(text)

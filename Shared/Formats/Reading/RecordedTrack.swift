@@ -1,6 +1,6 @@
 import Workouts
 
-/// A workout in a GPX or TCX file: points in parts, each recorded without an interruption.
+/// A workout in a GPX or TCX file: laps of points in parts, each recorded without an interruption that the file shows.
 struct RecordedTrack {
     struct Point {
         var time: Timestamp?
@@ -18,48 +18,48 @@ struct RecordedTrack {
         var course: Double?
     }
 
+    struct Lap {
+        var start: Timestamp?
+        var totals = RecordedTotals()
+        var parts: [[Point]] = []
+    }
+
     /// The file's name of the activity.
     var sport: String?
-    /// The start of the clock, if it is before the first point.
-    var start: Timestamp?
-    /// The total distance in the file.
-    var distance: Double?
-    var parts: [[Point]] = []
+    /// One without a start for a format that has no laps.
+    var laps: [Lap] = []
 }
 
 extension Recording {
-    /// The time between two parts is a pause; parts that overlap are one. Points without a time are left out.
+    /// Points without a time are left out.
     ///
-    /// Returns `nil` when no point has one.
+    /// Returns `nil` if neither a point nor a lap has one.
     init?(_ track: RecordedTrack) {
-        let parts = track.parts.map { part in part.compactMap(\.time).sorted() }
-        var ranges = parts.compactMap { times in times.last.map { times[0]...$0 } }
-            .sorted { $0.lowerBound < $1.lowerBound }
-        guard let first = ranges.first else { return nil }
-        if let start = track.start, start < first.lowerBound { ranges[0] = start...first.upperBound }
-        let segments = ranges.reduce(into: [ClosedRange<Timestamp>]()) { segments, range in
-            if let last = segments.last, range.lowerBound <= last.upperBound {
-                segments[segments.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
-            } else {
-                segments.append(range)
-            }
-        }
-        let activity = track.sport.map(Activity.init(sport:)) ?? .other
+        var pieces = ActivePieces()
+        for (lap, next) in zip(track.laps, track.laps.dropFirst().map(\.start) + [nil]) { pieces.add(lap, next: next) }
+        let segments = pieces.merged
+        guard let first = segments.first, let last = segments.last else { return nil }
+        let sport = RecordedSport(words: track.sport ?? "")
         self.init(
-            start: segments[0].lowerBound, end: segments[segments.count - 1].upperBound, segments: segments,
-            activity: activity, environment: nil, samples: [])
+            start: first.lowerBound, end: last.upperBound, segments: segments,
+            activity: sport.activity, environment: sport.environment, samples: [])
+        totals = RecordedTotals(laps: track.laps.map(\.totals))
+        laps = track.laps.dropFirst().compactMap(\.start)
 
-        let points = track.parts.joined().compactMap { point in point.time.map { (time: $0, point) } }
-            .sorted { $0.time < $1.time }
+        let points = track.laps.flatMap { $0.parts.joined() }.compactMap { point in
+            point.time.map { (time: $0, point) }
+        }.sorted { $0.time < $1.time }
+        let distances = points.compactMap { $0.1.values[.distance] }
+        let lapDistances = track.laps.compactMap(\.totals.distance)
         var deltas = DistanceDeltas(
-            base: Self.base(points.compactMap { $0.1.values[.distance] }, session: track.distance))
+            base: Self.base(distances, session: lapDistances.isEmpty ? nil : lapDistances.reduce(0, +)))
         samples = points.map { time, point in
             var sample = Sample(time: time)
             for quantity in point.values.quantities {
                 guard let value = point.values[quantity] else { continue }
                 switch quantity {
                 case .distance: sample.set(.distance, deltas.delta(to: value))
-                case .cadence: sample.set(.cadence, value * activity.cadenceFactor)
+                case .cadence: sample.set(.cadence, value * sport.activity.cadenceFactor)
                 default: sample.set(quantity, value)
                 }
             }
@@ -71,21 +71,83 @@ extension Recording {
                 time: time, latitude: point.latitude, longitude: point.longitude, altitude: point.altitude,
                 speed: point.values[.speed], course: point.course)
         }
+        if totals.distance == nil, let distance = distances.max(), distance > 0 { totals.distance = distance }
+        complete(
+            with: zip(track.laps, track.laps.dropFirst().map(\.start) + [nil]).compactMap { lap, next in
+                guard let start = lap.start else { return nil }
+                return RecordedLap(time: start...max(start, next ?? end), totals: lap.totals)
+            })
     }
 }
 
-extension Activity {
-    /// The activity of words such as `Running`, `trail_running`, `Biking`, `road cycling` or our own.
-    fileprivate init(sport: String) {
-        if let activity = Activity(rawValue: sport) {
-            self = activity
-            return
+extension RecordedTotals {
+    /// The sums of laps. A sum of 0 was not measured.
+    fileprivate init(laps: [RecordedTotals]) {
+        func sum(_ value: KeyPath<RecordedTotals, Double?>) -> Double? {
+            let sum = laps.compactMap { $0[keyPath: value] }.reduce(0, +)
+            return sum > 0 ? sum : nil
         }
-        let words: [(String, Activity)] = [
-            ("run", .running), ("bik", .cycling), ("cycl", .cycling), ("ride", .cycling), ("walk", .walking),
-            ("hik", .hiking), ("row", .rowing), ("swim", .swimming),
-        ]
-        let sport = sport.lowercased()
-        self = words.first { sport.contains($0.0) }?.1 ?? .other
+        let rates = laps.compactMap { lap in lap.averageHeartRate.map { (rate: $0, time: lap.activeTime ?? 0) } }
+        let time = rates.reduce(0) { $0 + $1.time }
+        self.init(
+            distance: sum(\.distance), activeTime: sum(\.activeTime), energy: sum(\.energy),
+            averageHeartRate: time > 0 ? rates.reduce(0) { $0 + $1.rate * $1.time } / time : nil)
+    }
+}
+
+/// The active time of a track: the parts of its laps, without the auto-pauses inside of them.
+///
+/// A new part begins after a pause, unless it is the first of a lap that follows the previous lap without a gap.
+private struct ActivePieces {
+    /// Seconds between two laps that are no pause: times are often whole seconds.
+    private static let lapGap = 1.0
+    /// Seconds that a lap may last longer than a point after it shows.
+    private static let longestSilence = 86_400.0
+
+    private var segments: [ClosedRange<Timestamp>] = []
+    private var previousEnd: Timestamp?
+
+    mutating func add(_ lap: RecordedTrack.Lap, next: Timestamp?) {
+        let times = lap.parts.map { $0.compactMap(\.time).sorted() }.filter { !$0.isEmpty }
+        var pieces = times.map { $0[0]...$0[$0.count - 1] }
+        var follows = false
+        if let start = lap.start {
+            follows = previousEnd.map { start.seconds(since: $0) <= Self.lapGap } ?? false
+            if pieces.isEmpty, lap.totals.activeTime != nil { pieces = [start...start] }
+            if segments.isEmpty || follows, let first = pieces.first {
+                pieces[0] = min(start, first.lowerBound)...first.upperBound
+            }
+        }
+        guard !pieces.isEmpty else { return }
+        if let activeTime = lap.totals.activeTime {
+            let pauses = AutoPauses(times.flatMap(\.self), in: pieces, activeTime: activeTime)
+            pieces = pauses.removed(from: pieces)
+            let silence = activeTime - pieces.duration
+            if pieces.count == 1, silence > AutoPauses.tolerance(activeTime) {
+                let end = pieces[0].upperBound + min(silence, Self.longestSilence)
+                pieces[0] = pieces[0].lowerBound...max(pieces[0].upperBound, min(end, next ?? end))
+            }
+        }
+        // By its duration and pauses, a lap may last longer than its points.
+        let newest = pieces[pieces.count - 1].upperBound
+        let pauses = newest.seconds(since: pieces[0].lowerBound) - pieces.duration
+        previousEnd =
+            lap.start.flatMap { start in lap.totals.activeTime.map { max(newest, start + ($0 + pauses)) } } ?? newest
+        if follows, let last = segments.popLast() {
+            let first = pieces.removeFirst()
+            segments.append(last.lowerBound...max(last.upperBound, first.upperBound))
+        }
+        segments += pieces
+    }
+
+    /// Sorted; those that overlap are one.
+    var merged: [ClosedRange<Timestamp>] {
+        segments.sorted { $0.lowerBound < $1.lowerBound }.reduce(into: []) { merged, range in
+            if let last = merged.last, range.lowerBound <= last.upperBound {
+                merged[merged.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+            } else {
+                merged.append(range)
+            }
+        }
     }
 }

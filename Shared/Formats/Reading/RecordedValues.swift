@@ -2,8 +2,8 @@ import Workouts
 
 /// Converts a recorded distance, which grows from record to record, to the metres of each item.
 struct DistanceDeltas {
-    /// The distance that is counted so far.
-    private var counted: Double
+    /// The distance that is counted so far, with the base.
+    private(set) var counted: Double
 
     init(base: Double) {
         counted = base

@@ -9,10 +9,18 @@ package struct Recording: Equatable, Sendable {
     package var activity: Activity
     /// `nil` if the recording does not contain it.
     package var environment: Environment?
+    /// Metres; `nil` outside of pools.
+    package var poolLength: Double?
     /// Sorted by time, each with a different time.
     package var samples: [Sample]
     /// Sorted by time, each with the time of a sample.
     package var locations: [Location] = []
+    /// The ends of laps.
+    package var laps: [Timestamp] = []
+    /// The file's own totals.
+    package var totals = RecordedTotals()
+    /// Whether the file has totals alone, and the samples are made from them.
+    package var isMadeFromTotals = false
 
     package init(
         start: Timestamp, end: Timestamp, segments: [ClosedRange<Timestamp>], activity: Activity,
@@ -40,24 +48,17 @@ extension Recording {
     }
 
     /// The workout sorted by time: `start`, every sample and location, the recording's pauses as `pause` and `resume`,
-    /// `end`.
+    /// its laps, `end`.
     package var steps: [Step] {
         // A recording with positions is outdoors; otherwise the activity's default counts.
         let environment = environment ?? (locations.isEmpty ? nil : .outdoor)
-        var commands = [
-            Step(
-                at: segments[0].lowerBound,
-                .command(.start(SessionStart(activity: activity, environment: environment, countdown: 0))))
-        ]
-        for (previous, next) in zip(segments, segments.dropFirst()) {
-            commands.append(Step(at: previous.upperBound, .command(.pause)))
-            commands.append(Step(at: next.lowerBound, .command(.resume)))
-        }
+        let start = SessionStart(activity: activity, environment: environment, countdown: 0)
+        var steps = [Step(at: segments[0].lowerBound, .command(.start(start)))]
+        var commands = clockCommands[...]
         let last = segments[segments.count - 1].upperBound
         let isPausedAtEnd = end.seconds(since: last) > Self.lastPause
         if isPausedAtEnd { commands.append(Step(at: last, .command(.pause))) }
 
-        var steps = [commands.removeFirst()]
         var locations = locations[...]
         for sample in samples {
             guard let time = sample.time else { continue }
@@ -69,6 +70,29 @@ extension Recording {
             }
         }
         return steps + commands + [Step(at: isPausedAtEnd ? end : last, .command(.end(streams: [:])))]
+    }
+
+    /// Pauses between segments, and laps in them. A lap in a pause ends where the pause begins: a paused session takes no
+    /// `lap`.
+    private var clockCommands: [Step] {
+        var laps = Set(laps).filter { $0 > segments[0].lowerBound }.sorted().prefix(Session.lapLimit)
+        var commands: [Step] = []
+        for (segment, next) in zip(segments, segments.dropFirst().map(Optional.some) + [nil]) {
+            while let lap = laps.first, lap <= segment.upperBound {
+                laps.removeFirst()
+                // Nothing follows the end of the last lap.
+                if lap < segment.upperBound || next != nil { commands.append(Step(at: lap, .command(.lap))) }
+            }
+            guard let next else { break }
+            let isLapInPause = laps.first.map { $0 <= next.lowerBound } ?? false
+            laps.removeAll { $0 <= next.lowerBound }
+            if isLapInPause, commands.last != Step(at: segment.upperBound, .command(.lap)) {
+                commands.append(Step(at: segment.upperBound, .command(.lap)))
+            }
+            commands.append(Step(at: segment.upperBound, .command(.pause)))
+            commands.append(Step(at: next.lowerBound, .command(.resume)))
+        }
+        return commands
     }
 }
 

@@ -1,7 +1,7 @@
 import FIT
 import Foundation
 
-/// A file that contains a recording.
+/// One workout of a file of recordings.
 package struct RecordingFile: Sendable {
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
@@ -11,39 +11,81 @@ package struct RecordingFile: Sendable {
     private static let sizeLimit = 256 * 1_024 * 1_024
 
     package let recording: Recording
-    /// Identifies the content: FNV-1a of the bytes in hexadecimal, and a suffix if the distance is left out.
+    /// Identifies the content: FNV-1a of the bytes in hexadecimal, and suffixes for a later workout and if the distance is
+    /// left out.
     package let fingerprint: String
+    /// The position in the file, from 1.
+    package let number: Int
+    /// The workouts in the file.
+    package let count: Int
 
-    /// - Parameter withoutDistance: whether to leave the distance out, which makes it another recording.
+    /// The first workout of a file.
     package init(path: String, withoutDistance: Bool = false) throws(Problem) {
+        self = try Self.all(path: path, withoutDistance: withoutDistance)[0]
+    }
+
+    private init(_ recording: Recording, fingerprint: String, number: Int, count: Int) {
+        self.recording = recording
+        self.fingerprint = fingerprint
+        self.number = number
+        self.count = count
+    }
+
+    /// The workouts of a file, in its order; at least one.
+    ///
+    /// - Parameter withoutDistance: whether to leave the distance out, which makes them other recordings.
+    package static func all(path: String, withoutDistance: Bool = false) throws(Problem) -> [RecordingFile] {
         let data: Data
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
         } catch {
             throw Problem(description: "cannot read \(path): \(error.localizedDescription)")
         }
+        let recordings: [Recording]
         do {
-            guard data.count <= Self.sizeLimit else {
-                throw Problem(description: "\(data.count) bytes; a recording has at most \(Self.sizeLimit >> 20) MiB")
+            guard data.count <= sizeLimit else {
+                throw Problem(description: "\(data.count) bytes; a recording has at most \(sizeLimit >> 20) MiB")
             }
-            let read = try Self.read(data)
-            recording = withoutDistance ? read.withoutDistance : read
+            recordings = try read(data)
         } catch {
             throw Problem(description: "\(path): \(error)")
         }
         let hash = data.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        fingerprint = String(hash, radix: 16) + (withoutDistance ? "-without-distance" : "")
+        return recordings.enumerated().map { index, recording in
+            RecordingFile(
+                withoutDistance ? recording.withoutDistance : recording,
+                fingerprint: String(hash, radix: 16) + (index > 0 ? "-\(index + 1)" : "")
+                    + (withoutDistance ? "-without-distance" : ""),
+                number: index + 1, count: recordings.count)
+        }
     }
 
-    /// XML begins with `<`, after white space or a byte order mark; a FIT file never does.
-    private static func read(_ data: Data) throws -> Recording {
+    private static func read(_ data: Data) throws -> [Recording] {
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
-        guard data.first(where: { !blanks.contains($0) }) == UInt8(ascii: "<") else {
-            return Recording(try FITActivity(try FITFile([UInt8](data))))
+        guard let first = data.first(where: { !blanks.contains($0) }) else {
+            throw Problem(description: "the file is empty")
         }
-        guard let recording = Recording(try XMLRecording(data).track) else {
-            throw Problem(description: "no track with times: this is a route, not a workout")
+        // XML begins with `<`, after white space or a byte order mark; a FIT file never does.
+        guard first == UInt8(ascii: "<") else {
+            guard !data.starts(with: [0x1F, 0x8B]), !data.starts(with: Data("PK".utf8)) else {
+                throw Problem(description: "a compressed file; unpack it first")
+            }
+            guard data.dropFirst(8).starts(with: Data(".FIT".utf8)) else {
+                throw Problem(
+                    description:
+                        "neither FIT (no .FIT signature), GPX nor TCX (no XML); allowed: FIT, GPX and TCX files")
+            }
+            let activity = try FITActivity(try FITFile([UInt8](data)))
+            return activity.sessions.indices.map { Recording(activity, session: $0) }
         }
-        return recording
+        let tracks = try XMLRecording(data).tracks
+        let recordings = tracks.compactMap(Recording.init)
+        guard !recordings.isEmpty else {
+            throw Problem(
+                description: tracks.isEmpty
+                    ? "no activity and no track with times: a route or a plan, not a recorded workout"
+                    : "no track with times: this is a route, not a workout")
+        }
+        return recordings
     }
 }

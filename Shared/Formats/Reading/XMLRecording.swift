@@ -1,7 +1,7 @@
 import Foundation
 import FoundationXML
 
-/// Reads a track from XML, GPX or TCX by its root element.
+/// Reads tracks from XML, GPX or TCX by its root element.
 ///
 /// A document type is rejected: neither format has one, and its entities could expand without limit.
 struct XMLRecording {
@@ -13,7 +13,7 @@ struct XMLRecording {
         case foreign(root: String)
     }
 
-    let track: RecordedTrack
+    let tracks: [RecordedTrack]
 
     init(_ data: Data) throws(Problem) {
         // Foundation's parser traps on names that are not in UTF-8.
@@ -27,10 +27,10 @@ struct XMLRecording {
         // For a truncated text `parse()` succeeds and sets an error.
         let isWhole = parser.parse() && parser.parserError == nil
         if let root = reader.foreignRoot { throw .foreign(root: root) }
-        guard isWhole, let track = reader.gpx?.track ?? reader.tcx?.track else {
+        guard isWhole, let tracks = reader.gpx?.tracks ?? reader.tcx?.tracks else {
             throw .malformed(line: max(1, parser.lineNumber))
         }
-        self.track = track
+        self.tracks = tracks
     }
 }
 

@@ -1,5 +1,12 @@
 import Foundation
 
+@testable import Formats
+
+extension XMLRecording {
+    /// The first track; an empty one if there is none.
+    var track: RecordedTrack { tracks.first ?? RecordedTrack() }
+}
+
 /// Text of GPX and TCX files for tests.
 enum TrackFixture {
     /// A track with a segment for each of `parts`, the XML of its points.

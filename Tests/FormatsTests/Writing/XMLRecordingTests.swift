@@ -38,7 +38,9 @@ import Workouts
     @Test(arguments: recordings) func `TCX has distance, active time, heart rate and pauses`(_ known: Known)
         async throws
     {
-        guard let recording = try recording(known.name) else { return }
+        guard var recording = try recording(known.name) else { return }
+        // Each lap would begin a track.
+        recording.laps = []
         let bytes = TCXExport.bytes(of: try PlayedWorkout(recording).exported)
         #expect(try await XMLSchema.tcx.validate(bytes) == "")
         let text = try XMLText(bytes)
