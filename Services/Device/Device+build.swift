@@ -6,20 +6,23 @@ import Workouts
 
 extension PlaybackOptions {
     /// Draws missing names and connects the playback to the broker.
-    func build(_ context: ServiceContext, _ script: PlaybackScript, terminal: Terminal = .standard) -> PlaybackService {
+    func build(_ context: ServiceContext, _ scripts: [PlaybackScript], terminal: Terminal = .standard)
+        -> PlaybackService
+    {
         let folder = QueueFolder(path: queueFolder)
         let user = user ?? context.user ?? Self.defaultUser
         let key = SessionKey(user, session ?? SessionID(UUID()))
+        let stored = scripts.indices.lazy.compactMap { folder.devices(of: PlaybackService.key(key, $0)).first }
         return PlaybackService(
             context: context, terminal: terminal, folder: folder, key: key,
-            device: device ?? folder.devices(of: key).first ?? .newWatch(), script: script, speed: speedUp, joins: join)
+            device: device ?? stored.first ?? .newWatch(), scripts: scripts, speed: speedUp, joins: join)
     }
 }
 
 extension Simulate {
     func build(_ context: ServiceContext) -> any Service {
         guard let devices else {
-            return playback.build(context, .simulation(seed: seed, duration: duration, rate: rate))
+            return playback.build(context, [.simulation(seed: seed, duration: duration, rate: rate)])
         }
         return FleetService(
             context: context, terminal: .standard, keys: FleetService.keys(devices),

@@ -55,11 +55,18 @@ struct PlaybackOptions: ParsableArguments {
 
 struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Replays a recorded workout with its original times and pauses.",
-        discussion: "Prints the totals of the finished workout once it contains every item, then exits.")
+        abstract: "Replays a recorded workout with its original times, pauses and laps.",
+        discussion: """
+            Prints the totals of the finished workout once it contains every item, and those that differ from the file's \
+            own by more than 1 %, then exits. A file with several activities becomes as many workouts, one after the \
+            other.
+            """)
 
     @Argument(help: "A FIT, GPX or TCX file.")
     var file: String
+
+    @Option(help: "The number of one activity of the file, from 1. (default: all)")
+    var activity: Int?
 
     @Flag(help: "Leaves out distances, as from a device that measures positions only.")
     var withoutDistance = false
@@ -67,9 +74,31 @@ struct Replay: AsyncParsableCommand {
     @OptionGroup var playback: PlaybackOptions
     @OptionGroup var base: BaseOptions
 
+    func validate() throws {
+        guard activity ?? 1 >= 1 else {
+            throw ValidationError("invalid --activity '\(activity ?? 0)'; allowed: 1 or more")
+        }
+    }
+
     func run() async throws {
-        let script = PlaybackScript.recording(try RecordingFile(path: file, withoutDistance: withoutDistance))
-        try await ServiceRunner.runCommand("device", base) { context in [playback.build(context, script)] }
+        let scripts = try scripts()
+        try await ServiceRunner.runCommand("device", base) { context in [playback.build(context, scripts)] }
+    }
+
+    /// The chosen activities of the file.
+    func scripts() throws -> [PlaybackScript] {
+        let files = try RecordingFile.all(path: file, withoutDistance: withoutDistance)
+        if let activity {
+            guard activity <= files.count else {
+                throw ValidationError("no activity \(activity) in \(file); allowed: 1 to \(files.count)")
+            }
+            return [.recording(files[activity - 1])]
+        }
+        guard !playback.join || files.count == 1 else {
+            throw ValidationError(
+                "--join requires --activity, 1 to \(files.count): \(file) has \(files.count) activities")
+        }
+        return files.map(PlaybackScript.recording)
     }
 }
 

@@ -23,13 +23,13 @@ import Workouts
         ])
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "device"), logger: .silent, bus: FakeBus([]))
-        let drawn = options.build(context, script).device
+        let drawn = options.build(context, [script]).device
         #expect(drawn.kind == "watch")
         #expect(drawn.description.count == "watch-3f9a".count)
         let device = Device("watch-3f9a")!
         let queue = try script.openQueue(
             in: QueueFolder(path: folder.file("queues")), key, device, now: context.clock.now, joins: false)
-        #expect(options.build(context, script).device == device)
+        #expect(options.build(context, [script]).device == device)
         withExtendedLifetime(queue) {}
     }
 
@@ -38,7 +38,7 @@ import Workouts
             var context = ServiceContext(
                 configuration: ServiceConfiguration(name: "device"), logger: .silent, bus: FakeBus([]))
             context.configuration.mqtt.username = url
-            return try PlaybackOptions.parse(arguments).build(context, .simulation(seed: 1, duration: 5)).key.user
+            return try PlaybackOptions.parse(arguments).build(context, [.simulation(seed: 1, duration: 5)]).key.user
         }
         #expect(try user(["--user", "ann"], url: "bert") == User("ann"))
         #expect(try user([], url: "bert") == User("bert"))
@@ -49,5 +49,25 @@ import Workouts
     @Test func `--join requires --session`() {
         #expect(throws: (any Error).self) { try PlaybackOptions.parse(["--join"]) }
         #expect(throws: Never.self) { try PlaybackOptions.parse(["--join", "--session", "\(key.session)"]) }
+    }
+
+    @Test func `all activities of a file are replayed, or the one of the option`() throws {
+        let folder = try TemporaryFolder()
+        let point = "<trkpt lat=\"1\" lon=\"1\"><time>2020-01-01T00:00:00Z</time></trkpt>"
+        let track = "<trk><trkseg>\(point)</trkseg></trk>"
+        let path = try folder.write("<gpx>\(track)\(track)\(track)</gpx>", to: "three.gpx")
+        func numbers(_ arguments: String...) throws -> [Int] {
+            try Replay.parse([path] + arguments).scripts().map { script in
+                guard case .recording(let file) = script else { return 0 }
+                return file.number
+            }
+        }
+        #expect(try numbers() == [1, 2, 3])
+        #expect(try numbers("--activity", "2") == [2])
+        #expect(try numbers("--join", "--session", "\(key.session)", "--activity", "3") == [3])
+        let tooMany = #expect(throws: ValidationError.self) { try numbers("--activity", "4") }
+        #expect(tooMany?.message == "no activity 4 in \(path); allowed: 1 to 3")
+        let joined = #expect(throws: ValidationError.self) { try numbers("--join", "--session", "\(key.session)") }
+        #expect(joined?.message.contains("--join requires --activity, 1 to 3") == true)
     }
 }

@@ -16,6 +16,7 @@ import Workouts
         (["simulate", "--seed", "-1"], "whole number"),
         (["simulate", "--speed-up", "0"], "--speed-up 0 requires --duration"),
         (["simulate", "--rate", "0"], "allowed: 0.001 to 1000"),
+        (["replay", "run.fit", "--activity", "0"], "invalid --activity '0'; allowed: 1 or more"),
         (["simulate", "--devices", "0"], "invalid --devices '0'; allowed: 1 to 100000"),
     ])
     func `an invalid value is refused with the allowed ones`(arguments: [String], allowed: String) throws {

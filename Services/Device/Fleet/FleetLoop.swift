@@ -65,7 +65,7 @@ struct FleetLoop {
         case .stop: stop(now)
         }
         await service.context.send(outgoing)
-        if overCount == runners.count { return try finish() }
+        if overCount == runners.count { return try finish(now) }
         if let leaveBy, now >= leaveBy {
             throw FleetStopped(
                 description: "no workout for \(runners.count - overCount) of \(runners.count) sessions")
@@ -163,8 +163,8 @@ struct FleetLoop {
         "\(overCount) of \(runners.count) sessions over, \(meter.text(now))"
     }
 
-    private mutating func finish() throws {
-        service.terminal.progress(line.finish())
+    private mutating func finish(_ now: Moment) throws {
+        service.terminal.progress(line.finish(progress(now)))
         let items = runners.reduce(0) { $0 + $1.playback.acknowledgedCount }
         service.terminal.output("\(runners.count - failedCount) sessions with \(items) items are over\n")
         guard failedCount == 0 else {

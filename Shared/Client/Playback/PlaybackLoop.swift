@@ -6,20 +6,25 @@ import Workouts
 /// The event loop of a playback: performs all effects, first on the queue, then on the bus.
 struct PlaybackLoop {
     enum Ending {
-        case over
+        /// The queue is no longer needed.
+        case done
+        /// The queue is kept for a session that the user may recover.
+        case kept
         /// The queue is logged under the successor of its session.
         case notSynced
     }
 
     private let service: PlaybackService
+    private let script: PlaybackScript
     let queue: QueueFile
     private var playback: Playback
     private var line: ProgressLine
     /// The end of the wait after Ctrl-C.
     private var leaveBy: Moment?
 
-    init(service: PlaybackService, queue: QueueFile, playback: Playback) {
+    init(service: PlaybackService, script: PlaybackScript, queue: QueueFile, playback: Playback) {
         self.service = service
+        self.script = script
         self.queue = queue
         self.playback = playback
         line = ProgressLine(isInteractive: service.terminal.isInteractive)
@@ -62,7 +67,8 @@ struct PlaybackLoop {
         case .remark(let text): service.terminal.progress(line.remark(text))
         case .fail(let failure, let entries):
             try queue.note(entries)
-            throw PlaybackStopped(reason: "\(failure)", header: queue.header, canContinue: failure.canContinue)
+            throw PlaybackStopped(
+                reason: "\(failure)", key: service.key, device: service.device, canContinue: failure.canContinue)
         }
     }
 
@@ -74,37 +80,40 @@ struct PlaybackLoop {
     }
 
     private func stopped(_ reason: String) -> PlaybackStopped {
-        PlaybackStopped(reason: reason, header: queue.header)
+        PlaybackStopped(reason: reason, key: service.key, device: service.device)
     }
 
-    private var interrupted: Interrupted { Interrupted(PlaybackStopped.remark(queue.header)) }
+    private var interrupted: Interrupted { Interrupted(PlaybackStopped.remark(service.key, service.device)) }
 
     private var progress: String {
-        let total = max(service.script.total ?? 0, playback.itemCount)
-        let rest = playback.awaited.map { "waiting for \($0)" } ?? "\(playback.reconnects) reconnects"
-        return "\(playback.acknowledgedCount) of \(total) items acknowledged, \(rest)"
+        "\(count), \(playback.awaited.map { "waiting for \($0)" } ?? reconnects)"
     }
 
+    private var count: String {
+        let total = max(script.total ?? 0, playback.itemCount)
+        return "\(playback.acknowledgedCount) of \(total) items acknowledged"
+    }
+
+    private var reconnects: String { "\(playback.reconnects) reconnects" }
+
     private mutating func finish(_ outcome: Playback.Outcome) throws -> Ending {
-        service.terminal.progress(line.finish())
+        service.terminal.progress(line.finish("\(count), \(reconnects)"))
         switch outcome {
         case .finished(let workout):
-            try queue.remove()
             service.terminal.output(Text.summary(workout) + "\n")
+            if let totals = script.totals, !queue.header.joins, let text = Text.differences(of: workout, from: totals) {
+                service.terminal.output(text + "\n")
+            }
             if let lost = queue.header.notSynced {
                 service.terminal.output("synced as session \(queue.header.session), which replaces \(lost)\n")
             }
-        case .deleted:
-            try queue.remove()
-            service.terminal.output("the session was deleted\n")
-        case .discarded where playback.itemCount == 0:
-            try queue.remove()
-            service.terminal.output("the session was discarded\n")
+        case .deleted: service.terminal.output("the session was deleted\n")
+        case .discarded where playback.itemCount == 0: service.terminal.output("the session was discarded\n")
         case .discarded:
-            // The user may recover the session.
             service.terminal.output("the session was discarded; the queue is kept in \(queue.path)\n")
+            return .kept
         case .notSynced: return .notSynced
         }
-        return .over
+        return .done
     }
 }

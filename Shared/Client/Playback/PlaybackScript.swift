@@ -1,4 +1,5 @@
 package import Formats
+import Foundation
 package import ServiceKit
 package import Workouts
 
@@ -46,6 +47,28 @@ package enum PlaybackScript: Sendable {
             }
         // Stored before the wall clock stepped backwards, it is in the future.
         return Pace(beganAt: now.when(header.beganAt).atMost(now), origin: origin, speed: speed)
+    }
+
+    /// The workout among those of its file, and what is special about it.
+    var name: String? {
+        guard case .recording(let file) = self, file.count > 1 else { return nil }
+        let start = Date(timeIntervalSince1970: file.recording.start.seconds).formatted(.iso8601)
+        return "activity \(file.number) of \(file.count), \(file.recording.activity.rawValue), \(start)"
+    }
+
+    /// What the user should know before the script is played.
+    var remark: String? {
+        guard case .recording(let file) = self else { return nil }
+        if file.recording.isMadeFromTotals {
+            return "the file has no measurements: its totals are spread over its time"
+        }
+        return file.recording.samples.isEmpty ? "the file has no measurements and no totals but its time" : nil
+    }
+
+    /// The file's own totals.
+    var totals: RecordedTotals? {
+        guard case .recording(let file) = self else { return nil }
+        return file.recording.totals
     }
 
     /// The number of items, if known.

@@ -3,14 +3,16 @@ package import ServiceKit
 import ServiceLifecycle
 package import Workouts
 
-/// Plays a script into a session until the finished workout holds all of its items.
+/// Plays scripts one after the other, each into a session of its own, until its finished workout holds all of its items.
 package struct PlaybackService: Service {
     let context: ServiceContext
     let terminal: Terminal
     let folder: QueueFolder
+    /// The session of the first script.
     package let key: SessionKey
     package let device: Device
-    let script: PlaybackScript
+    /// At least one.
+    package let scripts: [PlaybackScript]
     /// Times real time; 0 is as fast as the items are acknowledged.
     let speed: Double
     /// Whether another device starts, pauses and ends the session.
@@ -18,25 +20,47 @@ package struct PlaybackService: Service {
 
     package init(
         context: ServiceContext, terminal: Terminal, folder: QueueFolder, key: SessionKey, device: Device,
-        script: PlaybackScript, speed: Double = 1, joins: Bool = false
+        scripts: [PlaybackScript], speed: Double = 1, joins: Bool = false
     ) {
         self.context = context
         self.terminal = terminal
         self.folder = folder
         self.key = key
         self.device = device
-        self.script = script
+        self.scripts = scripts
         self.speed = speed
         self.joins = joins
     }
 
-    /// Returns when the queue is no longer needed.
+    /// Returns when no queue is needed any more.
     ///
     /// - Throws: `QueueError`; ``PlaybackStopped`` or ``Interrupted``, and then the queue is kept.
     package func run() async throws {
-        var loop = try makeLoop()
-        terminal.output("session \(loop.queue.header.session) of \(key.user), device \(device)\n")
-        while try await play(&loop) == .notSynced { loop = makeLoop(try folder.succeed(loop.queue)) }
+        // A killed process leaves the queue of the script that it played.
+        var index = scripts.indices.first { folder.devices(of: Self.key(key, $0)).contains(device) } ?? 0
+        var loop = try makeLoop(index)
+        while true {
+            let header = loop.queue.header
+            let name = scripts[index].name.map { ": \($0)" } ?? ""
+            terminal.output("session \(header.session) of \(key.user), device \(device)\(name)\n")
+            if let remark = scripts[index].remark { terminal.output("\(remark)\n") }
+            var ending = try await play(&loop)
+            while ending == .notSynced {
+                loop = makeLoop(try folder.succeed(loop.queue), index)
+                ending = try await play(&loop)
+            }
+            index += 1
+            // The next queue exists before this one is removed, so that a restart continues with the next script.
+            let next = index < scripts.count ? try makeLoop(index) : nil
+            if ending == .done { try loop.queue.remove() }
+            guard let next else { return }
+            loop = next
+        }
+    }
+
+    /// The session of a script, counted from 0.
+    package static func key(_ key: SessionKey, _ index: Int) -> SessionKey {
+        index == 0 ? key : SessionKey(key.user, key.session.sibling(index))
     }
 
     private func play(_ loop: inout PlaybackLoop) async throws -> PlaybackLoop.Ending {
@@ -52,34 +76,39 @@ package struct PlaybackService: Service {
         }
     }
 
-    /// Opens the queue and resumes the playback.
-    func makeLoop() throws(QueueError) -> PlaybackLoop {
-        makeLoop(try script.openQueue(in: folder, key, device, now: context.clock.now, joins: joins))
+    /// Opens the queue of a script and resumes the playback.
+    func makeLoop(_ index: Int = 0) throws(QueueError) -> PlaybackLoop {
+        let key = Self.key(key, index)
+        return makeLoop(
+            try scripts[index].openQueue(in: folder, key, device, now: context.clock.now, joins: joins), index)
     }
 
-    private func makeLoop(_ queue: QueueFile) -> PlaybackLoop {
+    private func makeLoop(_ queue: QueueFile, _ index: Int) -> PlaybackLoop {
+        let script = scripts[index]
         let playback = Playback(
             header: queue.header, contents: queue.contents, steps: script.steps(queue.header),
             pace: script.pace(queue.header, speed: speed, now: context.clock.moment), client: context.client,
             newID: { CommandID(UUID()) })
-        return PlaybackLoop(service: self, queue: queue, playback: playback)
+        return PlaybackLoop(service: self, script: script, queue: queue, playback: playback)
     }
 }
 
 /// Why a playback stopped before its end. Its queue is kept.
 package struct PlaybackStopped: Error, CustomStringConvertible {
     package let reason: String
-    package let header: QueueHeader
+    /// The session of the first script.
+    package let key: SessionKey
+    package let device: Device
     /// Whether the same queue can continue.
     package var canContinue = true
 
     package var description: String {
-        "\(reason); \(canContinue ? Self.remark(header) : "the queue is kept")"
+        "\(reason); \(canContinue ? Self.remark(key, device) : "the queue is kept")"
     }
 
     /// How to continue.
-    static func remark(_ header: QueueHeader) -> String {
-        "the queue is kept; to continue, run the command again with --user \(header.user) --session \(header.session) "
-            + "--device \(header.device)"
+    static func remark(_ key: SessionKey, _ device: Device) -> String {
+        "the queue is kept; to continue, run the command again with --user \(key.user) --session \(key.session) "
+            + "--device \(device)"
     }
 }

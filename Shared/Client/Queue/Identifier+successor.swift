@@ -7,12 +7,17 @@ extension Identifier {
     ///
     /// A Feistel network keeps different identifiers different, except for the six bits that mark a UUID of version 8
     /// (RFC 9562).
-    var successor: Self {
+    var successor: Self { derived(0) }
+
+    /// The identifier of another workout of the same file, which depends on this identifier and the number alone.
+    func sibling(_ number: Int) -> Self { derived(UInt64(number)) }
+
+    private func derived(_ variant: UInt64) -> Self {
         let bytes = withUnsafeBytes(of: uuid.uuid) { Array($0) }
         var (high, low) = (Self.number(bytes[..<8]), Self.number(bytes[8...]))
         for _ in 0..<2 {
-            high ^= Self.mix(low)
-            low ^= Self.mix(high)
+            high ^= Self.mix(low &+ variant)
+            low ^= Self.mix(high &+ variant)
         }
         high = high & ~0xF000 | 0x8000
         low = low & (.max >> 2) | (1 << 63)

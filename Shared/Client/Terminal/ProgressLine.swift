@@ -12,6 +12,8 @@ package struct ProgressLine {
     private let isInteractive: Bool
     private var writtenAt: Moment?
     private var isLineOpen = false
+    /// The text of the last update.
+    private var shown: String?
 
     package init(isInteractive: Bool) {
         self.isInteractive = isInteractive
@@ -27,6 +29,7 @@ package struct ProgressLine {
         if let writtenAt, now.seconds(since: writtenAt) < interval { return nil }
         writtenAt = now
         isLineOpen = isInteractive
+        shown = text
         let text = text.escapingControlCharacters()
         guard isInteractive else { return text + "\n" }
         return Self.clear + (isCut ? Self.unwrapped + text + Self.wrapped : text)
@@ -38,9 +41,11 @@ package struct ProgressLine {
         return (isLineOpen ? Self.clear : "") + text.escapingControlCharacters() + "\n"
     }
 
-    /// Ends an overwritten line.
-    package mutating func finish() -> String {
+    /// Ends an overwritten line. A last text is written unless it is shown already.
+    package mutating func finish(_ text: String? = nil) -> String {
         defer { isLineOpen = false }
-        return isLineOpen ? "\n" : ""
+        guard let text, text != shown else { return isLineOpen ? "\n" : "" }
+        shown = text
+        return (isLineOpen ? Self.clear : "") + text.escapingControlCharacters() + "\n"
     }
 }

@@ -37,7 +37,7 @@ struct NotSyncedFixture {
             context: ServiceContext(
                 configuration: ServiceConfiguration(name: "device"), logger: .silent, bus: bus, clock: clock),
             terminal: recorder.terminal, folder: queues, key: key, device: device ?? self.device,
-            script: script ?? .recording(file), speed: speed, joins: joins)
+            scripts: [script ?? .recording(file)], speed: speed, joins: joins)
     }
 
     func play(_ service: PlaybackService, _ bus: FakeBus, ticks: Int = .max) async throws -> Bool {

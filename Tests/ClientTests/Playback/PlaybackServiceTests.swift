@@ -32,7 +32,7 @@ import Workouts
             context: ServiceContext(
                 configuration: ServiceConfiguration(name: "device"), logger: .silent, bus: bus, clock: clock),
             terminal: written.terminal, folder: QueueFolder(path: folder.file("queues")), key: key, device: device,
-            script: script, speed: speed)
+            scripts: [script], speed: speed)
     }
 
     private func play(
@@ -225,11 +225,12 @@ import Workouts
         try await bus.play(clock) {
             var loop = try service.makeLoop()
             var ticks = 0
-            _ = try await service.context.follow(loop.subscriptions) { event in
+            let ending = try await service.context.follow(loop.subscriptions) { event in
                 if case .tick = event { ticks += 1 }
                 if ticks == tick, case .tick = event, let ending = try await loop.handle(.stop) { return ending }
                 return try await loop.handle(event)
             }
+            if ending == .done { try loop.queue.remove() }
         }
     }
 }

@@ -107,6 +107,31 @@ import Workouts
         #expect(try batches(second).map(\.range) == [0..<10])
     }
 
+    @Test func `a lap and a pause in an outage are sent with the times at which they happened`() throws {
+        var recording = Recording(
+            start: start, end: start + 9, segments: [start...start + 4, start + 6...start + 9], activity: .running,
+            samples: samples(10))
+        recording.laps = [start + 3]
+        var playback = Playback(
+            header: header, contents: QueueContents(), steps: recording.steps.makeIterator(),
+            pace: Pace(beganAt: now, origin: start, speed: 1), client: client, newID: { CommandID(UUID()) })
+        _ = playback.takeDue(now)
+        try started(&playback)
+        playback.disconnected()
+        for second in 1...9 {
+            _ = playback.takeDue(now + Double(second))
+            #expect(playback.takeOutgoing(now + Double(second)).isEmpty)
+        }
+        playback.connected()
+        var sent: [Command] = []
+        while let command = try commands(playback.takeOutgoing(now + 60)).first {
+            sent.append(command)
+            _ = playback.receive(reply(command), now + 60)
+        }
+        #expect(sent.map(\.action.name) == ["lap", "pause", "resume", "end"])
+        #expect(sent.map(\.at) == [3, 4, 6, 9].map { start + $0 })
+    }
+
     @Test func `a playback at twice the speed takes the due steps`() throws {
         var playback = playback(speed: 2)
         var contents = QueueContents()
