@@ -21,6 +21,9 @@ struct StartOptions: ParsableArguments {
     @Option(help: "The environment. (default: the activity's usual one)")
     var environment: Workouts.Environment?
 
+    @Option(help: "The length of the pool in metres, 5 to 200; without --environment the swim is indoors.")
+    var poolLength: Double?
+
     @Option(help: "The session's name, 1 to 200 bytes. (default: the plan's, else such as Outdoor Running)")
     var name: String?
 
@@ -52,6 +55,9 @@ struct StartOptions: ParsableArguments {
         if let countdown, !(0...600).contains(countdown) {
             throw ValidationError("invalid --countdown '\(countdown)'; allowed: 0 to 600 seconds")
         }
+        if let poolLength, !SessionStart.poolLengths.contains(poolLength) {
+            throw ValidationError("invalid --pool-length '\(poolLength)'; allowed: 5 to 200 m")
+        }
         if let name, !(1...200).contains(name.utf8.count) {
             throw ValidationError("invalid --name of \(name.utf8.count) bytes; allowed: 1 to 200 bytes")
         }
@@ -67,8 +73,9 @@ struct StartOptions: ParsableArguments {
 
     func start() throws(PlanFile.Problem) -> ControlService.Start {
         var start = SessionStart(
-            activity: activity ?? .running, environment: environment, name: name, countdown: countdown, units: units,
-            timeZone: timeZone ?? TimeZone.current.identifier)
+            activity: activity ?? .running, environment: environment ?? poolLength.map { _ in .indoor }, name: name,
+            countdown: countdown, units: units, timeZone: timeZone ?? TimeZone.current.identifier)
+        start.poolLength = poolLength
         start.replace = replace
         if let plan { start.definition = try PlanFile(path: plan).definition }
         return ControlService.Start(start: start, activity: activity, savedPlan: savedPlan, isFollowed: follow)

@@ -79,7 +79,7 @@ extension Command: Codable {
         start.place = try checked(container, .place, "la -90 to 90 and lo -180 to 180") { (place: Place) in
             place.isOnEarth
         }
-        start.poolLength = try checked(container, .poolLength, "5 to 200 m") { (5...200).contains($0) }
+        start.poolLength = try checked(container, .poolLength, "5 to 200 m") { SessionStart.poolLengths.contains($0) }
         start.run = try container.decodeIfPresent(RunID.self, forKey: .run)
         start.notSynced = try container.decodeIfPresent(SessionID.self, forKey: .notSynced)
         start.replace = try container.decodeIfPresent(Bool.self, forKey: .replace) ?? false

@@ -52,7 +52,8 @@ extension Recording {
     package var steps: [Step] {
         // A recording with positions is outdoors; otherwise the activity's default counts.
         let environment = environment ?? (locations.isEmpty ? nil : .outdoor)
-        let start = SessionStart(activity: activity, environment: environment, countdown: 0)
+        var start = SessionStart(activity: activity, environment: environment, countdown: 0)
+        start.poolLength = poolLength.flatMap { SessionStart.poolLengths.contains($0) ? $0 : nil }
         var steps = [Step(at: segments[0].lowerBound, .command(.start(start)))]
         var commands = clockCommands[...]
         let last = segments[segments.count - 1].upperBound

@@ -38,6 +38,8 @@ package enum SessionAction: Equatable, Sendable {
 package struct SessionStart: Equatable, Sendable {
     /// The default countdown in seconds.
     package static let defaultCountdown = 3.0
+    /// Metres.
+    package static let poolLengths = 5.0...200
 
     package var activity: Activity
     package var environment: Environment?

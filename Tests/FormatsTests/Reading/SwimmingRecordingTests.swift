@@ -55,6 +55,11 @@ import Workouts
         #expect(swum.map { $0[.strokes] } == [9, 9, 9])
         #expect(recording.samples.compactMap { $0[.distance] }.reduce(0, +) == 75)
         #expect(recording.poolLength == 25)
+        guard case .command(.start(let start))? = recording.steps.first?.kind else {
+            Issue.record("no start")
+            return
+        }
+        #expect(start.poolLength == 25 && start.environment == .indoor)
         #expect(recording.activity == .swimming && recording.environment == .indoor)
         // No item seems to be faster than the swimmer.
         let before40 = recording.samples.filter { $0.time!.seconds <= Double(Self.start + 40) }

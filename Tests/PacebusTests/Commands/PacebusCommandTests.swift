@@ -91,6 +91,7 @@ import Workouts
         (["complete-set", "--weight", "1001"], "invalid --weight; allowed: 0 to 1000 kg"),
         (["complete-set", "--repetitions", "0"], "invalid --repetitions; allowed: 1 to 1000"),
         (["complete-set", "--time", "nan"], "invalid --time; allowed: 1 to 36000 s"),
+        (["start", "--pool-length", "2"], "invalid --pool-length '2.0'; allowed: 5 to 200 m"),
         (["start", "--countdown", "601"], "invalid --countdown '601.0'; allowed: 0 to 600"),
         (["start", "--name", ""], "invalid --name of 0 bytes; allowed: 1 to 200 bytes"),
         (

@@ -42,9 +42,11 @@ struct ControlFixture {
     }
 
     /// Runs a command to its end.
-    func run(_ arguments: [String], to output: TerminalRecorder) async throws {
+    func run(
+        _ arguments: [String], to output: TerminalRecorder, onTick: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async throws {
         let service = try service(arguments, output.terminal)
-        #expect(try await bus.play(clock) { try await service.run() })
+        #expect(try await bus.play(clock, onTick: onTick) { try await service.run() })
     }
 
     /// Runs a command on the session, named by its id.

@@ -110,6 +110,17 @@ import Workouts
         #expect(fixture.services.commands.last?.at == paused + ahead)
     }
 
+    @Test func `a lap in an outage counts when it was pressed`() async throws {
+        _ = try await run("start", "--user", "ann", "--session", "\(key.session)", "--countdown", "0")
+        let (bus, pressed) = (fixture.bus, fixture.clock.now)
+        bus.cut()
+        let arguments = ["lap", "--user", "ann", "--session", "\(key.session)"]
+        try await fixture.run(arguments, to: TerminalRecorder()) { tick in if tick == 140 { bus.connect() } }
+        #expect(fixture.services.commands.last?.action == .lap)
+        #expect(fixture.services.commands.last?.at == pressed)
+        #expect(fixture.clock.now.seconds(since: pressed) >= 7)
+    }
+
     @Test func `the status of an unknown session fails`() async throws {
         await #expect(throws: ControlService.Failure.noSuchSession(key)) {
             try await run("status", "--user", "ann", "--session", "\(key.session)")
