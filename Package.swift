@@ -142,7 +142,9 @@ let package = Package(
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
         tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),
-        tests("MetricsAggregator", ["MetricsAggregator", "Bus", "MQTT", "Storage", "Streams", "Workouts", logging]),
+        tests(
+            "MetricsAggregator",
+            ["MetricsAggregator", "RouteBuilder", "Bus", "MQTT", "Storage", "Streams", "Workouts", logging]),
         tests(
             "WeatherFetcher",
             [

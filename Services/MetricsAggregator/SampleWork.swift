@@ -1,5 +1,5 @@
 package import Bus
-import Streams
+package import Streams
 package import Workouts
 
 /// The results that metrics-aggregator computes from samples.
@@ -7,13 +7,15 @@ enum SampleWork: StreamWork {
     static let service = "metrics-aggregator"
     static let metricsPrefix = "pacebus_aggregator_"
     static let kind = StreamName.Kind.samples
-    static let companion: (topic: SessionTopic, filter: SessionTopic.Kind)? = (.route, .route)
+    static let inputs: [SessionTopic.Kind] = [.profile, .route, .summaryRoute, .track]
 
     static func finish(
-        _ streams: [Device: ItemSource<Sample>], of state: SessionState
+        _ streams: [Device: ItemSource<Sample>], of state: SessionState, with inputs: StreamInputs
     ) -> (totals: MetricsSummary, rows: FinalRows) {
         let items = CountedItems(streams: streams, segments: state.segments)
-        let totals = items.summary(laps: state.laps, units: state.units, physiology: Physiology(state))
+        let totals = items.summary(
+            route: inputs.route, laps: state.laps, units: state.units,
+            physiology: Physiology(inputs.profile, of: state), activity: state.activity, poolLength: state.poolLength)
         return (totals, FinalRows(Series(items)))
     }
 
@@ -21,20 +23,21 @@ enum SampleWork: StreamWork {
 }
 
 extension LiveMetrics: LiveFold {
-    package init(_ state: SessionState) {
-        self.init(physiology: Physiology(state), units: state.units)
+    package init(_ state: ProfiledState) {
+        self.init(physiology: state.physiology, units: state.state.units)
     }
 
-    package init(streams: [Device: ItemSource<Sample>], state: SessionState, now: Timestamp, shown: LiveMetrics?) {
+    package init(streams: [Device: ItemSource<Sample>], state: ProfiledState, now: Timestamp, shown: LiveMetrics?) {
         self.init(
-            streams: streams, segments: state.segments, physiology: Physiology(state), units: state.units, now: now,
-            shown: shown)
+            streams: streams, segments: state.state.segments, physiology: state.physiology, units: state.state.units,
+            now: now, shown: shown)
     }
 
     package mutating func continueDisplay(of shown: LiveMetrics) { keepDisplay(of: shown) }
 
-    package static func isOther(_ state: SessionState, than known: SessionState) -> Bool {
-        state.segments != known.segments || state.units != known.units || Physiology(state) != Physiology(known)
+    package static func isOther(_ state: ProfiledState, than known: ProfiledState) -> Bool {
+        state.state.segments != known.state.segments || state.state.units != known.state.units
+            || state.physiology != known.physiology
     }
 
     package static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> RouteProgress {
@@ -48,4 +51,8 @@ extension LiveMetrics: LiveFold {
     package func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8] {
         snapshot(state, revision: revision, count: count, isSilent: isSilent).payload
     }
+}
+
+extension ProfiledState {
+    fileprivate var physiology: Physiology { Physiology(profile, of: state) }
 }

@@ -1,5 +1,5 @@
 package import Bus
-import Streams
+package import Streams
 package import Workouts
 
 /// The results that route-builder computes from locations.
@@ -7,10 +7,10 @@ enum RouteWork: StreamWork {
     static let service = "route-builder"
     static let metricsPrefix = "pacebus_route_"
     static let kind = StreamName.Kind.locations
-    static let companion: (topic: SessionTopic, filter: SessionTopic.Kind)? = nil
+    static let inputs: [SessionTopic.Kind] = []
 
     static func finish(
-        _ streams: [Device: ItemSource<Location>], of state: SessionState
+        _ streams: [Device: ItemSource<Location>], of state: SessionState, with inputs: StreamInputs
     ) -> (totals: RouteSummary, rows: FinalRows) {
         let locations = CountedLocations(
             streams: streams, segments: state.segments, activity: state.activity,
@@ -26,26 +26,28 @@ extension LiveRoute: LiveFold {
     /// Always 0: metrics-aggregator announces splits, because it reads whether a device measures the distance.
     package var splitsToAnnounce: (count: Int, at: Timestamp?) { (0, nil) }
 
-    package init(_ state: SessionState) {
-        self.init(activity: state.activity, environment: state.environment)
+    package init(_ state: ProfiledState) {
+        self.init(activity: state.state.activity, environment: state.state.environment)
     }
 
-    package init(streams: [Device: ItemSource<Location>], state: SessionState, now: Timestamp, shown: LiveRoute?) {
+    package init(streams: [Device: ItemSource<Location>], state: ProfiledState, now: Timestamp, shown: LiveRoute?) {
+        let state = state.state
         self.init(
-            streams: streams, segments: state.segments, activity: state.activity,
-            environment: state.environment,
+            streams: streams, segments: state.segments, activity: state.activity, environment: state.environment,
             now: now)
     }
 
     /// A route displays nothing that lasts.
     package mutating func continueDisplay(of shown: LiveRoute) {}
 
-    package static func isOther(_ state: SessionState, than known: SessionState) -> Bool {
-        state.segments != known.segments || state.activity != known.activity || state.environment != known.environment
+    package static func isOther(_ state: ProfiledState, than known: ProfiledState) -> Bool {
+        let (state, known) = (state.state, known.state)
+        return state.segments != known.segments || state.activity != known.activity
+            || state.environment != known.environment
     }
 
     package static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Never {
-        throw .malformed("route-builder has no companion topic")
+        throw .malformed("route-builder takes in no route")
     }
 
     package mutating func receive(_ companion: Never, of state: SessionState) -> Bool {}

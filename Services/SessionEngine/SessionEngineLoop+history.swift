@@ -233,6 +233,7 @@ extension StoredRevisions {
 extension StoredRevisions.Summary {
     fileprivate static func <= (received: Self, known: Self?) -> Bool {
         guard let known else { return false }
-        return (received.revision, received.state ?? 0) <= (known.revision, known.state ?? 0)
+        return (received.revision, received.state ?? 0, received.route ?? 0)
+            <= (known.revision, known.state ?? 0, known.route ?? 0)
     }
 }

@@ -88,7 +88,7 @@ final class OwnedSession<Work: StreamWork> {
     var hasAllStreams: Bool
     /// The live fold; `nil` until it is computed from the stored items.
     var live: Work.Live?
-    /// The last companion payload, kept until a fold exists.
+    /// The last live route, kept until a fold exists.
     var pendingCompanion: Work.Live.Companion?
     /// The times of the next and the last fold over all stored items, and the cost of the last job.
     var foldDue: Moment?
@@ -140,17 +140,20 @@ final class OwnedSession<Work: StreamWork> {
         record = StreamRecord(state: state)
         summaryTopic = RetainedTopic()
         hasAllStreams = true
-        live = Work.Live(state)
+        live = Work.Live(ProfiledState(state))
         self.receivedAt = receivedAt
     }
 
     var state: SessionState { record.state }
 
+    /// The state with the profile that it names.
+    var profiled: ProfiledState { ProfiledState(state, record.profile) }
+
     /// Whether jobs fold and summarize the session.
     var isLarge: Bool { !isCorrupt && (record.isLarge == true || hasManyItems) }
 
     /// Whether the items of the loaded streams are many.
-    var hasManyItems: Bool { count + pendingItems > bounds.manyItems }
+    var hasManyItems: Bool { max(count + pendingItems, record.route?.rows ?? 0) > bounds.manyItems }
 
     /// The seconds that must follow a job.
     func spacing(_ cost: Duration) -> Double { cost / .seconds(1) * StreamTimes.costs }
@@ -165,6 +168,21 @@ final class OwnedSession<Work: StreamWork> {
             next[StreamName(Work.kind, named.device)] = named.stream.next
         }
         return next
+    }
+
+    /// The route that a computation takes in: folds and chunks do without.
+    func route(for purpose: StreamJob<Work>.Purpose) -> StoredRoute? {
+        guard case .summary = purpose else { return nil }
+        return record.route
+    }
+
+    /// Whether the profile that the state names has arrived, if the results take it in.
+    var hasProfile: Bool { !Work.inputs.contains(.profile) || profiled.isComplete }
+
+    /// Whether the first summary waits for a route: its locations are announced.
+    var awaitsRoute: Bool {
+        Work.inputs.contains(.summaryRoute) && record.route == nil && record.report == nil && summarizedAt == nil
+            && state.streams.contains { stream, count in stream.kind == .locations && count > 0 }
     }
 
     /// Whether a summary is published, with its chunks.

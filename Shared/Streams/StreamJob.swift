@@ -1,5 +1,4 @@
 import Bus
-import Dispatch
 package import Storage
 import Workouts
 
@@ -19,6 +18,8 @@ package struct StreamJob<Work: StreamWork>: Sendable {
             /// A part of the items is unreadable: the loop reads them.
             case corrupt
             case failed
+            /// The track is unreadable, or another route has replaced it.
+            case outdated
         }
 
         let job: StreamJob
@@ -32,7 +33,9 @@ package struct StreamJob<Work: StreamWork>: Sendable {
     /// Distinguishes the job from others of the process.
     let number: Int
     let key: SessionKey
-    let state: SessionState
+    let profiled: ProfiledState
+    /// The route of a summary.
+    let route: StoredRoute?
     let purpose: Purpose
     let startedAt: Timestamp
 
@@ -40,23 +43,25 @@ package struct StreamJob<Work: StreamWork>: Sendable {
         let begun = ContinuousClock.now
         do throws(StoreError) {
             let records = try await StoredItems<Work>.records(key, store)
-            return await withCheckedContinuation { continuation in
-                // Not on a thread of Swift's tasks: these are as many as the cores, and the loop needs one.
-                DispatchQueue.global().async { continuation.resume(returning: compute(records, begun)) }
+            let input = try await route?.input(key, store)
+            guard input != nil || route == nil else {
+                return End(job: self, outcome: .outdated, cost: ContinuousClock.now - begun)
             }
+            return await onComputingThread { compute(records, input, begun) }
         } catch {
             return End(job: self, outcome: .failed, cost: ContinuousClock.now - begun)
         }
     }
 
-    private func compute(_ records: [StoreRecord], _ begun: ContinuousClock.Instant) -> End {
+    private func compute(_ records: [StoreRecord], _ input: RouteInput?, _ begun: ContinuousClock.Instant) -> End {
         let stored = StoredItems<Work>(records)
         var outcome = End.Outcome.corrupt
         if stored.corrupt.isEmpty {
             switch purpose {
             case .fold(let shown):
-                outcome = .folded(Work.Live(streams: stored.items, state: state, now: startedAt, shown: shown))
-            case .summary, .chunks: outcome = .finished(FinalResults(stored, of: state))
+                outcome = .folded(Work.Live(streams: stored.items, state: profiled, now: startedAt, shown: shown))
+            case .summary, .chunks:
+                outcome = .finished(FinalResults(stored, of: profiled, with: route, input))
             }
         }
         return End(job: self, outcome: outcome, streams: stored.streams, cost: ContinuousClock.now - begun)
@@ -106,10 +111,28 @@ struct FinalResults<Work: StreamWork>: Sendable {
     let state: Int64
     /// The number of items by stream.
     let next: [StreamName: Int]
+    let profile: Profile?
+    /// The revision of the route.
+    let route: Int64?
+    let gaps: Silences
+    /// The number of items in no segment, of the streams that have such items.
+    let outside: [StreamName: Int]
 
-    init(_ stored: StoredItems<Work>, of state: SessionState) {
-        (totals, rows) = Work.finish(stored.items, of: state)
+    init(
+        _ stored: StoredItems<Work>, of profiled: ProfiledState, with route: StoredRoute?, _ input: RouteInput?
+    ) {
+        let state = profiled.state
+        (totals, rows) = Work.finish(
+            stored.items, of: state, with: StreamInputs(profile: profiled.profile, route: input))
         self.state = state.revision
+        profile = profiled.profile
+        self.route = route?.revision
+        gaps = ItemTimes(stored.items.values).silences
+        outside = Dictionary(
+            uniqueKeysWithValues: stored.items.compactMap { device, items in
+                let count = items.count(outside: state.segments)
+                return count > 0 ? (StreamName(Work.kind, device), count) : nil
+            })
         next = Dictionary(
             uniqueKeysWithValues: stored.streams.compactMap { device, stream in
                 stream.next > 0 ? (StreamName(Work.kind, device), stream.next) : nil

@@ -45,6 +45,9 @@ extension StreamLoop {
             case .refused: machine.requestSummary(job.key, now)
             case .lost: break
             }
+        case (.outdated, _):
+            if let route = job.route, route == session.record.route { replaceRoute(route, of: job.key, now) }
+            machine.retry(end, now: now)
         case (.corrupt, _), (.failed, _):
             context.logger.error("item read failed, retrying", metadata: ["session": "\(job.key)"])
             if case .chunks = job.purpose { requestedChunks.append(job.key) }

@@ -28,15 +28,25 @@ extension StreamLoop {
         for case .session(let key, let kind) in topics {
             let session = machine.sessions[key]
             if session == nil {
+                // Another reader requested the track of an old session.
+                if case .track = kind { continue }
                 guard epochs[key.session.shard] != nil, !unknown.contains(key) else { continue }
                 missing.insert(key)
-                if kind != Work.kind.summary, kind != Work.companion?.topic { referred.insert(key) }
+                if !Self.isRetained(kind) { referred.insert(key) }
             }
             guard let device = Work.kind.device(of: kind), session?.hasAllStreams != true else { continue }
             if session?.index(of: device) == nil { streams[key, default: []].insert(device) }
         }
         if !missing.isEmpty { try await loadRecords(missing, announcing: referred, now) }
         if !streams.isEmpty { try await loadHeads(streams) }
+    }
+
+    /// Whether a topic other than `state` may arrive only because the broker retains it.
+    private static func isRetained(_ topic: SessionTopic) -> Bool {
+        switch topic {
+        case .profile, .route, .summaryMetrics, .summaryRoute: true
+        default: false
+        }
     }
 
     /// Loads records of sessions, and publishes the retained topics of some of them: the broker may have lost those.

@@ -46,23 +46,31 @@ extension StreamLoop {
     /// Computes due summaries and answers requests for chunks.
     mutating func publishSummaries(_ now: Moment) async throws {
         for key in machine.summariesDue(now: now).prefix(StreamTimes.summariesAtOnce) {
-            guard let results = try await finish(key, now),
+            guard let results = try await finish(key, .summary, now),
                 let summary = machine.summarize(key, results, now: now)
             else { continue }
             if await publish(summary, now) == .refused { machine.requestSummary(key, now) }
         }
         // A due summary comes first, because the chunks belong to it.
         for key in machine.chunksDue(requestedChunks, now: now).prefix(StreamTimes.summariesAtOnce) {
-            let summary = try await finish(key, now).flatMap { machine.repeatChunks(key, $0, now: now) }
+            let summary = try await finish(key, .chunks, now).flatMap { machine.repeatChunks(key, $0, now: now) }
             if let summary, await publish(summary, now) == .refused { continue }
             requestedChunks.remove(key)
         }
     }
 
-    /// Computes the results of a session; `nil` if the session is not in memory.
-    private mutating func finish(_ key: SessionKey, _ now: Moment) async throws -> FinalResults<Work>? {
+    /// Computes the results of a session; `nil` if the session is not in memory or the track of its route unreadable.
+    private mutating func finish(
+        _ key: SessionKey, _ purpose: StreamJob<Work>.Purpose, _ now: Moment
+    ) async throws -> FinalResults<Work>? {
         guard let session = machine.sessions[key] else { return nil }
-        return FinalResults(try await readStreams(key, now), of: session.state)
+        let route = session.route(for: purpose)
+        let input = try await route?.input(key, store)
+        if let route, input == nil {
+            replaceRoute(route, of: key, now)
+            return nil
+        }
+        return FinalResults(try await readStreams(key, now), of: session.profiled, with: route, input)
     }
 
     /// Commits the record, then sends chunks and summary, unless the shard was lost. The summary of a job precedes its

@@ -20,8 +20,9 @@ extension StreamLoop {
         var writes = machine.stage().compactMap { chunk in
             write(chunk.shard, StreamStore.chunks, chunk.key, chunk.bytes)
         }
+        writes += machine.stageRoutes().compactMap { shard, change in write(shard, StreamStore.tracks, change) }
         writes += machine.unsaved.sorted().compactMap { key in
-            machine.sessions[key].flatMap { write(key, $0.record) }
+            machine.sessions[key].flatMap { write(key, machine.nextRecord($0)) }
         }
         // From its first record on, the next owner finds an unfinished session among those it announces.
         let begun = machine.unsaved.filter { !retention.stands($0) && machine.sessions[$0]?.isUnfinished ?? false }
@@ -75,6 +76,7 @@ extension StreamLoop {
             var writes = try await store.records(in: StreamStore.chunks, below: [folder]).map { record in
                 remove(key, StreamStore.chunks, record.key)
             }
+            writes.append(write(key.session.shard, StreamStore.tracks, .deleteFolder(path: "\(key)")))
             writes.append(remove(key, StreamStore.retained, "\(key)"))
             writes.append(machine.sessions[key].flatMap { write(key, $0.record) })
             switch await commit(writes, of: key) {
@@ -109,13 +111,16 @@ extension StreamLoop {
     }
 
     func write(_ shard: Shard, _ collection: StoreCollection, _ key: String, _ value: [UInt8]) -> StoreWrite? {
+        write(shard, collection, .put(key: key, value: value))
+    }
+
+    private func write(_ shard: Shard, _ collection: StoreCollection, _ change: StoreWrite.Change) -> StoreWrite? {
         guard let epoch = epochs[shard] else { return nil }
-        return StoreWrite(shard: shard, epoch: epoch, collection: collection, change: .put(key: key, value: value))
+        return StoreWrite(shard: shard, epoch: epoch, collection: collection, change: change)
     }
 
     private func remove(_ key: SessionKey, _ collection: StoreCollection, _ name: String) -> StoreWrite? {
-        guard let epoch = epochs[key.session.shard] else { return nil }
-        return StoreWrite(shard: key.session.shard, epoch: epoch, collection: collection, change: .delete(key: name))
+        write(key.session.shard, collection, .delete(key: name))
     }
 
     /// Removes all state of shards that this process no longer owns.

@@ -78,6 +78,7 @@ package struct StreamLoop<Work: StreamWork> {
             try await publishLive(now)
             publishSplits(now)
             try await publishSummaries(now)
+            requestTracks(now)
             sendChunks()
             startJobs(now)
             try await clearRetained(now)
@@ -137,11 +138,9 @@ package struct StreamLoop<Work: StreamWork> {
             machine.receive(state, now: now)
             unknown.remove(key)
             for waiting in pendingBuffer.take(key, now: now) {
-                guard case .session(_, let kind)? = topic(waiting.topic), let device = Work.kind.device(of: kind) else {
-                    continue
-                }
+                guard case .session(_, let kind)? = topic(waiting.topic) else { continue }
                 do throws(PayloadError) {
-                    try receive(waiting, from: device, of: key, now)
+                    try receive(waiting, key, kind, now)
                 } catch {
                     reject(waiting, error.reason, now)
                 }
@@ -156,11 +155,24 @@ package struct StreamLoop<Work: StreamWork> {
                 send([summary], of: key)
             }
         case .request:
-            guard case .chunks = try JSONCoding.decode(SessionRequest.self, from: message.payload).action else { break }
+            let action = try JSONCoding.decode(SessionRequest.self, from: message.payload).action
+            guard action == .chunks || action == .track && Work.kind == .locations else { break }
             // A session without a summary publishes its chunks with it.
             if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
-        case _ where kind == Work.companion?.topic && !message.payload.isEmpty:
-            machine.receive(try Work.Live.read(message.payload), of: key, now: now)
+        case _ where message.payload.isEmpty: break
+        case .track(let number): try machine.receive(message.payload, number, of: key, now: now)
+        case .route: machine.receive(try Work.Live.read(message.payload), of: key, now: now)
+        case .profile, .summaryRoute:
+            guard machine.sessions[key] != nil else {
+                pendingBuffer.add(message, for: key, of: key.user, now: now)
+                break
+            }
+            if kind == .profile {
+                machine.receive(try SessionProfile(message.payload), of: key, now: now)
+            } else {
+                machine.receive(
+                    try JSONCoding.decode(RouteReport.self, from: message.payload), of: key, now: now)
+            }
         default: break
         }
     }

@@ -24,7 +24,8 @@ extension StreamMachine {
         var started: [StreamJob<Work>] = []
         for user in usersInTurn where jobs.count < StreamTimes.jobs {
             guard let (key, purpose) = first[user], let session = sessions[key] else { continue }
-            let items = session.hasAllStreams ? session.count : bounds.session
+            let items =
+                session.hasAllStreams ? session.count + (session.route(for: purpose)?.rows ?? 0) : bounds.session
             // The first in turn waits for room, and the others for the first.
             guard jobs.isEmpty || jobs.values.reduce(items, { $0 + $1.items }) <= bounds.session else { break }
             usersInTurn.remove(user)
@@ -48,7 +49,10 @@ extension StreamMachine {
         case .summary: session.summaryDue = nil
         case .chunks: session.repeatedAt = now
         }
-        return StreamJob(number: jobCount, key: key, state: session.state, purpose: purpose, startedAt: now.wallClock)
+        return StreamJob(
+            number: jobCount, key: key, profiled: session.profiled, route: session.route(for: purpose),
+            purpose: purpose,
+            startedAt: now.wallClock)
     }
 
     /// Loads the streams that a job read. Returns `nil` if the session has left memory since: then the result is void.
@@ -60,7 +64,7 @@ extension StreamMachine {
         switch end.outcome {
         case .folded: session.foldCost = end.cost
         case .finished: session.summaryCost = end.cost
-        case .corrupt, .failed: return session
+        case .corrupt, .failed, .outdated: return session
         }
         session.loadMissing(end.streams)
         return session
@@ -79,7 +83,7 @@ extension StreamMachine {
         let key = end.job.key
         guard let session = sessions[key] else { return }
         session.foldedAt = now
-        guard !Work.Live.isOther(session.state, than: end.job.state) else {
+        guard !Work.Live.isOther(session.profiled, than: end.job.profiled) else {
             session.foldDue = now + session.spacing(session.foldCost)
             stale.insert(key)
             return

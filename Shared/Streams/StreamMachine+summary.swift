@@ -17,14 +17,15 @@ extension StreamMachine {
     func summariesDue(now: Moment, isLarge: Bool = false) -> [SessionKey] {
         awaitingSummary.filter { key in
             guard let session = sessions[key], session.isLarge == isLarge else { return false }
-            return session.summaryDue.map { $0 <= now } ?? false
+            return session.hasProfile && session.summaryDue.map { $0 <= now } ?? false
         }.sorted()
     }
 
     /// The summary of a session from results of its stored items. If items or a state arrived since they were computed,
     /// another summary follows.
     ///
-    /// The revision changes only with the content. If only the state differs, the summary is published without chunks.
+    /// The revision changes only with the content. If only the revisions of state or route differ, the summary is published
+    /// without chunks.
     mutating func summarize(_ key: SessionKey, _ results: FinalResults<Work>, now: Moment) -> Summary? {
         awaitingSummary.remove(key)
         guard let session = sessions[key] else { return nil }
@@ -34,14 +35,17 @@ extension StreamMachine {
         let old = record.report
         var report = SummaryReport(
             revision: old?.revision ?? 0, state: results.state, next: results.next,
-            chunks: results.rows.chunkCount, totals: results.totals)
+            chunks: results.rows.chunkCount, route: results.route, gaps: results.gaps, outside: results.outside,
+            totals: results.totals)
         var rows: FinalRows?
         if !report.hasSameContent(as: old) || report.revision < session.summaryTopic.revision {
             report.revision = session.summaryTopic.revise(now.wallClock)
             rows = results.rows
         }
         record.report = report
-        record.needsSummary = results.state != session.state.revision || results.next != session.next
+        record.needsSummary =
+            results.state != session.state.revision || results.next != session.next
+            || results.route != record.route?.revision || results.profile != session.profiled.profile
         if record.needsSummary { requestSummary(key, now) }
         return Summary(record: record, message: summaryMessage(key, report), rows: rows)
     }

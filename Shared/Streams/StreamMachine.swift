@@ -37,6 +37,10 @@ struct StreamMachine<Work: StreamWork> {
     private var touched: [OwnedSession<Work>] = []
     /// Sessions with accepted items that are not acknowledged, by the time when they must be.
     private var awaitingAck: Deque<(due: Moment, session: OwnedSession<Work>)> = []
+    /// The routes that sessions take in, until they are complete on disk.
+    var intakes: [SessionKey: RouteIntake] = [:]
+    /// Sessions with a part of their route in the next commit.
+    var withRoute: Set<SessionKey> = []
     /// Sessions whose record belongs to the next commit.
     private(set) var unsaved: Set<SessionKey> = []
 
@@ -78,14 +82,15 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// After a restart, the record tells that the session has many items.
-    private mutating func noteSize(_ session: OwnedSession<Work>) {
+    mutating func noteSize(_ session: OwnedSession<Work>) {
         guard session.hasManyItems, session.record.isLarge == nil else { return }
         session.record.isLarge = true
         unsaved.insert(session.state.key)
     }
 
-    /// The pending items are on disk and count from now on.
+    /// The pending items and routes are on disk and count from now on.
     mutating func committed(now: Moment) {
+        committedRoutes(now)
         for session in touched where session.pendingItems > 0 {
             let key = session.state.key
             session.committed(now)
@@ -101,8 +106,9 @@ struct StreamMachine<Work: StreamWork> {
         unsaved = []
     }
 
-    /// Drops the pending items after a failed commit.
+    /// Drops the pending items and chunks after a failed commit.
     mutating func discardPending() {
+        discardRoutes()
         for session in touched {
             session.discardPending()
             session.isTouched = false
@@ -160,12 +166,14 @@ struct StreamMachine<Work: StreamWork> {
         let key = state.key
         if let session = sessions[key] {
             let known = session.state
-            guard state.revision > known.revision else { return }
+            // A session of an earlier version gets its profile without a new revision.
+            let isNewer =
+                state.revision > known.revision
+                || state.revision == known.revision && state.profileRevision ?? 0 > known.profileRevision ?? 0
+            guard isNewer else { return }
+            let before = session.profiled
             session.record.state = state
-            if Work.Live.isOther(state, than: known) {
-                stale.insert(key)
-                session.foldDue = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
-            }
+            requestOtherFold(session, before, now)
         } else {
             sessions[key] = OwnedSession(new: state, receivedAt: now, bounds: bounds)
         }
@@ -174,7 +182,29 @@ struct StreamMachine<Work: StreamWork> {
         unsaved.insert(key)
         guard sessions[key]?.isOver == true else { return }
         sessions[key]?.record.needsSummary = true
+        if intakes[key] != nil { withRoute.insert(key) }
         requestSummary(key, now)
+    }
+
+    /// Receives the profile of a session. An older one changes nothing.
+    mutating func receive(_ profile: SessionProfile, of key: SessionKey, now: Moment) {
+        guard let session = sessions[key], session.state.status != .deleted,
+            profile.revision > session.record.profile?.revision ?? -1
+        else { return }
+        let before = session.profiled
+        session.record.profile = profile
+        requestOtherFold(session, before, now)
+        unsaved.insert(key)
+        guard session.isOver else { return }
+        session.record.needsSummary = true
+        requestSummary(key, now)
+    }
+
+    /// Schedules a fold over all items if the live fold depends on what has changed.
+    private mutating func requestOtherFold(_ session: OwnedSession<Work>, _ before: ProfiledState, _ now: Moment) {
+        guard Work.Live.isOther(session.profiled, than: before) else { return }
+        stale.insert(session.state.key)
+        session.foldDue = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
     }
 
     /// Schedules a fold over all items: at once, or when the rate limit allows it.
@@ -193,7 +223,7 @@ struct StreamMachine<Work: StreamWork> {
         }
     }
 
-    /// Receives a companion payload of a session.
+    /// Receives the live route of a session.
     mutating func receive(_ companion: Work.Live.Companion, of key: SessionKey, now: Moment) {
         guard let session = sessions[key] else { return }
         guard session.live != nil else {
@@ -227,6 +257,7 @@ struct StreamMachine<Work: StreamWork> {
         let interval =
             session.isLarge ? max(StreamTimes.longSummary, session.spacing(session.summaryCost)) : StreamTimes.summary
         session.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)
+        if session.awaitsRoute { session.summaryDue = now + StreamTimes.route }
     }
 
     // MARK: Time
@@ -241,7 +272,9 @@ struct StreamMachine<Work: StreamWork> {
         for (key, session) in sessions {
             statusCounts[session.state.status, default: 0] += 1
             if session.becomesSilent(now) { withNews.insert(key) }
-            if session.isIdle(now), !awaitingSummary.contains(key), !unsaved.contains(key), !toPurge.contains(key) {
+            if session.isIdle(now), intakes[key]?.isActive(now) != true, !awaitingSummary.contains(key),
+                !unsaved.contains(key), !toPurge.contains(key)
+            {
                 evicted[key.session.shard] = max(evicted[key.session.shard] ?? 0, session.liveTopic.revision)
                 forget(key)
             }
@@ -253,6 +286,8 @@ struct StreamMachine<Work: StreamWork> {
         guard let session = sessions.removeValue(forKey: key) else { return }
         if session.isTouched { touched.removeAll { $0 === session } }
         unsaved.remove(key)
+        intakes[key] = nil
+        withRoute.remove(key)
         withNews.remove(key)
         stale.remove(key)
         withSplits.remove(key)
@@ -277,7 +312,7 @@ struct StreamMachine<Work: StreamWork> {
         session.isCorrupt = false
         noteSize(session)
         let isFirst = session.live == nil
-        let live = Work.Live(streams: stored.items, state: session.state, now: now.wallClock, shown: session.live)
+        let live = Work.Live(streams: stored.items, state: session.profiled, now: now.wallClock, shown: session.live)
         show(live, session, now)
         // An earlier process announced the splits before this one started.
         if isFirst { session.announcedSplits = session.live?.splitsToAnnounce.count ?? 0 }

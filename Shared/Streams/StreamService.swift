@@ -49,6 +49,6 @@ package struct StreamService<Work: StreamWork>: Service {
             case .samples: [.state, .samples, .summaryMetrics, .request]
             case .locations: [.state, .locations, .summaryRoute, .request]
             }
-        return own + [Work.companion?.filter].compactMap(\.self)
+        return own + Work.inputs
     }
 }

@@ -15,12 +15,16 @@ package enum StreamStore {
     /// `user/session` → the time of the last publication of its retained topics, in decimal digits; absent once they
     /// are cleared.
     static let retained = StoreCollection("retained")
+    /// `user/session/slot/number` → a chunk of the track, as it was received; see ``StoredRoute``.
+    static let tracks = StoreCollection("tracks")
 
     package static func schema(_ service: String) -> StoreSchema {
-        StoreSchema(service: service, steps: [[sessions, chunks, revisions, retained]])
+        StoreSchema(service: service, steps: [[sessions, chunks, revisions, retained], [tracks]])
     }
 
     static func chunkPrefix(_ key: SessionKey, _ device: Device) -> String { "\(key)/\(device)/" }
+
+    static func trackFolder(_ key: SessionKey, _ slot: StoredRoute.Slot) -> String { "\(key)/\(slot.rawValue)" }
 
     /// The key of a chunk. The keys of a stream sort by number.
     static func chunkKey(_ prefix: String, _ number: Int) -> String {
@@ -46,6 +50,10 @@ struct StreamRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable 
     var needsSummary = false
     /// Whether the session has many items, so that jobs read them; absent in records of small sessions.
     var isLarge: Bool?
+    /// The newest profile.
+    var profile: SessionProfile?
+    /// The newest complete route.
+    var route: StoredRoute?
 }
 
 extension StreamRecord {
@@ -55,7 +63,6 @@ extension StreamRecord {
         state.name = ""
         state.segments = []
         state.laps = []
-        state.profile = nil
         state.timeZone = nil
         state.place = nil
         state.streams = [:]

@@ -19,13 +19,17 @@ enum StreamTimes {
     static let retry = 1.0
     /// The maximum number of chunks that a tick sends of a session with many items.
     static let chunksAtOnce = 16
-    /// The minimum interval of answers to requests for a session's chunks.
+    /// The minimum interval of answers to requests for a session's chunks, and of this service's requests.
     static let repetition = 5.0
     /// A device that asks for no acknowledgement receives one after this time, or after so many batches or items. A device
     /// sends its items again after 5 s without one.
     static let ack = 3.0
     static let ackBatches = 10
     static let ackItems = 500
+    /// How long the first summary waits for an announced route.
+    static let route = 2.0
+    /// How long the chunks of a track are requested without an answer.
+    static let routeTimeout = 600.0
     /// The minimum interval of answers to gaps of a stream.
     static let gap = 0.1
     /// The idle time after which an ended session leaves memory.

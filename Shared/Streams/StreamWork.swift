@@ -14,11 +14,11 @@ package protocol StreamWork: Sendable {
     /// The prefix of its Prometheus metrics.
     static var metricsPrefix: String { get }
     static var kind: StreamName.Kind { get }
-    /// The companion topic of the live fold, and its subscription.
-    static var companion: (topic: SessionTopic, filter: SessionTopic.Kind)? { get }
+    /// The topics of other services whose content the results take in, besides `state`.
+    static var inputs: [SessionTopic.Kind] { get }
 
-    /// The final results of a session: a pure function of all its items and its state.
-    static func finish(_ streams: [Device: ItemSource<Item>], of state: SessionState) -> (
+    /// The final results of a session: a pure function of all its items, its state and its inputs.
+    static func finish(_ streams: [Device: ItemSource<Item>], of state: SessionState, with inputs: StreamInputs) -> (
         totals: Totals, rows: FinalRows
     )
 }
@@ -26,7 +26,7 @@ package protocol StreamWork: Sendable {
 /// A running fold over the items of a session.
 package protocol LiveFold: Sendable {
     associatedtype Item: StreamItem
-    /// The payload of the companion topic.
+    /// The payload of the live route.
     associatedtype Companion: Sendable
 
     /// Whether the fold equals a summary of the same items. If not, a fold over all items replaces it.
@@ -37,28 +37,28 @@ package protocol LiveFold: Sendable {
     var splitsToAnnounce: (count: Int, at: Timestamp?) { get }
 
     /// The fold over no items.
-    init(_ state: SessionState)
+    init(_ state: ProfiledState)
 
     /// The fold over all items of a session.
     ///
     /// - Parameters:
     ///   - streams: all items of each device, sorted by number.
     ///   - shown: the previous fold.
-    init(streams: [Device: ItemSource<Item>], state: SessionState, now: Timestamp, shown: Self?)
+    init(streams: [Device: ItemSource<Item>], state: ProfiledState, now: Timestamp, shown: Self?)
 
     /// Continues what an earlier fold displayed.
     mutating func continueDisplay(of shown: Self)
 
-    /// Whether a new state requires another fold over all items.
-    static func isOther(_ state: SessionState, than known: SessionState) -> Bool
+    /// Whether a new state or profile requires another fold over all items.
+    static func isOther(_ state: ProfiledState, than known: ProfiledState) -> Bool
 
     /// Adds consecutive items of a device.
     mutating func add(_ items: [Item], from device: Device, segments: [Segment], now: Timestamp)
 
-    /// Decodes a payload of the companion topic.
+    /// Decodes a payload of the live route.
     static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Companion
 
-    /// Receives a payload of the companion topic. Returns whether the published payload changes.
+    /// Receives a payload of the live route. Returns whether the published payload changes.
     mutating func receive(_ companion: Companion, of state: SessionState) -> Bool
 
     /// The published payload as of the newest item.

@@ -26,6 +26,14 @@ package struct Script {
         return stateMessage
     }
 
+    /// Publishes the session's profile, which its next state names.
+    package mutating func setProfile(_ profile: Profile) -> MQTTMessage {
+        let revision = (state.profileRevision ?? 0) + 1
+        state.profileRevision = revision
+        return Topic.session(key, .profile).message(
+            JSONCoding.encode(SessionProfile(revision: revision, profile: profile)))
+    }
+
     /// A request for the chunks.
     package var chunkRequest: MQTTMessage {
         let request = SessionRequest(id: CommandID(UUID()), client: Client("reader")!, action: .chunks)

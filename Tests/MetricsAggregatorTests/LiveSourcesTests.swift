@@ -68,9 +68,9 @@ struct LiveSourcesTests {
         profile.weight = 70
         profile.birthYear = 1983
         profile.sex = .male
-        script.state.profile = profile
         try await aggregator.deliver([
-            script.stateMessage, script.batch("watch-1", 0, items(0..<61, [.heartRate: 150])),
+            script.setProfile(profile), script.stateMessage,
+            script.batch("watch-1", 0, items(0..<61, [.heartRate: 150])),
         ])
         let live = try #require(try snapshot(try await aggregator.tick()))
         #expect(live.zones == [0, 0, 60, 0, 0])

@@ -27,7 +27,8 @@ struct AnyOrderTests {
             totals.averageHeartRate = 100 + Double(number)
             totals.distance = isMeasured ? Double(number) * 100 : nil
             let report = MetricsReport(
-                revision: Int64(number), state: state, next: [samples: number * 25], chunks: 1, totals: totals)
+                revision: Int64(number), state: state, next: [samples: number * 25], chunks: 1,
+                route: Int64(min(number, 3)), totals: totals)
             return Topic.session(key, .summaryMetrics).message(JSONCoding.encode(report))
         }
         let routes = (1...3).map { number in

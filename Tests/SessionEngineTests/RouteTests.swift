@@ -35,18 +35,38 @@ struct RouteTests {
         end()
         #expect(receive(solo.metrics(10, revision: 1), at: 61) == [.save(solo.key())])
         #expect(receive(solo.route(4, revision: 1), at: 62) == [.save(solo.key())])
-        #expect(receive(solo.route(5, revision: 2), at: 63).contains(.publishWorkout(solo.key())))
+        #expect(receive(solo.route(5, revision: 2), at: 63) == [.save(solo.key())])
+        // The samples' totals take in the first route, then the second.
+        #expect(receive(solo.metrics(10, revision: 2, route: 1), at: 64) == [.save(solo.key())])
+        #expect(receive(solo.metrics(10, revision: 2, route: 2), at: 65).contains(.publishWorkout(solo.key())))
         let workout = try #require(solo.record()?.workout)
         #expect(workout.incomplete == nil)
         #expect(workout.next == [solo.samples: 10, solo.locations: 5])
-        #expect(workout.summaries == ["metrics": 1, "route": 2])
+        #expect(workout.summaries == ["metrics": 2, "route": 2])
     }
 
     @Test mutating func `summaries may arrive in any order`() {
         online()
         end()
         #expect(receive(solo.route(5, revision: 1), at: 61) == [.save(solo.key())])
-        #expect(receive(solo.metrics(10, revision: 1), at: 62).contains(.publishWorkout(solo.key())))
+        #expect(receive(solo.metrics(10, revision: 1, route: 1), at: 62).contains(.publishWorkout(solo.key())))
+    }
+
+    @Test mutating func `samples' totals of a route that the engine lacks are not complete`() {
+        online()
+        end()
+        #expect(receive(solo.route(5, revision: 1), at: 61) == [.save(solo.key())])
+        #expect(receive(solo.metrics(10, revision: 1, route: 2), at: 62) == [.save(solo.key())])
+        #expect(receive(solo.route(5, revision: 2), at: 63).contains(.publishWorkout(solo.key())))
+    }
+
+    @Test mutating func `older samples' totals change nothing`() {
+        online()
+        end()
+        _ = receive(solo.metrics(10, revision: 2, route: 2), at: 61)
+        #expect(receive(solo.metrics(10, revision: 2, route: 1), at: 62) == [])
+        #expect(receive(solo.metrics(10, revision: 1, route: 3), at: 62) == [])
+        #expect(solo.record()?.report?.route == 2)
     }
 
     @Test mutating func `a route summary from before the end is not complete`() throws {
@@ -54,7 +74,7 @@ struct RouteTests {
         solo.begin()
         let active = try #require(solo.record()?.revision)
         solo.perform(.end(streams: [solo.samples: 10, solo.locations: 5]), at: 60)
-        _ = receive(solo.metrics(10, revision: 1), at: 61)
+        _ = receive(solo.metrics(10, revision: 1, route: 1), at: 61)
         #expect(receive(solo.route(5, revision: 1, state: active), at: 62) == [.save(solo.key())])
         #expect(receive(solo.route(5, revision: 1), at: 63).contains(.publishWorkout(solo.key())))
     }
@@ -69,7 +89,9 @@ struct RouteTests {
         #expect(receive(solo.metrics(10, revision: 1), at: 61).contains(.publishWorkout(solo.key())))
         let first = try #require(solo.record()?.workout)
         #expect(first.incomplete == true && first.distance == nil)
-        #expect(receive(solo.route(5, revision: 1), at: 300).contains(.publishWorkout(solo.key())))
+        #expect(receive(solo.route(5, revision: 1), at: 300) == [.save(solo.key())])
+        let joined = solo.metrics(10, revision: 2, route: 1, distance: 1_000)
+        #expect(receive(joined, at: 301).contains(.publishWorkout(solo.key())))
         let second = try #require(solo.record()?.workout)
         #expect(second.incomplete == nil && second.distance == 1_000)
         #expect(second.revision > first.revision)
@@ -124,10 +146,11 @@ struct RouteTests {
     @Test mutating func `locations beyond the announced counts revise the record 30 s after the last`() {
         online()
         end()
-        _ = receive(solo.metrics(10, revision: 1), at: 61)
+        _ = receive(solo.metrics(10, revision: 1, route: 1), at: 61)
         _ = receive(solo.route(5, revision: 1), at: 62)
-        #expect(receive(solo.route(6, revision: 2, distance: 1_100), at: 70) == [.save(solo.key())])
-        #expect(receive(solo.route(7, revision: 3, distance: 1_200), at: 80) == [.save(solo.key())])
+        #expect(receive(solo.route(6, revision: 2), at: 70) == [.save(solo.key())])
+        let joined = solo.metrics(10, revision: 2, route: 2, distance: 1_200)
+        #expect(receive(joined, at: 80) == [.save(solo.key())])
         #expect(solo.advance(to: 109) == [])
         #expect(solo.advance(to: 110).contains(.publishWorkout(solo.key())))
         #expect(solo.record()?.workout?.distance == 1_200)

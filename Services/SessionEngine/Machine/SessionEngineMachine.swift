@@ -223,7 +223,9 @@ extension SessionEngineMachine {
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         if let known = entry.record[keyPath: part] {
-            guard (report.revision, report.state) > (known.revision, known.state) else { return [] }
+            let isNewer =
+                (report.revision, report.state, report.route ?? 0) > (known.revision, known.state, known.route ?? 0)
+            guard isNewer else { return [] }
         }
         entry.record[keyPath: part] = report
         if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }

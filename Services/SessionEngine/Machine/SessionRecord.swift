@@ -57,10 +57,11 @@ struct SessionRecord: Codable, Equatable, Sendable {
     /// Whether the totals contain all announced samples.
     var hasSamples: Bool { session.isCovered(.samples, by: report, endRevision: endRevision) }
 
-    /// Whether the totals contain all announced items.
+    /// Whether the totals contain all announced items, and those of the samples the newest route.
     var isComplete: Bool {
         guard session.announces(.locations) else { return hasSamples }
         return hasSamples && session.isCovered(.locations, by: route, endRevision: endRevision)
+            && report?.route == route?.revision
     }
 
     /// Whether the finished record lacks announced items.
@@ -188,6 +189,8 @@ struct StoredRevisions: Decodable {
     struct Summary: Decodable {
         let revision: Int64
         let state: Int64?
+        /// Of the samples' totals: the revision of the route.
+        let route: Int64?
     }
 
     let revision: Int64

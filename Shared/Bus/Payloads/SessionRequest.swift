@@ -5,6 +5,8 @@ package struct SessionRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// Publishes the finished record, the series and the track again.
         case chunks
+        /// Publishes the track alone again.
+        case track
         /// Repeats the export of a workout to one target or to all, including completed ones. The answer goes to
         /// `replies`.
         case export(Target?)
@@ -23,7 +25,7 @@ package struct SessionRequest: Equatable, Sendable {
 
 extension SessionRequest: Codable {
     private enum Key: String, CodingKey {
-        case id, client, type, target
+        case id, client, type, of, target
     }
 
     package init(from decoder: any Decoder) throws {
@@ -31,7 +33,9 @@ extension SessionRequest: Codable {
         id = try container.decode(CommandID.self, forKey: .id)
         client = try container.decode(Client.self, forKey: .client)
         switch try container.decode(String.self, forKey: .type) {
-        case "chunks": action = .chunks
+        case "chunks":
+            let kind = try container.decodeIfPresent(String.self, forKey: .of)
+            action = kind == ChunkKind.track.rawValue ? .track : .chunks
         case "export": action = .export(try container.decodeIfPresent(Target.self, forKey: .target))
         case let type:
             throw DecodingError.dataCorruptedError(
@@ -45,6 +49,9 @@ extension SessionRequest: Codable {
         try container.encode(client, forKey: .client)
         switch action {
         case .chunks: try container.encode("chunks", forKey: .type)
+        case .track:
+            try container.encode("chunks", forKey: .type)
+            try container.encode(ChunkKind.track.rawValue, forKey: .of)
         case .export(let target):
             try container.encode("export", forKey: .type)
             try container.encodeIfPresent(target, forKey: .target)

@@ -80,7 +80,7 @@ package struct ChunkCollector: Sendable {
     package mutating func receive(
         _ payload: ArraySlice<UInt8>, number: Int, kind: ChunkKind, of key: SessionKey
     ) throws(PayloadError) {
-        let revision = try ChunkSet.revision(of: payload)
+        let revision = try ChunkHead(payload).revision
         let room = limits
         let held = wantedBytes
         change(key) { collection in

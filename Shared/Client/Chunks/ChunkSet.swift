@@ -1,13 +1,6 @@
 import Bus
 import Workouts
 
-package enum ChunkKind: CaseIterable, Sendable {
-    case series, track
-
-    /// The name of its summary in a workout.
-    package var summary: String { self == .series ? "metrics" : "route" }
-}
-
 /// The chunks of one kind of one session that have arrived, of the newest revision received.
 package struct ChunkProgress: Equatable, Sendable {
     package var revision: Int64 = -1
@@ -37,20 +30,6 @@ struct ChunkSet {
     private var payloads: [Int: [UInt8]] = [:]
     /// Bytes, overhead included.
     private(set) var cost = 0
-
-    /// The revision of a chunk, read from the end of the payload where possible, without its rows.
-    static func revision(of payload: ArraySlice<UInt8>) throws(PayloadError) -> Int64 {
-        let tail = payload.suffix(40)
-        let mark = Array(#","revision":"#.utf8)
-        let starts = tail.indices.dropLast(mark.count)
-        if tail.last == UInt8(ascii: "}"), let start = starts.last(where: { tail[$0...].starts(with: mark) }),
-            let revision = Int64(String(decoding: tail[(start + mark.count)...].dropLast(), as: UTF8.self)),
-            revision >= 0
-        {
-            return revision
-        }
-        return try FinalChunk(payload).revision
-    }
 
     /// Removes payloads that are older than a revision.
     mutating func outdate(before newest: Int64) {

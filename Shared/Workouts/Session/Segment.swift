@@ -54,3 +54,17 @@ extension [Segment] {
         return nil
     }
 }
+
+extension ItemSource {
+    /// The number of items in no segment. Empty items have no time and do not count.
+    package func count(outside segments: [Segment]) -> Int {
+        var count = 0
+        var last: Segment?
+        visit { item in
+            guard let time = item.time, last?.contains(time) != true else { return }
+            last = segments.segment(containing: time)
+            if last == nil { count += 1 }
+        }
+        return count
+    }
+}

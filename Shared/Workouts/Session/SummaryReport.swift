@@ -7,13 +7,25 @@ package struct SummaryReport<Totals: Codable & Equatable & Sendable>: Equatable,
     package var next: [StreamName: Int]
     /// The number of chunks of `series` or `track` of this revision.
     package var chunks: Int
+    /// Of `summary/metrics`: the revision of the `summary/route` behind the totals; `nil` without a route.
+    package var route: Int64?
+    /// The stretches without items.
+    package var gaps: Silences
+    /// The number of items in no segment, of the streams that have such items.
+    package var outside: [StreamName: Int]
     package var totals: Totals
 
-    package init(revision: Int64, state: Int64, next: [StreamName: Int], chunks: Int, totals: Totals) {
+    package init(
+        revision: Int64, state: Int64, next: [StreamName: Int], chunks: Int, route: Int64? = nil,
+        gaps: Silences = Silences(), outside: [StreamName: Int] = [:], totals: Totals
+    ) {
         self.revision = revision
         self.state = state
         self.next = next
         self.chunks = chunks
+        self.route = route
+        self.gaps = gaps
+        self.outside = outside
         self.totals = totals
     }
 
@@ -22,6 +34,7 @@ package struct SummaryReport<Totals: Codable & Equatable & Sendable>: Equatable,
         guard var same = other else { return false }
         same.revision = revision
         same.state = state
+        same.route = route
         return same == self
     }
 }
@@ -33,7 +46,7 @@ package typealias MetricsReport = SummaryReport<MetricsSummary>
 package typealias RouteReport = SummaryReport<RouteSummary>
 
 private enum SummaryKey: String, CodingKey {
-    case revision, state, next, chunks
+    case revision, state, next, chunks, route, gaps, outside
 }
 
 extension SummaryReport: Codable {
@@ -43,6 +56,9 @@ extension SummaryReport: Codable {
         state = try container.decode(Int64.self, forKey: .state)
         next = try container.decode([StreamName: Int].self, forKey: .next)
         chunks = try container.decode(Int.self, forKey: .chunks)
+        route = try container.decodeIfPresent(Int64.self, forKey: .route)
+        gaps = try container.decodeIfPresent(Silences.self, forKey: .gaps) ?? Silences()
+        outside = try container.decodeIfPresent([StreamName: Int].self, forKey: .outside) ?? [:]
         totals = try Totals(from: decoder)
     }
 
@@ -53,5 +69,8 @@ extension SummaryReport: Codable {
         try container.encode(state, forKey: .state)
         try container.encode(next, forKey: .next)
         try container.encode(chunks, forKey: .chunks)
+        try container.encodeIfPresent(route, forKey: .route)
+        try container.encode(gaps, forKey: .gaps)
+        if !outside.isEmpty { try container.encode(outside, forKey: .outside) }
     }
 }

@@ -55,6 +55,8 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var notSynced: SessionID?
     /// The number of stored items of each stream. A device may remove items below it.
     package var next: [StreamName: Int]
+    /// The number of items in no segment, of the streams that have such items.
+    package var outside: [StreamName: Int]?
     /// The revision of each summary in this record.
     package var summaries: [String: Int64]
 
@@ -91,6 +93,8 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
             elapsedDuration = thousandths(end.seconds(since: start))
         }
         next = (metrics?.next ?? [:]).merging(route?.next ?? [:], uniquingKeysWith: max)
+        let outside = (metrics?.outside ?? [:]).merging(route?.outside ?? [:], uniquingKeysWith: max)
+        self.outside = outside.isEmpty ? nil : outside
         mode = next.contains { $0.key.device.kind == "watch" && $0.value > 0 } ? .watch : .phone
         summaries = ["metrics": metrics?.revision, "route": route?.revision].compactMapValues(\.self)
         self.weather = weather

@@ -27,7 +27,18 @@ extension SeededRandom {
         totals.polyline = maybe(["_p~iF~ps|U", "_ulLnnqC"]) ?? []
         totals.splits = walked.splits
         totals.laps = walked.laps
-        return RouteReport(revision: revision(), state: revision(), next: streams(), chunks: 2, totals: totals)
+        return RouteReport(
+            revision: revision(), state: revision(), next: streams(), chunks: 2, gaps: silences(), outside: streams(),
+            totals: totals)
+    }
+
+    mutating func silences() -> Silences {
+        let bounds = (0..<4).map { _ in time() }.sorted()
+        return maybe(
+            Silences([
+                .init(from: nil, to: bounds[0]), .init(from: bounds[1], to: bounds[2]), .init(from: bounds[3], to: nil),
+            ])
+        ) ?? Silences()
     }
 
     private func bounds() -> RouteSummary.Bounds {

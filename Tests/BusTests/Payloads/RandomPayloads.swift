@@ -88,7 +88,8 @@ extension SeededRandom {
 
     mutating func report(of session: Session, _ items: CountedItems) -> MetricsReport {
         MetricsReport(
-            revision: revision(), state: revision(), next: streams(), chunks: 3,
+            revision: revision(), state: revision(), next: streams(), chunks: 3, route: maybe(revision()),
+            gaps: silences(), outside: streams(),
             totals: items.summary(
                 laps: session.laps, units: session.units, physiology: Physiology(session.state(revision: 1))))
     }

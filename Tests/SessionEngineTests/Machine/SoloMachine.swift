@@ -64,13 +64,15 @@ struct SoloMachine {
         machine.receive(MetricsProgress(count: count, newest: time(newest)), kind, of: key(number), now: moment(now))
     }
 
-    /// The totals of this number of samples, by default computed from the latest state.
-    func metrics(_ items: Int, revision: Int64, state: Int64? = nil, distance: Double? = nil) -> MetricsReport {
+    /// The totals of this number of samples and a revision of the route, by default computed from the latest state.
+    func metrics(
+        _ items: Int, revision: Int64, state: Int64? = nil, route: Int64? = nil, distance: Double? = nil
+    ) -> MetricsReport {
         var totals = MetricsSummary()
         totals.distance = distance
         return MetricsReport(
             revision: revision, state: state ?? record()?.revision ?? 0, next: [samples: items], chunks: 1,
-            totals: totals)
+            route: route, totals: totals)
     }
 
     /// The totals of this number of locations.

@@ -1,0 +1,91 @@
+import Bus
+import ServiceKit
+import Storage
+import Workouts
+
+/// The route of ended sessions, an input of their summaries.
+extension StreamMachine {
+    /// Receives the summary of a session's route. Older revisions change nothing.
+    mutating func receive(_ report: RouteReport, of key: SessionKey, now: Moment) {
+        guard let session = sessions[key], session.state.status != .deleted,
+            report.revision > session.record.route?.revision ?? -1
+        else { return }
+        intakes[key, default: RouteIntake(key)].receive(report, beside: session.record.route, now: now)
+        // It may be complete with this.
+        withRoute.insert(key)
+    }
+
+    /// Receives a chunk of a session's track. Only those of newer revisions count.
+    mutating func receive(
+        _ payload: ArraySlice<UInt8>, _ number: Int, of key: SessionKey, now: Moment
+    ) throws(PayloadError) {
+        guard let session = sessions[key], session.isOver else { return }
+        let head = try ChunkHead(payload)
+        guard head.number == number else { throw .malformed("n: not the topic's") }
+        guard head.revision > session.record.route?.revision ?? -1 else { return }
+        intakes[key, default: RouteIntake(key)].receive(payload, head, beside: session.record.route, now: now)
+        withRoute.insert(key)
+    }
+
+    /// The changes of the next commit in the collection of tracks. The records of completed routes belong to it too.
+    mutating func stageRoutes() -> [(shard: Shard, change: StoreWrite.Change)] {
+        withRoute.sorted().flatMap { key -> [(shard: Shard, change: StoreWrite.Change)] in
+            guard let session = sessions[key], session.isOver, let intake = intakes[key] else { return [] }
+            if intake.isComplete { save(key) }
+            return intake.changes(beside: session.record.route).map { (key.session.shard, $0) }
+        }
+    }
+
+    /// The pending chunks are on disk. Complete routes count from now on.
+    mutating func committedRoutes(_ now: Moment) {
+        for key in withRoute {
+            guard let session = sessions[key], session.isOver else { continue }
+            guard intakes[key]?.isComplete == true else {
+                intakes[key]?.committed()
+                continue
+            }
+            session.record = nextRecord(session)
+            intakes[key] = nil
+            noteSize(session)
+            awaitingSummary.remove(key)
+            requestSummary(key, now)
+        }
+        withRoute = []
+    }
+
+    /// Drops the pending chunks after a failed commit. They are requested again.
+    mutating func discardRoutes() {
+        for key in withRoute { intakes[key]?.discardPending() }
+        // A route without chunks is complete all the same.
+        withRoute = withRoute.filter { intakes[$0]?.isComplete == true }
+    }
+
+    /// The sessions whose chunks are to be requested now.
+    mutating func requestsDue(now: Moment) -> [SessionKey] {
+        let due = intakes.filter { key, intake in intake.isRequestDue(now) && sessions[key]?.isOver == true }
+        let first = due.keys.sorted().prefix(StreamTimes.summariesAtOnce)
+        for key in first { intakes[key]?.requested(now) }
+        return Array(first)
+    }
+
+    /// Takes in a route again whose stored track is unreadable, unless it is another one meanwhile.
+    mutating func replaceRoute(_ route: StoredRoute, of key: SessionKey, now: Moment) {
+        guard let session = sessions[key], session.record.route == route else { return }
+        session.record.route = nil
+        session.record.needsSummary = true
+        intakes[key] = RouteIntake(key, again: route, now: now)
+        save(key)
+        awaitingSummary.remove(key)
+    }
+
+    /// The record of the next commit, with the route that it completes.
+    func nextRecord(_ session: OwnedSession<Work>) -> StreamRecord<Work.Totals> {
+        guard session.isOver, let route = intakes[session.state.key]?.completed(beside: session.record.route) else {
+            return session.record
+        }
+        var record = session.record
+        record.route = route
+        record.needsSummary = true
+        return record
+    }
+}
