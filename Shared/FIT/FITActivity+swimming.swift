@@ -45,14 +45,16 @@ extension FITActivity.HeartRate {
         /// The strap's clock at the newest beat, in ticks.
         var newest: UInt64?
         for message in messages where message.global == Field.global {
-            var ticks = message.numbers(Field.beatTime).map { $0.map { UInt64(($0 * ticksPerSecond).rounded()) } }
+            var ticks = message.numbers(Field.beatTime).map { seconds in
+                seconds.flatMap { UInt64(exactly: ($0 * ticksPerSecond).rounded()) }
+            }
             if let time = message.timestamp, let first = ticks.first ?? nil {
                 zero = time + (message.number(Field.fraction) ?? 0) - Double(first) / ticksPerSecond
             }
             if let last = ticks.last ?? nil { newest = last }
             if case .bytes(let bytes) = message.fields[Field.compressedBeatTimes.number], var clock = newest {
                 for low in pairs(bytes) {
-                    clock = clock & ~0xFFF | low + (low < clock & 0xFFF ? 0x1000 : 0)
+                    clock = (clock & ~0xFFF | low) &+ (low < clock & 0xFFF ? 0x1000 : 0)
                     ticks.append(clock)
                 }
                 newest = clock

@@ -28,8 +28,8 @@ struct RecordedLap {
 }
 
 extension Recording {
-    /// Seconds between samples that are made from totals: a value lasts 15 s at most.
-    private static let madeInterval = 10.0
+    /// Seconds between samples that are made from totals, because a value lasts 15 s at most, and how many there may be.
+    private static let made = (interval: 10.0, limit: 50_000.0)
     /// The sum of the laps may differ from the session's total by this part of it, because both are rounded.
     private static let lapTolerance = 0.1
 
@@ -39,11 +39,14 @@ extension Recording {
         if locations.isEmpty, samples.allSatisfy({ $0.quantities.first { _ in true } == nil }) {
             makeSamples(laps)
         }
-        if !has(.activeEnergy) { accrue(.activeEnergy, shares(laps, \.energy)) }
-        if !has(.distance), locations.isEmpty { accrue(.distance, shares(laps, \.distance)) }
+        for (quantity, total) in [(Quantity.activeEnergy, \RecordedTotals.energy), (.distance, \.distance)] {
+            // Many devices write 0 for what they did not measure.
+            if !samples.contains(where: { $0[quantity] ?? 0 > 0 }) {
+                for index in samples.indices { samples[index][quantity] = nil }
+                if quantity == .activeEnergy || locations.isEmpty { accrue(quantity, shares(laps, total)) }
+            }
+        }
     }
-
-    private func has(_ quantity: Quantity) -> Bool { samples.contains { $0[quantity] != nil } }
 
     private mutating func makeSamples(_ laps: [RecordedLap]) {
         let isKnown = ([totals] + laps.map(\.totals)).contains { totals in
@@ -51,9 +54,9 @@ extension Recording {
         }
         guard isKnown else { return }
         isMadeFromTotals = true
+        let interval = max(Self.made.interval, segments.duration / Self.made.limit)
         samples = segments.flatMap { segment in
-            let steps = stride(
-                from: 0, to: segment.upperBound.seconds(since: segment.lowerBound), by: Self.madeInterval)
+            let steps = stride(from: 0, to: segment.duration, by: interval)
             return steps.map { segment.lowerBound + $0 } + [segment.upperBound]
         }.map { time in
             var sample = Sample(time: time)
@@ -73,7 +76,6 @@ extension Recording {
             return Share(time: lap.time, amount: whole > 0 ? amount * inside / whole : amount)
         }
         let sum = parts.reduce(0) { $0 + $1.amount }
-        // Many devices write 0 for what they did not measure.
         guard let total = totals[keyPath: value] else { return sum > 0 ? parts : [] }
         guard sum > 0, abs(sum - total) <= total * Self.lapTolerance else {
             return [Share(time: start...end, amount: total)]

@@ -79,18 +79,18 @@ extension RecordedTotals {
     init(_ session: FITActivity.Session) {
         self.init(
             distance: session.distance.measured, activeTime: session.timerTime ?? session.elapsedTime,
-            energy: session.calories.measured, ascent: session.ascent,
+            energy: session.calories.measured, ascent: session.ascent.measured,
             averageHeartRate: session.averageHeartRate.measured)
     }
 
     fileprivate init(_ lap: FITActivity.Lap) {
         self.init(
-            distance: lap.distance, activeTime: lap.timerTime ?? lap.elapsedTime, energy: lap.calories,
-            averageHeartRate: lap.averageHeartRate.measured)
+            distance: lap.distance.measured, activeTime: lap.timerTime ?? lap.elapsedTime,
+            energy: lap.calories.measured, averageHeartRate: lap.averageHeartRate.measured)
     }
 }
 
 extension Double? {
-    /// Without 0, which many devices write for what they did not measure.
-    fileprivate var measured: Double? { flatMap { $0 > 0 ? $0 : nil } }
+    /// Without 0, which many devices write for what they did not measure, and without absurd values of damaged files.
+    fileprivate var measured: Double? { flatMap { $0 > 0 && $0 <= 1e9 ? $0 : nil } }
 }

@@ -133,7 +133,9 @@ private typealias Fixture = TrackFixture
     @Test func `0 kcal and 0 m of a lap are no measurements`() throws {
         let folder = try TemporaryFolder()
         let text = Fixture.tcx([
-            Fixture.lap(0, duration: 20, distance: 0, [[Fixture.trackpoint(0), Fixture.trackpoint(20)]])
+            Fixture.lap(
+                0, duration: 20, distance: 0,
+                [[Fixture.trackpoint(0, distance: 0), Fixture.trackpoint(20, distance: 0)]])
         ])
         .replacing("<Calories>9", with: "<Calories>0")
         let recording = try RecordingFile(path: try folder.write(text, to: "a.tcx")).recording
@@ -220,5 +222,40 @@ private typealias Fixture = TrackFixture
         #expect(recording.samples.map { $0[.distance] } == [0] + [Double?](repeating: 30, count: 10))
         let placed = try fit(distance: 300, values: { [.init(0, .sint32, 1 << 29), .init(1, .sint32, $0)] })
         #expect(placed.samples.allSatisfy { $0[.distance] == nil })
+    }
+
+    @Test func `random messages of any types are read without a trap`() throws {
+        var random = SeededRandom()
+        let messages: [(UInt16, [UInt8])] = [
+            (18, [2, 5, 6, 7, 8, 9, 11, 16, 22, 44, 253]), (19, [2, 7, 8, 9, 11, 15, 253]),
+            (20, [0, 1, 3, 5, 33, 253]),
+            (21, [0, 1, 253]), (101, [2, 3, 5, 6, 9, 12, 253]), (132, [0, 6, 9, 10, 253]),
+        ]
+        for _ in 0..<2_000 {
+            var fixture = FITFixture()
+            // A plain session, so that there is something to read.
+            fixture.add(18, [.time(2, Self.start), .init(7, .uint32, 100_000), .init(44, .uint16, 2_500)])
+            for _ in 0..<Int.random(in: 1...12, using: &random) {
+                let (global, numbers) = messages.randomElement(using: &random)!
+                fixture.add(
+                    global, local: 1,
+                    numbers.map { number in
+                        guard Bool.random(using: &random) else {
+                            return .time(number, Self.start + Int.random(in: -50...200, using: &random))
+                        }
+                        let type = FITBaseType.allCases.randomElement(using: &random)!
+                        let elements = (0..<Int.random(in: 1...6, using: &random)).map { _ in
+                            (0..<type.size).map { _ in UInt8.random(in: 0...255, using: &random) }
+                        }
+                        return FITFixture.Field(number, type: type.code, elements: elements)
+                    })
+            }
+            let activity = try FITActivity(try FITFile(fixture.bytes))
+            for index in activity.sessions.indices {
+                let recording = Recording(activity, session: index)
+                let times = recording.steps.map(\.at)
+                #expect(times.count < 60_000)
+            }
+        }
     }
 }
