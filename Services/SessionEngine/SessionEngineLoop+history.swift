@@ -85,6 +85,9 @@ extension SessionEngineLoop {
             case .session(let key, .request):
                 let request = try? JSONCoding.decode(SessionRequest.self, from: message.payload)
                 if request?.action == .chunks { needed.insert(key) }
+            case .user(let user, .viewerRequest):
+                guard case .chunks(let session) = try? message.viewerRequest?.get().action else { break }
+                needed.insert(SessionKey(user, session))
             case .user(let user, .request):
                 guard let request = try? message.request?.get(), !machine.hasAccepted(request, of: user) else { break }
                 if case .deleteWorkout(let session) = request.action { needed.insert(SessionKey(user, session)) }
@@ -160,18 +163,19 @@ extension SessionEngineLoop {
     // MARK: History
 
     /// Reads pages of the history and replies. Equal pages are read once.
-    mutating func reply(to requests: [(user: User, page: UserRequest.Page)], _ now: Moment) async throws {
+    mutating func reply(to requests: [(user: User, page: HistoryPage)], _ now: Moment) async throws {
         var pages: [HistoryRange: (workouts: [WorkoutOverview], next: HistoryPlace?)] = [:]
         var replies: [MQTTMessage] = []
         for (user, page) in requests {
-            let range = HistoryRange(user: user, before: page.before, limit: page.limit)
+            guard let client = page.envelope.client else { continue }
+            let range = HistoryRange(user: user, query: page.query)
             var found = pages[range]
             if found == nil { found = try await read(range) }
             pages[range] = found
             var reply = Reply(id: page.envelope.id, revision: nil, now: now.wallClock)
             reply.workouts = found?.workouts
             reply.next = found?.next
-            replies.append(Topic.user(user, .replies(page.envelope.client)).message(JSONCoding.encode(reply)))
+            replies.append(Topic.user(page.reader, .replies(client)).message(JSONCoding.encode(reply)))
         }
         await context.send(replies)
     }
@@ -179,12 +183,12 @@ extension SessionEngineLoop {
     private mutating func read(_ range: HistoryRange) async throws -> (workouts: [WorkoutOverview], next: HistoryPlace?)
     {
         // One workout beyond the page proves that there is another page.
-        let records = try await store.records(in: SessionRecord.overviews, of: range.keys, limit: range.limit + 1)
+        let records = try await store.records(in: SessionRecord.overviews, of: range.keys, limit: range.query.limit + 1)
         var workouts: [WorkoutOverview] = []
-        for record in records.prefix(range.limit) {
+        for record in records.prefix(range.query.limit) {
             if let workout: WorkoutOverview = read(record, from: SessionRecord.overviews) { workouts.append(workout) }
         }
-        return (workouts, records.count > range.limit ? workouts.last?.place : nil)
+        return (workouts, records.count > range.query.limit ? workouts.last?.place : nil)
     }
 
     /// The record's value; sets aside a record that cannot be decoded, for an operator to examine.
@@ -203,15 +207,18 @@ extension SessionEngineLoop {
 /// A page of a user's history, newest first.
 private struct HistoryRange: Hashable {
     let user: User
-    let before: HistoryPlace?
-    let limit: Int
+    let query: HistoryQuery
 
     var keys: StoreRange {
         let all = StoreRange(StoreFolder(shard: user.shard, path: "\(user)"), isDescending: true)
-        guard let before else { return all }
-        let end = max(all.keys.lowerBound, SessionRecord.overviewKey(user, before))
-        return StoreRange(shard: user.shard, keys: all.keys.lowerBound..<end, isDescending: true)
+        let start = max(all.keys.lowerBound, query.from.map { key($0) } ?? all.keys.lowerBound)
+        let ends = [query.before.map { SessionRecord.overviewKey(user, $0) }, query.to.map { key($0) }]
+        let end = max(start, ends.compactMap(\.self).reduce(all.keys.upperBound, min))
+        return StoreRange(shard: user.shard, keys: start..<end, isDescending: true)
     }
+
+    /// The keys of workouts that began at a time or later are not below it.
+    private func key(_ time: Timestamp) -> String { "\(user)/\(SessionRecord.text(time))" }
 }
 
 extension StoredRevisions {

@@ -29,8 +29,9 @@ struct SessionEngineLoop {
     var refusedPurges: Set<String> = []
     var purgedAt: Moment?
     var sweptAt: Moment?
-    /// The rate of requests for history, by user.
+    /// The rates of requests for history by user, and of viewers.
     private var requests: [User: TokenBucket<Moment>] = [:]
+    private var viewerRequests: [User: TokenBucket<Moment>] = [:]
 
     /// - Parameter asksCoach: whether an external coach decides swaps and changes of difficulty.
     init(context: ServiceContext, store: any Store, asksCoach: Bool = false) {
@@ -43,6 +44,8 @@ struct SessionEngineLoop {
 
     private static let requestLimit = TokenBucket<Moment>(
         burst: UserLimit.requestBurst, perSecond: UserLimit.requestRate)
+    private static let viewerLimit = TokenBucket<Moment>(
+        burst: UserLimit.viewerBurst, perSecond: UserLimit.viewerRate)
 
     mutating func handle(_ event: ServiceEvent) async throws {
         let now = context.clock.moment
@@ -98,7 +101,7 @@ struct SessionEngineLoop {
         case .failed(isNew: true): await context.send(warnings(now))
         case .failed, .none: break
         }
-        var pages: [(User, UserRequest.Page)] = []
+        var pages: [(User, HistoryPage)] = []
         for action in flushed.performed {
             switch action {
             case .reply(_, _, let reply): metrics.answered(reply.error)
@@ -140,6 +143,8 @@ struct SessionEngineLoop {
                 if kind == .request { pending.add(message, for: user.shard, of: user, now: now) }
             case .session(let key, .command): receive(command: message, key, now)
             case .user(let user, .request): receive(incoming.request, message, user, now)
+            case .user(let user, .viewerRequest(let viewer)):
+                receive(incoming.viewerRequest, message, user, viewer, now)
             case .presence("route-builder", let instance):
                 machine.see(routeBuilder: instance, isOnline: try isOnline(message))
             case _ where message.payload.isEmpty: break
@@ -159,6 +164,9 @@ struct SessionEngineLoop {
                 outbox.add(machine.receive(try MetricsProgress(message.payload), of: key, now: now))
             case .session(let key, .route):
                 outbox.add(machine.receive(try MetricsProgress(message.payload), .locations, of: key, now: now))
+            case .session(let key, .heard(let kind)):
+                let heard = try JSONCoding.decode(Heard.self, from: message.payload)
+                outbox.add(machine.receive(heard, kind, of: key, now: now))
             case .session(let key, .state):
                 outbox.add(machine.seeState(try revision(message), of: key, now: now))
             case .session(let key, .profile):
@@ -213,6 +221,30 @@ struct SessionEngineLoop {
             guard error.kind == .malformed, let envelope = envelope(message) else { return }
             let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: .invalidCommand(error.text))
             outbox.add([.reply(user, envelope.client, reply)])
+        case nil: break
+        }
+    }
+
+    private mutating func receive(
+        _ request: Result<ViewerRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ viewer: User,
+        _ now: Moment
+    ) {
+        func reply(_ envelope: Command.Envelope, _ refusal: Refusal) {
+            let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: refusal)
+            outbox.add([.reply(viewer, envelope.client, reply)])
+        }
+        switch request {
+        case .success(let request):
+            guard viewerRequests[viewer, default: Self.viewerLimit].take(now) else {
+                context.limits.reached(UserLimit.viewerRequests.name, by: viewer, at: now)
+                let envelope = Command.Envelope(id: request.id, client: request.client)
+                return reply(envelope, UserLimit.viewerRequests.refusal(after: 5))
+            }
+            outbox.add(machine.receive(request, of: user, from: viewer))
+        case .failure(let error):
+            reject(message, error.reason, now)
+            guard error.kind == .malformed, let envelope = envelope(message) else { return }
+            reply(envelope, .invalidCommand(error.text))
         case nil: break
         }
     }

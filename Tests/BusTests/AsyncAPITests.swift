@@ -82,6 +82,7 @@ struct AsyncAPITests {
             "coachReply": "id",
             "current": "session", "profile": "revision", "sessionProfile": "revision",
             "replies": "now", "userRequest": "type",
+            "viewerRequest": "type",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []
         for payload in try random.payloads() {

@@ -45,7 +45,7 @@ struct EngineStorm: StormService {
                 }
             }
             script.send(.user(key.user, .request)) {
-                UserRequest(id: $0, client: $1, action: .workouts(before: nil, limit: 5))
+                UserRequest(id: $0, client: $1, action: .workouts(HistoryQuery(before: nil, limit: 5)))
             }
             return script
         }

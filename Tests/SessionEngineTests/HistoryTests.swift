@@ -59,7 +59,7 @@ struct HistoryTests {
         var found: [SessionID] = []
         var place: HistoryPlace?
         repeat {
-            let sent = try await engine.deliver([request(.workouts(before: place, limit: limit))])
+            let sent = try await engine.deliver([request(.workouts(HistoryQuery(before: place, limit: limit)))])
             let page = try #require(sent.replies.first)
             found += page.workouts?.map(\.session) ?? []
             place = page.next
@@ -82,7 +82,7 @@ struct HistoryTests {
                     + "CAST(json_set(CAST(value AS TEXT), '$.route', 7, '$.workout.polyline', 7) AS BLOB)",
             ], log: folder.file("sqlite3.log"))
         engine = try await Engine(folder, clock: clock)
-        let page = try await engine?.deliver([request(.workouts(before: nil, limit: 5))]).replies.first
+        let page = try await engine?.deliver([request(.workouts(HistoryQuery(before: nil, limit: 5)))]).replies.first
         #expect(page?.workouts?.map(\.session) == keys.map(\.session))
         #expect(try await engine?.store.records(in: SessionRecord.corrupt, shards: [user.shard]).isEmpty == true)
     }
@@ -100,7 +100,7 @@ struct HistoryTests {
         }
         clock.advance(by: .seconds(11))
         _ = try await engine.tick()
-        let page = try await engine.deliver([request(.workouts(before: nil, limit: 2))]).replies.first
+        let page = try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 2)))]).replies.first
         let line = try #require(page?.workouts?.first)
         #expect(line.activeDuration == 30)
         #expect(line.name == "Up" && line.activity == .hiking && line.session == key.session)
@@ -111,10 +111,10 @@ struct HistoryTests {
     @Test func `a page can begin after a deleted workout`() async throws {
         var engine = try await Engine(folder, clock: clock)
         let keys = try await work(&engine, at: [-900, -500, -100])
-        let sent = try await engine.deliver([request(.workouts(before: nil, limit: 2))])
+        let sent = try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 2)))])
         let place = try #require(sent.replies.first?.next)
         _ = try await engine.deliver([request(.deleteWorkout(place.session))])
-        let rest = try await engine.deliver([request(.workouts(before: place, limit: 2))])
+        let rest = try await engine.deliver([request(.workouts(HistoryQuery(before: place, limit: 2)))])
         #expect(rest.replies.first?.workouts?.map(\.session) == [keys[0].session])
     }
 
@@ -127,7 +127,7 @@ struct HistoryTests {
         }
         clock.advance(by: .seconds(11))
         _ = try await engine.tick()
-        let page = try await engine.deliver([request(.workouts(before: nil, limit: 2))]).replies.first
+        let page = try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 2)))]).replies.first
         #expect(page?.workouts?.map(\.session) == [key.session])
         #expect(page?.workouts?.first?.place.at == Self.start + 60)
     }
@@ -143,7 +143,7 @@ struct HistoryTests {
         ]
         let junk = texts.map { Topic.user(user, .request).message(Array($0.utf8)) }
         _ = try await engine.deliver(
-            junk + [request(.workouts(before: nil, limit: 5)), request(.setProfile(Profile()))])
+            junk + [request(.workouts(HistoryQuery(before: nil, limit: 5))), request(.setProfile(Profile()))])
         #expect(keys.allSatisfy { engine.session($0) == nil })
         _ = try await engine.deliver([request(.deleteWorkout(keys[1].session))])
         #expect(engine.session(keys[0]) == nil)
@@ -168,7 +168,7 @@ struct HistoryTests {
         let later = try await work(&engine, at: [200])
         try await archive(&engine)
         #expect(try await engine.deliver([everything]).replies.map(\.ok) == [true])
-        let page = try await engine.deliver([request(.workouts(before: nil, limit: 5))]).replies.first
+        let page = try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 5)))]).replies.first
         #expect(page?.workouts?.map(\.session) == later.map(\.session))
     }
 
@@ -187,7 +187,7 @@ struct HistoryTests {
                 "UPDATE collection_history SET value = '\"71.25' WHERE key = (SELECT min(key) FROM collection_history)",
             ], log: folder.file("sqlite3.log"))
         engine = try await Engine(folder, clock: clock)
-        _ = try await engine?.deliver([request(.workouts(before: nil, limit: 9))])
+        _ = try await engine?.deliver([request(.workouts(HistoryQuery(before: nil, limit: 9)))])
         #expect(try await texts(engine).contains { $0.contains("71.25") })
         _ = try await engine?.deliver([request(.deleteEverything)])
         #expect(try await texts(engine).allSatisfy { !$0.contains("71.25") })

@@ -225,7 +225,7 @@ struct LifecycleTests {
         #expect(perform(.start(start), at: 9_500, now: 11_100, 3)?.error?.code == "session_in_progress")
     }
 
-    @Test mutating func `watch mode falls back to the phone after ten seconds, and items remove the banner`() {
+    @Test mutating func `watch mode falls back to the phone after ten seconds, and its metrics remove the banner`() {
         var start = SessionStart(activity: .running, countdown: 0)
         start.mode = .watch
         perform(.start(start))
@@ -235,6 +235,11 @@ struct LifecycleTests {
         #expect(machine.entries[key()]?.record.state.mode == .phone)
         #expect(machine.entries[key()]?.record.state.banner == .liveMetricsUnavailable)
         _ = hear(1, newest: 11, now: 11)
+        #expect(machine.entries[key()]?.record.state.banner == .liveMetricsUnavailable)
+        // The watch's items may be known before its metrics are.
+        let metrics = MetricsProgress(count: 1, newest: Self.start + 11, hasLiveMetrics: true)
+        let actions = machine.receive(metrics, of: key(), now: Moment(Self.start + 12))
+        #expect(actions == [.save(key()), .publishState(key()), .publishCurrent(user)])
         #expect(machine.entries[key()]?.record.state.banner == nil)
     }
 

@@ -183,7 +183,7 @@ private struct PlanModel {
             if let since { active += at.microseconds - since.microseconds }
             since = nil
             transition = at
-        case .lap: transition = at
+        case .lap: break
         case .plan(.completeSet(let completion)):
             let place = place(completion.reference)
             if place.item != nil { sets.insert(place) }

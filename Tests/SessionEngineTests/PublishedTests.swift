@@ -140,16 +140,6 @@ struct PublishedTests {
         #expect(ended.streams == streams && ended.endedAt == clock.now && ended.endReason == "ended")
     }
 
-    @Test func `a lap is announced`() async throws {
-        var engine = try await Engine(folder, clock: clock)
-        _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
-        _ = try await engine.deliver([message(.lap)])
-        let sent = try await engine.deliver([message(.lap)])
-        let published = try sent.filter { $0.topic == Topic.session(key, .announcements).name }
-            .map { try JSONCoding.decode(Announcement.self, from: $0.payload) }
-        #expect(published == [Announcement(.lap, at: clock.now, number: 2)])
-    }
-
     @Test func `after a broker outage no session expires before retained metrics can arrive`() async throws {
         var engine = try await Engine(folder, clock: clock)
         _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])

@@ -76,7 +76,8 @@ struct RestingTests {
         let keys = try await upload(&engine)
         #expect(resting(engine, keys).count == Self.count - UserLimit.restingSessions)
         #expect(Set(keys.prefix(15)).isSubset(of: resting(engine, keys)))
-        let page = try await engine.deliver([request(.workouts(before: nil, limit: 100), of: user)]).replies.first
+        let page = try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 100)), of: user)])
+            .replies.first
         #expect(page?.workouts?.map(\.session) == keys.reversed().map(\.session))
     }
 
@@ -139,7 +140,8 @@ struct RestingTests {
         #expect(engine.record(key) == nil)
         #expect(try await engine.deliver([late]).isEmpty)
         #expect(engine.record(key) == nil)
-        let page = try await engine.deliver([request(.workouts(before: nil, limit: 100), of: user)]).replies.first
+        let page = try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 100)), of: user)])
+            .replies.first
         #expect(page?.workouts?.first { $0.session == key.session }?.distance == 1_234)
         #expect(page?.workouts?.count == Self.count + 21)
     }
@@ -212,13 +214,13 @@ struct RestingTests {
         }
         #expect(try await engine!.store.commit(lines).lostShards.isEmpty)
         let before = engine!.store.reads
-        let requests = (0..<60).map { _ in request(.workouts(before: nil, limit: 20), of: user) }
+        let requests = (0..<60).map { _ in request(.workouts(HistoryQuery(before: nil, limit: 20)), of: user) }
         let pages = try await engine!.deliver(requests).replies
         #expect(pages.count == 60)
         #expect(pages.allSatisfy { $0.workouts?.count == 20 && $0.next != nil })
         #expect(engine!.store.reads[SessionRecord.overviews] == (before[SessionRecord.overviews] ?? 0) + 21)
         #expect(engine!.store.reads[SessionRecord.history] == before[SessionRecord.history])
-        let flood = (0..<400).map { _ in request(.workouts(before: nil, limit: 20), of: user) }
+        let flood = (0..<400).map { _ in request(.workouts(HistoryQuery(before: nil, limit: 20)), of: user) }
         let refused = try await engine!.deliver(flood).replies.compactMap(\.error)
         #expect(refused.count == 360)
         #expect(refused.allSatisfy { $0.code == "too_many_requests" && $0.retryAfter == 5 })
@@ -248,7 +250,9 @@ struct RestingTests {
             var place: HistoryPlace?
             repeat {
                 clock.advance(by: .seconds(1))
-                let page = try await engine.deliver([request(.workouts(before: place, limit: limit), of: user)])
+                let page = try await engine.deliver([
+                    request(.workouts(HistoryQuery(before: place, limit: limit)), of: user)
+                ])
                 let reply = try #require(page.replies.first)
                 #expect(reply.workouts?.count ?? 0 <= limit, "seed \(random.seed)")
                 found += reply.workouts ?? []
@@ -269,7 +273,8 @@ struct RestingTests {
                     + "UPDATE store SET version = 1",
             ], log: folder.file("sqlite3.log"))
         engine = try await Engine(folder, clock: clock)
-        let page = try await engine!.deliver([request(.workouts(before: nil, limit: 100), of: user)]).replies.first
+        let page = try await engine!.deliver([request(.workouts(HistoryQuery(before: nil, limit: 100)), of: user)])
+            .replies.first
         #expect(page?.workouts?.map(\.session) == keys.reversed().map(\.session))
     }
 
@@ -306,9 +311,11 @@ struct RestingTests {
             #expect(try state.map { try SessionState($0.payload).status } == .deleted)
         }
         #expect(engine!.profile(user) == Profile())
-        let page = try await engine!.deliver([request(.workouts(before: nil, limit: 100), of: user)]).replies.first
+        let page = try await engine!.deliver([request(.workouts(HistoryQuery(before: nil, limit: 100)), of: user)])
+            .replies.first
         #expect(page?.workouts?.isEmpty == true)
-        let kept = try await engine!.deliver([request(.workouts(before: nil, limit: 100), of: other)]).replies.first
+        let kept = try await engine!.deliver([request(.workouts(HistoryQuery(before: nil, limit: 100)), of: other)])
+            .replies.first
         #expect(kept?.workouts?.count == others.count)
         // The account goes on.
         let next = SessionKey(user, SessionID(UUID()))

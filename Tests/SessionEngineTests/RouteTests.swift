@@ -172,7 +172,7 @@ struct RouteTests {
         _ = solo.advance(to: 10)
         #expect(solo.record()?.state.banner == .liveMetricsUnavailable)
         _ = solo.hear(3, .locations, newest: 11, now: 11)
-        #expect(solo.record()?.state.banner == nil)
+        #expect(solo.record()?.state.banner == .liveMetricsUnavailable)
         _ = solo.hear(3, .locations, newest: 11, now: 5 * SoloMachine.hour)
         _ = solo.advance(to: 11 + 6 * SoloMachine.hour)
         #expect(solo.status() == .canceled)

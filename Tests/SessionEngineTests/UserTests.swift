@@ -92,10 +92,10 @@ struct UserTests {
         keys.append(try await work(&engine, at: 49 * 3_600))
 
         let first = try #require(
-            try await engine.deliver([request(.workouts(before: nil, limit: 3))]).replies.first)
+            try await engine.deliver([request(.workouts(HistoryQuery(before: nil, limit: 3)))]).replies.first)
         #expect(first.workouts?.map(\.session) == [keys[3], keys[2], keys[1]].map(\.session))
         let rest = try #require(
-            try await engine.deliver([request(.workouts(before: first.next, limit: 3))]).replies.first)
+            try await engine.deliver([request(.workouts(HistoryQuery(before: first.next, limit: 3)))]).replies.first)
         #expect(rest.workouts?.map(\.session) == [keys[0].session])
         #expect(rest.next == nil)
     }
@@ -139,7 +139,7 @@ struct UserTests {
         engine = nil
         var again = try await Engine(folder, clock: clock)
         #expect(keys.map { again.session($0)?.statusName } == [.deleted, .deleted])
-        let history = try await again.deliver([request(.workouts(before: nil, limit: 10))]).replies
+        let history = try await again.deliver([request(.workouts(HistoryQuery(before: nil, limit: 10)))]).replies
         #expect(history.first?.workouts == [])
     }
 }

@@ -46,7 +46,7 @@ extension ExporterMachine {
     ///
     /// - Parameter change: changes jobs and returns their targets.
     private mutating func answer(
-        _ id: CommandID, _ client: Client, _ key: SessionKey, _ now: Moment,
+        _ id: CommandID, _ client: Client?, _ key: SessionKey, _ now: Moment,
         _ change: (inout Entry) throws(Refusal) -> [Target]
     ) -> [ExportAction] {
         var actions: [ExportAction] = []
@@ -65,6 +65,7 @@ extension ExporterMachine {
         } catch {
             refusal = error
         }
+        guard let client else { return actions }
         return actions + [.reply(key, client, Reply(id: id, revision: nil, now: now.wallClock, error: refusal))]
     }
 }

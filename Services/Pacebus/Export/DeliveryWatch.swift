@@ -19,6 +19,7 @@ struct DeliveryWatch {
     let key: SessionKey
     /// `nil` for all targets; the command does not wait for a user's device then.
     let target: Target?
+    private let client: Client
     private let request: SessionRequest
     private var timer = RequestTimer()
     /// The last connect, reply or new status.
@@ -32,6 +33,7 @@ struct DeliveryWatch {
     init(_ key: SessionKey, target: Target?, client: Client, id: CommandID, now: Moment) {
         self.key = key
         self.target = target
+        self.client = client
         request = SessionRequest(id: id, client: client, action: .export(target))
         newsAt = now
     }
@@ -39,7 +41,7 @@ struct DeliveryWatch {
     var subscriptions: [MQTTSubscription] {
         let status = target.map { TopicFilter.topic(.session(key, .export($0))) }
         return [
-            TopicFilter.topic(.user(key.user, .replies(request.client))),
+            TopicFilter.topic(.user(key.user, .replies(client))),
             status ?? TopicFilter.anyLast(.session(key, .export(Self.anyTarget))),
         ]
     }

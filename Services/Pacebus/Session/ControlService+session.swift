@@ -153,7 +153,7 @@ extension SessionAction {
         case .plan(.adjustDifficulty(_, let difficulty)): difficulty.rawValue
         case .plan(.goTo): "go-to"
         case .plan(.setPresentationMode): "present"
-        case .start, .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .recover: name
+        case .start, .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .recover, .update: name
         }
     }
 

@@ -19,6 +19,7 @@ struct EngineLink {
     private static let timeout = 8.0
 
     private let user: User
+    private let client: Client
     private let delay: Double
     private let request: UserRequest
     /// Seconds that the engine's clock is ahead of this machine's; `nil` until it replies.
@@ -36,11 +37,12 @@ struct EngineLink {
     /// - Parameter delay: seconds from a connect to the first request.
     init(user: User, client: Client, delay: Double = 0) {
         self.user = user
+        self.client = client
         self.delay = delay
-        request = UserRequest(id: CommandID(UUID()), client: client, action: .workouts(before: nil, limit: 1))
+        request = UserRequest(id: CommandID(UUID()), client: client, action: .workouts(HistoryQuery(limit: 1)))
     }
 
-    var topic: Topic { .user(user, .replies(request.client)) }
+    var topic: Topic { .user(user, .replies(client)) }
 
     var isConnected: Bool { connectedAt != nil }
 

@@ -43,9 +43,10 @@ enum SessionEngineAction: Hashable {
     /// Clears `state`, `profile` and `workout`.
     case clear(SessionKey)
     case announce(SessionKey, Announcement)
-    case reply(User, Client, Reply)
+    /// Replies to a user; without a client nothing reads it.
+    case reply(User, Client?, Reply)
     /// Reads a page of the user's history and replies to this request.
-    case listWorkouts(User, UserRequest.Page)
+    case listWorkouts(User, HistoryPage)
     /// Reports a limit that the user reached.
     case limited(User, UserLimit)
 }
@@ -137,6 +138,14 @@ extension SessionEngineMachine: OwningMachine {
         for user in users.keys where shards.contains(user.shard) { users[user] = nil }
         for user in quotas.keys where shards.contains(user.shard) { quotas[user] = nil }
     }
+}
+
+/// A requested page of a user's history.
+struct HistoryPage: Hashable {
+    /// The user or a viewer of the user, whose client reads the reply.
+    let reader: User
+    let envelope: Command.Envelope
+    let query: HistoryQuery
 }
 
 /// A pending question to an external coach, and the commands that wait for the answer.

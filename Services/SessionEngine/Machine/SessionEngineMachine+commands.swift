@@ -32,7 +32,7 @@ extension SessionEngineMachine {
     /// Whether a command proves that an expired session is still in use.
     private func provesUse(_ action: SessionAction) -> Bool {
         switch action {
-        case .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .plan: true
+        case .deviceReady, .pause, .resume, .lap, .suspend, .end, .discard, .update, .plan: true
         case .start, .recover: false
         }
     }
@@ -70,7 +70,7 @@ extension SessionEngineMachine {
         var entry = changed
         var actions: [SessionEngineAction] = []
         entry.receivedAt = now
-        let hasChanged = entry.record.session != entries[key]?.record.session
+        let hasChanged = entries[key].map { !entry.record.session.looks(like: $0.record.session) } ?? true
         let isOverdue =
             entry.record.session.isUnfinished
             && now.seconds(since: entry.record.lastActiveAt) >= Self.activityInterval
@@ -81,17 +81,10 @@ extension SessionEngineMachine {
             bump(&entry, now)
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
+        if hasChanged { reviseEnd(&entry, now) }
         if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         let at = command.at ?? now.wallClock
-        switch command.action {
-        case .end where hasChanged: entry.record.endRevision = entry.record.revision
-        case .end where entry.record.workout != nil: actions.append(.publishWorkout(key))
-        case .recover: entry.record.endRevision = entry.record.revision
-        case .lap:
-            let number = entry.record.session.laps.count
-            actions.append(.announce(key, Announcement(.lap, at: at, number: number)))
-        case .start, .deviceReady, .pause, .resume, .suspend, .end, .discard, .plan: break
-        }
+        if case .end = command.action, !hasChanged, entry.record.workout != nil { actions.append(.publishWorkout(key)) }
         actions += cues
         var reply = Reply(id: command.id, revision: entry.record.revision, now: now.wallClock)
         reply.at = at
@@ -106,7 +99,7 @@ extension SessionEngineMachine {
     private func replyLimit(_ action: SessionAction) -> Int {
         switch action {
         case .end, .suspend, .discard, .recover: Self.replyLimit + Self.endingLimit
-        case .start, .deviceReady, .pause, .resume, .lap, .plan: Self.replyLimit
+        case .start, .deviceReady, .pause, .resume, .lap, .update, .plan: Self.replyLimit
         }
     }
 

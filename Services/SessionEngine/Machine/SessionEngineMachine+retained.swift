@@ -101,7 +101,7 @@ extension SessionEngineMachine {
         case .announce(let key, let announcement):
             return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
         case .reply(let user, let client, let reply):
-            return [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
+            return client.map { [Topic.user(user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
         case .archive(let key):
             forget(key)
             return []
@@ -213,8 +213,8 @@ extension SessionEngineMachine {
             return [.reply(user, request.client, stored)]
         }
         switch request.action {
-        case .workouts(let before, let limit):
-            return [.listWorkouts(user, UserRequest.Page(envelope: request.envelope, before: before, limit: limit))]
+        case .workouts(let query):
+            return [.listWorkouts(user, HistoryPage(reader: user, envelope: request.envelope, query: query))]
         case .setProfile(let profile):
             if let error = profile.validationError(year: now.wallClock.year) {
                 return [refuse(request, user, .invalidCommand(error), now)]
@@ -225,11 +225,21 @@ extension SessionEngineMachine {
         case .deleteWorkout(let session):
             let key = SessionKey(user, session)
             guard entries[key] != nil else {
-                return [refuse(request, user, .sessionNotFound, now)]
+                return [refuse(request, user, .workoutNotFound(session), now)]
             }
             return delete(key, now) + accept(request, user, now)
         case .deleteEverything:
             return eraseEverything(of: user, now) + accept(request, user, now)
+        }
+    }
+
+    /// Applies the request of a viewer of a user.
+    func receive(_ request: ViewerRequest, of user: User, from viewer: User) -> [SessionEngineAction] {
+        switch request.action {
+        case .workouts(let query):
+            let envelope = Command.Envelope(id: request.id, client: request.client)
+            return [.listWorkouts(user, HistoryPage(reader: viewer, envelope: envelope, query: query))]
+        case .chunks(let session): return publishWorkout(SessionKey(user, session))
         }
     }
 
@@ -269,12 +279,25 @@ extension SessionEngineMachine {
 
     /// Publishes a finished workout again whose retained topics were cleared or lost.
     func receive(_ request: SessionRequest, for key: SessionKey) -> [SessionEngineAction] {
-        guard case .chunks = request.action, entries[key]?.record.workout != nil else { return [] }
-        return [.publishWorkout(key)]
+        guard case .chunks = request.action else { return [] }
+        return publishWorkout(key)
+    }
+
+    private func publishWorkout(_ key: SessionKey) -> [SessionEngineAction] {
+        entries[key]?.record.workout == nil ? [] : [.publishWorkout(key)]
     }
 }
 
 extension Timestamp {
     /// The year of the Gregorian calendar in UTC, accurate to a day at its ends.
     fileprivate var year: Int { 1_970 + Int(seconds / 31_556_952) }
+}
+
+extension Refusal {
+    fileprivate static func workoutNotFound(_ session: SessionID) -> Refusal {
+        Refusal(
+            code: "session_not_found",
+            message: "workout \(session) not found; the request workouts lists the workouts, state names other sessions"
+        )
+    }
 }

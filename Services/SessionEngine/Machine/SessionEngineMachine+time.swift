@@ -4,29 +4,92 @@ import Timing
 import Workouts
 
 extension SessionEngineMachine {
-    /// Handles new items, as `metrics` or `route` report them. Items of a deleted session are ignored.
+    /// Handles a service's report of its items: their silences, clocks that are off, and their number.
+    mutating func receive(
+        _ heard: Heard, _ kind: StreamName.Kind, of key: SessionKey, now: Moment
+    ) -> [SessionEngineAction] {
+        guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
+        let before = entry.record
+        entry.record.session.receive(heard.silences)
+        let skewed = take(heard, kind, &entry.record, key, now)
+        var actions: [SessionEngineAction] = []
+        if entry.record != before {
+            actions = [.save(key)] + publish(&entry, before, now)
+            store(entry, key, now)
+        }
+        let progress = MetricsProgress(count: heard.count, newest: heard.newest)
+        return actions + skewed + receive(progress, kind, of: key, now: now)
+    }
+
+    /// Takes the clocks that are off, and announces each once.
+    private func take(
+        _ heard: Heard, _ kind: StreamName.Kind, _ record: inout SessionRecord, _ key: SessionKey, _ now: Moment
+    ) -> [SessionEngineAction] {
+        let part: WritableKeyPath<SessionRecord, HeardRevision?> =
+            kind == .samples ? \.heardSamples : \.heardLocations
+        guard heard.revision > record[keyPath: part]?.revision ?? -1 else { return [] }
+        record[keyPath: part] = HeardRevision(revision: heard.revision, clockSkew: heard.clockSkew)
+        let new = record.clockSkew.filter { record.skewedDevices?.contains($0.key) != true }
+        guard !new.isEmpty else { return [] }
+        record.skewedDevices = (record.skewedDevices ?? []).union(new.keys)
+        return new.sorted { $0.key < $1.key }.map { device, seconds in
+            var announcement = Announcement(.clockSkew, at: now.wallClock)
+            announcement.device = device
+            announcement.seconds = seconds
+            return .announce(key, announcement)
+        }
+    }
+
+    /// Publishes a state that items changed. The summaries of an ended session follow, and its record.
+    private mutating func publish(
+        _ entry: inout Entry, _ before: SessionRecord, _ now: Moment
+    ) -> [SessionEngineAction] {
+        let isAlike =
+            entry.record.session.looks(like: before.session) && entry.record.clockSkew == before.clockSkew
+        guard !isAlike else { return [] }
+        bump(&entry, now)
+        reviseEnd(&entry, now)
+        let key = entry.record.session.key
+        return [.publishState(key), .publishCurrent(key.user)]
+    }
+
+    /// Summaries of an ended session must be of its newest state, and its record follows them.
+    func reviseEnd(_ entry: inout Entry, _ now: Moment) {
+        guard [.saving, .completed].contains(entry.record.session.statusName) else { return }
+        entry.record.endRevision = entry.record.revision
+        if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
+    }
+
+    /// Handles new items, as `heard`, `metrics` or `route` report them. Items of a deleted session are ignored.
     mutating func receive(
         _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Moment
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         let before = entry.record
-        switch kind {
-        case .samples where progress.count > before.itemCount: entry.record.itemCount = progress.count
-        case .locations where progress.count > before.locationCount ?? 0: entry.record.locationCount = progress.count
-        case .samples, .locations: return []
+        if progress.hasLiveMetrics { entry.record.session.receiveLiveMetrics() }
+        let known = kind == .samples ? before.itemCount : before.locationCount ?? 0
+        let isNew = progress.count > known
+        guard isNew || entry.record.session != before.session else { return [] }
+        if isNew {
+            if kind == .samples {
+                entry.record.itemCount = progress.count
+            } else {
+                entry.record.locationCount = progress.count
+            }
+            entry.receivedAt = now
+            entry.record.newest = [entry.record.newest, progress.newest].compactMap(\.self).max()
+            entry.record.session.receiveFirstItem()
         }
-        entry.receivedAt = now
-        entry.record.newest = [entry.record.newest, progress.newest].compactMap(\.self).max()
-        entry.record.session.receiveFirstItem()
         store(entry, key, now)
-        let restored = restore(key, now)
+        let restored = isNew ? restore(key, now) : []
         guard restored.isEmpty else { return restored }
         let isOverdue = now.seconds(since: before.lastActiveAt) >= Self.activityInterval
-        guard entry.record.session != before.session || entry.record.session.isUnfinished && isOverdue else {
+        guard !entry.record.session.looks(like: before.session) || entry.record.session.isUnfinished && isOverdue else {
             return []
         }
         entry.record.lastActiveAt = now
         bump(&entry, now)
+        reviseEnd(&entry, now)
         store(entry, key, now)
         return [.save(key), .publishState(key), .publishCurrent(key.user)]
     }
@@ -144,6 +207,9 @@ extension SessionEngineMachine {
         entry.record.route = nil
         entry.record.weather = nil
         entry.record.newest = nil
+        entry.record.heardSamples = nil
+        entry.record.heardLocations = nil
+        entry.record.skewedDevices = nil
         entry.question = nil
         let listed = entry.record.workout.map { SessionEngineAction.unlist(key, WorkoutOverview($0).place) }
         entry.replies = [:]

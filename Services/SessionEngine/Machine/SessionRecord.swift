@@ -18,6 +18,11 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var itemCount = 0
     /// The last known number of locations.
     var locationCount: Int?
+    /// The newest received `heard` of each kind.
+    var heardSamples: HeardRevision?
+    var heardLocations: HeardRevision?
+    /// The devices whose wrong clock was announced.
+    var skewedDevices: Set<Device>?
     /// The time of the newest item.
     var newest: Timestamp?
     /// The newest received totals of the samples.
@@ -36,7 +41,13 @@ struct SessionRecord: Codable, Equatable, Sendable {
 
     var state: SessionState {
         session.state(
-            revision: revision, profileRevision: profileRevision, lastActiveAt: lastActiveAt.wallClock)
+            revision: revision, profileRevision: profileRevision, clockSkew: clockSkew,
+            lastActiveAt: lastActiveAt.wallClock)
+    }
+
+    /// The seconds by which clocks of devices are ahead.
+    var clockSkew: [Device: Double] {
+        (heardSamples?.clockSkew ?? [:]).merging(heardLocations?.clockSkew ?? [:]) { samples, _ in samples }
     }
 
     /// The plan at the last revision of the state.
@@ -73,7 +84,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var isRevised: Bool {
         guard let workout else { return false }
         return report?.revision != workout.summaries["metrics"] || isRouteRevised(workout)
-            || weather != workout.weather
+            || weather != workout.weather || session.segments != workout.segments || session.endedAt != workout.endedAt
+            || session.timeZone != workout.timeZone
     }
 
     private func isRouteRevised(_ workout: WorkoutRecord) -> Bool {
@@ -88,6 +100,12 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var revisedAt: Timestamp {
         publishedAt?.wallClock ?? Timestamp(microseconds: max(revision, workout?.revision ?? 0) * 1_000)
     }
+}
+
+/// What the engine keeps of a service's newest `heard`.
+struct HeardRevision: Codable, Equatable, Sendable {
+    var revision: Int64
+    var clockSkew: [Device: Double]
 }
 
 /// The stored record of a user.

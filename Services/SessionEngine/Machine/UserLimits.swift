@@ -6,7 +6,7 @@ import Workouts
 /// lists the limits for clients.
 enum UserLimit: Hashable {
     case hour, day, past, plans, stored, open, memory
-    case commands, requests
+    case commands, requests, viewerRequests
 
     /// Sessions begun within an hour and within a day of the first.
     static let sessionsAnHour = 50
@@ -28,6 +28,9 @@ enum UserLimit: Hashable {
     /// Requests for history: burst and rate a second.
     static let requestBurst = 100.0
     static let requestRate = 10.0
+    /// Requests of one viewer: burst and rate a second.
+    static let viewerBurst = 10.0
+    static let viewerRate = 1.0
 
     /// The label in `pacebus_limited_total`.
     var name: StaticString {
@@ -41,6 +44,7 @@ enum UserLimit: Hashable {
         case .memory: "sessions_memory"
         case .commands: "commands"
         case .requests: "history_requests"
+        case .viewerRequests: "viewer_requests"
         }
     }
 
@@ -64,6 +68,7 @@ enum UserLimit: Hashable {
             case .commands:
                 ("too_many_commands", "at most \(Self.replies) commands for unfinished, canceled or saving sessions")
             case .requests: ("too_many_requests", "at most \(Int(Self.requestRate)) requests for history a second")
+            case .viewerRequests: ("too_many_requests", "at most \(Int(Self.viewerRate)) request of a viewer a second")
             }
         let seconds = wait.rounded(.up)
         return Refusal(code: code, message: "\(rule); try again in \(Int(seconds)) s", retryAfter: seconds)
@@ -155,7 +160,7 @@ extension SessionEngineMachine {
     func reached(_ command: Command, _ key: SessionKey, _ now: Moment) -> (UserLimit, Double)? {
         switch command.action {
         case .start(let start): return entries[key] == nil ? reached(start, key, now) : nil
-        case .deviceReady, .pause, .resume, .lap, .plan:
+        case .deviceReady, .pause, .resume, .lap, .update, .plan:
             let replies = sessions(of: key.user).reduce(0) { $0 + (entries[$1]?.replies.count ?? 0) }
             return replies < UserLimit.replies ? nil : (.commands, 3_600)
         case .end, .suspend, .discard, .recover: return nil

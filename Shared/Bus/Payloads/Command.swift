@@ -5,13 +5,13 @@ package import Workouts
 package struct Command: Equatable, Sendable {
     /// Identifies the command. A repetition with the same id receives the stored reply.
     package var id: CommandID
-    /// The reader of the reply.
-    package var client: Client
+    /// The reader of the reply; `nil` if nothing reads it.
+    package var client: Client?
     /// The time of the event; defaults to the engine's clock.
     package var at: Timestamp?
     package var action: SessionAction
 
-    package init(id: CommandID, client: Client, at: Timestamp? = nil, action: SessionAction) {
+    package init(id: CommandID, client: Client?, at: Timestamp? = nil, action: SessionAction) {
         self.id = id
         self.client = client
         self.at = at
@@ -19,9 +19,14 @@ package struct Command: Equatable, Sendable {
     }
 
     /// The part of a command that a reply requires. It is decoded even if the rest is invalid.
-    package struct Envelope: Codable, Hashable, Sendable {
+    package struct Envelope: Decodable, Hashable, Sendable {
         package var id: CommandID
-        package var client: Client
+        package var client: Client?
+
+        package init(id: CommandID, client: Client?) {
+            self.id = id
+            self.client = client
+        }
     }
 
     package var envelope: Envelope { Envelope(id: id, client: client) }
@@ -39,7 +44,7 @@ extension Command: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         id = try container.decode(CommandID.self, forKey: .id)
-        client = try container.decode(Client.self, forKey: .client)
+        client = try container.decodeIfPresent(Client.self, forKey: .client)
         at = try container.number(Timestamp.self, forKey: .at)
         switch try container.decode(String.self, forKey: .type) {
         case "start": action = .start(try Self.start(container))
@@ -50,6 +55,11 @@ extension Command: Codable {
         case "suspend": action = .suspend
         case "discard": action = .discard
         case "recover": action = .recover
+        case "update":
+            action = .update(
+                SessionUpdate(
+                    units: try container.decodeIfPresent(Units.self, forKey: .units),
+                    timeZone: try Self.timeZone(container)))
         case "end": action = .end(streams: try Self.streams(container))
         case let type:
             if let plan = try Self.plan(type, container) {
@@ -179,7 +189,7 @@ extension Command: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(id, forKey: .id)
-        try container.encode(client, forKey: .client)
+        try container.encodeIfPresent(client, forKey: .client)
         try container.encodeIfPresent(at, forKey: .at)
         try container.encode(action.name, forKey: .type)
         switch action {
@@ -202,6 +212,9 @@ extension Command: Codable {
             if start.replace { try container.encode(true, forKey: .replace) }
         case .deviceReady(let device): try container.encode(device, forKey: .device)
         case .end(let streams): try container.encode(streams, forKey: .streams)
+        case .update(let update):
+            try container.encodeIfPresent(update.units, forKey: .units)
+            try container.encodeIfPresent(update.timeZone, forKey: .timeZone)
         case .plan(let action): try Self.encode(action, &container)
         case .pause, .resume, .lap, .suspend, .discard, .recover: break
         }

@@ -13,10 +13,11 @@ package struct SessionRequest: Equatable, Sendable {
     }
 
     package var id: CommandID
-    package var client: Client
+    /// The reader of the reply; `nil` if nothing reads it.
+    package var client: Client?
     package var action: Action
 
-    package init(id: CommandID, client: Client, action: Action) {
+    package init(id: CommandID, client: Client?, action: Action) {
         self.id = id
         self.client = client
         self.action = action
@@ -31,7 +32,7 @@ extension SessionRequest: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         id = try container.decode(CommandID.self, forKey: .id)
-        client = try container.decode(Client.self, forKey: .client)
+        client = try container.decodeIfPresent(Client.self, forKey: .client)
         switch try container.decode(String.self, forKey: .type) {
         case "chunks":
             let kind = try container.decodeIfPresent(String.self, forKey: .of)
@@ -46,7 +47,7 @@ extension SessionRequest: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(id, forKey: .id)
-        try container.encode(client, forKey: .client)
+        try container.encodeIfPresent(client, forKey: .client)
         switch action {
         case .chunks: try container.encode("chunks", forKey: .type)
         case .track:

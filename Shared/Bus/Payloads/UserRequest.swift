@@ -6,8 +6,7 @@ package struct UserRequest: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         /// Replaces the profile.
         case setProfile(Profile)
-        /// A page of the history before a position, newest first.
-        case workouts(before: HistoryPlace?, limit: Int)
+        case workouts(HistoryQuery)
         /// Saves a planned workout and replaces the one with the same id.
         case savePlan(PlanID, WorkoutDefinition)
         case deletePlan(PlanID)
@@ -15,26 +14,12 @@ package struct UserRequest: Equatable, Sendable {
         case deleteEverything
     }
 
-    /// The requested part of the history, and the client that requested it.
-    package struct Page: Hashable, Sendable {
-        package let envelope: Command.Envelope
-        package let before: HistoryPlace?
-        package let limit: Int
-
-        package init(envelope: Command.Envelope, before: HistoryPlace?, limit: Int) {
-            self.envelope = envelope
-            self.before = before
-            self.limit = limit
-        }
-    }
-
-    package static let pageLimit = 100
-
     package var id: CommandID
-    package var client: Client
+    /// The reader of the reply; `nil` if nothing reads it.
+    package var client: Client?
     package var action: Action
 
-    package init(id: CommandID, client: Client, action: Action) {
+    package init(id: CommandID, client: Client?, action: Action) {
         self.id = id
         self.client = client
         self.action = action
@@ -45,13 +30,13 @@ package struct UserRequest: Equatable, Sendable {
 
 extension UserRequest: Codable {
     private enum Key: String, CodingKey {
-        case id, client, type, profile, before, limit, session, plan, definition
+        case id, client, type, profile, session, plan, definition
     }
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         id = try container.decode(CommandID.self, forKey: .id)
-        client = try container.decode(Client.self, forKey: .client)
+        client = try container.decodeIfPresent(Client.self, forKey: .client)
         switch try container.decode(String.self, forKey: .type) {
         case "setProfile":
             guard let profile = try container.number(Profile.self, forKey: .profile) else {
@@ -65,12 +50,7 @@ extension UserRequest: Codable {
             }
             action = .setProfile(profile)
         case "workouts":
-            let limit = try container.number(Int.self, forKey: .limit) ?? 20
-            guard (1...Self.pageLimit).contains(limit) else {
-                throw DecodingError.dataCorruptedError(
-                    forKey: .limit, in: container, debugDescription: "1 to \(Self.pageLimit)")
-            }
-            action = .workouts(before: try container.number(HistoryPlace.self, forKey: .before), limit: limit)
+            action = .workouts(try HistoryQuery(from: decoder))
         case "savePlan":
             let plan = try container.decode(PlanID.self, forKey: .plan)
             guard let definition = try WorkoutDefinition.checked(container, .definition) else {
@@ -90,15 +70,14 @@ extension UserRequest: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(id, forKey: .id)
-        try container.encode(client, forKey: .client)
+        try container.encodeIfPresent(client, forKey: .client)
         switch action {
         case .setProfile(let profile):
             try container.encode("setProfile", forKey: .type)
             try container.encode(profile, forKey: .profile)
-        case .workouts(let before, let limit):
+        case .workouts(let query):
             try container.encode("workouts", forKey: .type)
-            try container.encodeIfPresent(before, forKey: .before)
-            try container.encode(limit, forKey: .limit)
+            try query.encode(to: encoder)
         case .savePlan(let plan, let definition):
             try container.encode("savePlan", forKey: .type)
             try container.encode(plan, forKey: .plan)

@@ -21,6 +21,10 @@ package enum TopicFilter {
         MQTTSubscription(filter: Topic.name(Topic.users, "+", topic.levels), qos: .atLeastOnce)
     }
 
+    /// The requests of all viewers of every user.
+    package static let viewerRequests = MQTTSubscription(
+        filter: Topic.name(Topic.users, "+", UserTopic.Kind.viewerRequest.rawValue), qos: .atLeastOnce)
+
     /// The presence of every process of a service, by the executable's name.
     package static func presence(of service: String) -> MQTTSubscription {
         MQTTSubscription(filter: Topic.name(Topic.services, "_\(service)", "+"), qos: .atLeastOnce)

@@ -118,7 +118,7 @@ extension Playback {
 extension SessionAction {
     fileprivate var needsRunningSession: Bool {
         switch self {
-        case .deviceReady, .pause, .resume, .lap, .suspend, .plan: true
+        case .deviceReady, .pause, .resume, .lap, .suspend, .update, .plan: true
         case .start, .end, .discard, .recover: false
         }
     }

@@ -186,24 +186,26 @@ package final class FakeServices: Sendable {
             state.plans.removeAll { $0.plan == plan }
         case .workouts:
             let reply = Reply(id: request.id, revision: nil, now: now(state))
-            return [Topic.user(key.user, .replies(request.client)).message(JSONCoding.encode(reply))]
+            return answer(request.client, reply)
         default: return []
         }
         state.revision += 1
         let reply = Reply(id: request.id, revision: nil, now: now(state), error: refusal)
         return [
             Topic.user(key.user, .plans).message(
-                JSONCoding.encode(SavedPlans(revision: state.revision, plans: state.plans))),
-            Topic.user(key.user, .replies(request.client)).message(JSONCoding.encode(reply)),
-        ]
+                JSONCoding.encode(SavedPlans(revision: state.revision, plans: state.plans)))
+        ] + answer(request.client, reply)
+    }
+
+    private func answer(_ client: Client?, _ reply: Reply) -> [MQTTMessage] {
+        client.map { [Topic.user(key.user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
     }
 
     private func execute(_ command: Command, _ state: inout State) -> [MQTTMessage] {
         state.commands.append(command)
-        let topic = Topic.user(key.user, .replies(command.client))
         let now = now(state)
         if let reply = state.replies[command.id] {
-            return [topic.message(JSONCoding.encode(reply))] + workout(&state)
+            return answer(command.client, reply) + workout(&state)
         }
         do throws(Refusal) {
             if case .start(let start) = command.action {
@@ -221,7 +223,7 @@ package final class FakeServices: Sendable {
         } catch {
             let revision = state.session == nil ? nil : state.revision
             let reply = Reply(id: command.id, revision: revision, now: now, error: error)
-            return [topic.message(JSONCoding.encode(reply))]
+            return answer(command.client, reply)
         }
         state.revision += 1
         var reply = Reply(id: command.id, revision: state.revision, now: now)
@@ -229,7 +231,7 @@ package final class FakeServices: Sendable {
         state.replies[command.id] = reply
         let update = state.session.map { published($0, state.revision, now) }
         let isLost = state.faults.loseReply > 0 && state.replies.count % state.faults.loseReply == 0
-        return [update].compactMap(\.self) + (isLost ? [] : [topic.message(JSONCoding.encode(reply))])
+        return [update].compactMap(\.self) + (isLost ? [] : answer(command.client, reply))
             + workout(&state)
     }
 

@@ -5,6 +5,8 @@ package struct PlanCue: Equatable, Sendable {
         package var block: Int
         package var phase: PlanTimer.Phase
         package var round: Int
+        /// The exercise, in a block in which sets lead from one to the next within a round.
+        package var item: String?
         /// The set whose time is up, from 0; only with `over`.
         package var overdue: Int?
         /// Microseconds of active time at which the rest after a set began. It distinguishes the rests of two sets.
@@ -14,6 +16,7 @@ package struct PlanCue: Equatable, Sendable {
             block = timer.block
             phase = timer.phase
             round = timer.round
+            item = [.amrap, .forTime].contains(timer.type) ? timer.item : nil
             overdue = timer.overdue
             restedFrom = timer.phase == .rest && timer.type != .interval ? timer.phaseStart : nil
         }
@@ -32,6 +35,11 @@ extension PlannedWorkout {
         PlanCue(phase: .init(timer), at: clock.start(of: timer.phaseStart) ?? time, text: text(timer))
     }
 
+    /// The exercise that begins a round.
+    private func firstInRound(_ block: SessionPlan.Block) -> String? {
+        (block.items.first { !progress.skipped.contains($0.id) } ?? block.items.first)?.id
+    }
+
     private func text(_ timer: PlanTimer) -> String {
         let item = plan.item(timer.item)
         let isSkipped = progress.skipped.contains(timer.item)
@@ -45,7 +53,9 @@ extension PlannedWorkout {
         case .over: return openRound(timer.block) == nil ? "Done" : "Time is up"
         case .work:
             let of = timer.rounds.map { " of \($0)" } ?? ""
-            if timer.rounds != 1 { return "Round \(timer.round)\(of): \(name)" }
+            let block = plan.blocks[timer.block]
+            let isFirst = block.timer.isPaced || timer.item == firstInRound(block)
+            if timer.rounds != 1, isFirst { return "Round \(timer.round)\(of): \(name)" }
             guard let item, item.sets.count > 1, let set = openSet(item, round: timer.round) else { return name }
             return "\(name), set \(set + 1) of \(item.sets.count)"
         }

@@ -79,7 +79,8 @@ extension PlannedWorkout {
         }
         guard item.sets.indices.contains(given) else {
             let count = item.sets.count == 1 ? "1 set" : "\(item.sets.count) sets"
-            throw .invalidCommand("set: \(given) is out of range; \(item.exercise.name) has \(count), counted from 0")
+            // No number: commands count sets from 0, people from 1.
+            throw .invalidCommand("set: out of range; \(item.exercise.name) has \(count)")
         }
         return given
     }

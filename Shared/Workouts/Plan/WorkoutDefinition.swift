@@ -63,12 +63,20 @@ extension WorkoutDefinition {
     /// Running, rowing, cycling or swimming if focus or equipment name it; high-intensity intervals for conditioning
     /// against the clock; `other` without any words or timers; else traditional strength training.
     package var activity: Activity {
-        let texts = ((focus ?? []) + (equipment ?? [])).map { $0.lowercased() }
-        // A seated row machine is not a rower.
-        let words = Set(texts + texts.flatMap(\.words).filter { $0 != "row" })
-        let sports: [(Activity, [String])] = [
-            (.running, ["running", "run", "treadmill"]), (.rowing, ["rowing", "row", "rower"]),
-            (.cycling, ["cycling", "bike", "bicycle"]), (.swimming, ["swimming", "swim", "pool"]),
+        let words = words
+        let sports: [(Activity, Set<String>)] = [
+            (.running, ["running", "run", "runs", "runner", "jog", "jogging", "jogger", "treadmill"]),
+            (.rowing, ["rowing", "row", "rower"]),
+            (
+                .cycling,
+                [
+                    "cycling", "cycle", "cyclist", "bike", "bikes", "biking", "bicycle", "bicycling", "spin",
+                    "spinning", "bikeerg",
+                ]
+            ),
+            (.swimming, ["swimming", "swim", "swimmer", "pool"]),
+            // Last: there are ergs for bikes, and for skiers.
+            (.rowing, words.contains("ski") ? [] : ["erg", "ergometer", "rowerg"]),
         ]
         for (activity, names) in sports where !words.isDisjoint(with: names) { return activity }
         let timers = ([timer] + sections.map(\.timer)).compactMap { $0?.type }
@@ -77,6 +85,33 @@ extension WorkoutDefinition {
             return .hiit
         }
         return words.isEmpty && timers.isEmpty ? .other : .traditionalStrength
+    }
+}
+
+extension WorkoutDefinition {
+    /// The environment that the words of focus and equipment imply; `nil` if they imply none.
+    package var environment: Environment? {
+        let words = words
+        func names(_ indoor: String...) -> Bool { !words.isDisjoint(with: indoor) }
+        if names("outdoor", "outdoors") { return .outdoor }
+        if names("indoor", "indoors") { return .indoor }
+        let isIndoor =
+            switch activity {
+            case .running: names("treadmill")
+            case .rowing: names("rower", "erg", "ergometer", "rowerg", "machine")
+            case .cycling:
+                names(
+                    "stationary", "exercise", "spin", "spinning", "trainer", "turbo", "erg", "ergometer", "bikeerg")
+            case .swimming: names("pool")
+            case .walking, .hiking, .traditionalStrength, .functionalStrength, .hiit, .other: false
+            }
+        return isIndoor ? .indoor : nil
+    }
+
+    /// The texts of focus and equipment and their single words, in lower case. A seated row machine is not a rower.
+    private var words: Set<String> {
+        let texts = ((focus ?? []) + (equipment ?? [])).map { $0.lowercased() }
+        return Set(texts + texts.flatMap(\.words).filter { $0 != "row" })
     }
 }
 

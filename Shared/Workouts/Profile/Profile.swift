@@ -65,12 +65,19 @@ extension Profile {
 }
 
 extension TimeZone {
-    /// Whether a text is an IANA name of the form area/place, such as `Europe/Berlin`, or `UTC` or `GMT`.
+    /// Whether a text is an IANA name, such as `Europe/Berlin`, `Japan` or `CET`.
     ///
     /// Foundation also accepts offsets (`GMT+3`) and abbreviations (`PST`), which other systems do not support.
     package static func isIANA(_ identifier: String) -> Bool {
         guard identifier.utf8.count <= 64 else { return false }
-        return (identifier.contains("/") || ["UTC", "GMT"].contains(identifier))
-            && TimeZone(identifier: identifier) != nil
+        return (identifier.contains("/") || plainNames.contains(identifier)) && TimeZone(identifier: identifier) != nil
     }
+
+    /// The names of the IANA database without an area.
+    private static let plainNames: Set<String> = [
+        "CET", "CST6CDT", "Cuba", "EET", "EST", "EST5EDT", "Egypt", "Eire", "GB", "GB-Eire", "GMT", "GMT+0", "GMT-0",
+        "GMT0", "Greenwich", "HST", "Hongkong", "Iceland", "Iran", "Israel", "Jamaica", "Japan", "Kwajalein", "Libya",
+        "MET", "MST", "MST7MDT", "NZ", "NZ-CHAT", "Navajo", "PRC", "PST8PDT", "Poland", "Portugal", "ROC", "ROK",
+        "Singapore", "Turkey", "UCT", "UTC", "Universal", "W-SU", "WET", "Zulu",
+    ]
 }

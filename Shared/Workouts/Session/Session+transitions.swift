@@ -9,6 +9,8 @@ extension Session {
     ) throws(Refusal) {
         var next = self
         try next.transition(action, at: at, newest: newest)
+        next.presence = next.presence ?? Presence()
+        next.presence?.note(at)
         self = next
     }
 
@@ -22,9 +24,13 @@ extension Session {
             guard device.kind == "watch" else {
                 throw .invalidCommand("device: '\(device)' is not a watch; expected a name such as watch-3f9a")
             }
-            mode = .watch
+            // Without both permissions the watch measures nothing that the user may see live.
+            if allowsWatch { mode = .watch }
             watchAwaitedUntil = nil
-            banner = nil
+            return
+        case (.update(let change), .unfinished), (.update(let change), .saving), (.update(let change), .completed):
+            units = change.units ?? units
+            timeZone = change.timeZone ?? timeZone
             return
         case (.pause, .unfinished(.active(let since))):
             try checkSegments()
@@ -41,7 +47,8 @@ extension Session {
         case (.lap, .unfinished(.active)):
             let lapLimit = planned == nil ? Self.lapLimit : Self.plannedLapLimit
             guard laps.count < lapLimit else { throw .invalidState("a session has at most \(lapLimit) laps") }
-            laps.append(at)
+            laps.insert(at, at: laps.firstIndex { $0 > at } ?? laps.endIndex)
+            return
         case (.end(let announced), .unfinished(.active(let since))):
             close(since, at)
             try end(announced, at)
@@ -54,8 +61,7 @@ extension Session {
         case (.discard, .unfinished(let unfinished)):
             cancel(.discarded, unfinished)
         case (.recover, .canceled(let reason, let unfinished)):
-            // Without items, the time of the discard is the only evidence of when the session ended.
-            save(unfinished, newest: reason == .discarded && !hasItems ? lastTransition : newest)
+            save(unfinished, newest: newest, discardedAt: reason == .discarded ? lastTransition : nil)
         case (.plan(let action), .unfinished(let unfinished)):
             if case .preparing = unfinished { throw .impossible(.plan(action), statusName) }
             guard var planned else { throw .noPlan }
@@ -65,7 +71,7 @@ extension Session {
             return
         case (_, .deleted): throw .sessionNotFound
         case (.start, _): throw .invalidState("the session has already started")
-        case (.deviceReady, _), (.pause, _), (.resume, _), (.lap, _), (.suspend, _), (.end, _),
+        case (.deviceReady, _), (.update, _), (.pause, _), (.resume, _), (.lap, _), (.suspend, _), (.end, _),
             (.discard, _), (.recover, _), (.plan, _):
             throw .impossible(action, statusName)
         }
@@ -95,10 +101,10 @@ extension Session {
         status = .completed(endedAt: endedAt)
     }
 
-    /// The first item of a device ends the banner for missing live metrics.
+    /// Any device delivered an item.
     package mutating func receiveFirstItem() {
         hasItems = true
-        banner = nil
+        endWithItems()
     }
 
     /// Removes all recorded data and keeps the session as deleted.
@@ -118,8 +124,9 @@ extension Session {
         notSynced = nil
         closedSegments = []
         laps = []
+        presence = nil
+        openEnd = nil
         streams = [:]
-        banner = nil
         watchAwaitedUntil = nil
     }
 
@@ -132,21 +139,19 @@ extension Session {
 
     private mutating func cancel(_ reason: CancelReason, _ unfinished: Unfinished) {
         watchAwaitedUntil = nil
-        banner = nil
         status = .canceled(reason, was: unfinished)
         removeDiscardedPlan()
     }
 
     /// Saves a session without an `end`: the clock stopped at its last item.
-    private mutating func save(_ unfinished: Unfinished, newest: Timestamp?) {
-        var endedAt = closedSegments.last?.end ?? lastTransition
-        if case .active(let since) = unfinished {
-            // Not before the last lap or completed set, which prove that the session was still active.
-            endedAt = max(since, newest ?? since, laps.last ?? since, planned?.progress.latest ?? plannedUntil ?? since)
-            close(since, endedAt)
-        }
+    private mutating func save(_ unfinished: Unfinished, newest: Timestamp?, discardedAt: Timestamp? = nil) {
+        let endedAt = closedSegments.last?.end ?? lastTransition
         status = .saving(endedAt: endedAt)
         lastTransition = max(endedAt, lastTransition)
+        guard case .active(let since) = unfinished else { return }
+        close(since, since)
+        openEnd = OpenEnd(newest: newest, discardedAt: discardedAt)
+        endWithItems()
     }
 
     private mutating func end(_ announced: [StreamName: Int], _ at: Timestamp) throws(Refusal) {
@@ -157,7 +162,6 @@ extension Session {
 
     /// Reserves the last segment for the end of the session.
     private func checkSegments() throws(Refusal) {
-        let segmentLimit = planned == nil ? Self.segmentLimit : Self.plannedSegmentLimit
         guard closedSegments.count < segmentLimit else {
             throw .invalidState("a session has at most \(segmentLimit) pauses")
         }
@@ -194,6 +198,7 @@ extension SessionAction {
         case .resume: [.paused, .suspended]
         case .end: [.active, .paused, .suspended, .saving, .completed]
         case .recover: [.canceled]
+        case .update: [.preparing, .active, .paused, .suspended, .saving, .completed]
         case .plan: [.active, .paused, .suspended]
         }
     }

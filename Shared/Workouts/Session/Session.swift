@@ -52,7 +52,7 @@ package struct Session: Codable, Equatable, Sendable {
     package let activity: Activity
     package let environment: Environment
     package internal(set) var name: String
-    package let units: Units
+    package internal(set) var units: Units
     package internal(set) var timeZone: String?
     package internal(set) var profile: Profile?
     package internal(set) var permissions: Permissions?
@@ -66,14 +66,19 @@ package struct Session: Codable, Equatable, Sendable {
     /// The end of a session that was recorded without a connection, known from its start.
     package let endAt: Timestamp?
     package internal(set) var mode: Mode
-    package internal(set) var banner: Banner?
     /// The deadline for a watch's `deviceReady`; `nil` if no watch is expected.
     package internal(set) var watchAwaitedUntil: Timestamp?
     /// Whether any device has delivered an item.
     package internal(set) var hasItems = false
+    /// Whether a watch, or a heart rate of any device, was received; absent before.
+    private(set) var hasLiveMetrics: Bool?
     package internal(set) var status: Status
-    /// The closed segments, sorted by time.
-    package internal(set) var closedSegments: [Segment] = []
+    /// The closed segments as commands began and ended them, sorted by time.
+    var closedSegments: [Segment] = []
+    /// The times of commands and items; absent in records of earlier versions.
+    var presence: Presence?
+    /// Set once a session without an `end` is saved: its last segment ends with its last item.
+    var openEnd: OpenEnd?
     /// The ends of laps; each begins the next lap.
     package internal(set) var laps: [Timestamp] = []
     /// The number of items of each stream, as devices announced them with `end`.
@@ -82,7 +87,7 @@ package struct Session: Codable, Equatable, Sendable {
     package internal(set) var planned: PlannedWorkout?
     /// The latest time in the progress of a plan that was discarded with the session.
     var plannedUntil: Timestamp?
-    /// The time of the last change of status; a later command cannot take effect before it.
+    /// The time of the last pause, resume, suspend or end; a later command cannot take effect before it.
     var lastTransition: Timestamp
 
     /// Begins a session.
@@ -92,7 +97,9 @@ package struct Session: Codable, Equatable, Sendable {
     package init(key: SessionKey, start: SessionStart, profile: Profile? = nil, at: Timestamp, now: Timestamp) {
         self.key = key
         activity = start.activity
-        environment = start.environment ?? start.activity.defaultEnvironment
+        environment =
+            start.environment ?? start.definition?.environment
+            ?? (start.poolLength == nil ? start.activity.defaultEnvironment : .indoor)
         name = start.name ?? start.definition?.name ?? start.activity.defaultName(environment)
         units = start.units ?? profile?.units ?? .metric
         timeZone = start.timeZone ?? profile?.timeZone
@@ -109,13 +116,10 @@ package struct Session: Codable, Equatable, Sendable {
         status = .unfinished(
             isLive && countdownEnd > now ? .preparing(until: countdownEnd) : .active(since: countdownEnd))
         lastTransition = countdownEnd
+        presence = Presence(at)
         planned = start.definition.map { PlannedWorkout(SessionPlan($0), start: countdownEnd) }
         guard isLive, mode == .watch else { return }
-        if start.permissions?.isEnoughForWatch ?? true {
-            watchAwaitedUntil = now + Self.watchTimeout
-        } else {
-            fallBackToPhone()
-        }
+        if allowsWatch { watchAwaitedUntil = now + Self.watchTimeout } else { mode = .phone }
     }
 
     /// The next moment of the service's clock at which time alone changes the session.
@@ -130,7 +134,10 @@ package struct Session: Codable, Equatable, Sendable {
         guard case .unfinished = status else { return false }
         let before = self
         endCountdown(by: now)
-        if let until = watchAwaitedUntil, until <= now { fallBackToPhone() }
+        if let until = watchAwaitedUntil, until <= now {
+            watchAwaitedUntil = nil
+            mode = .phone
+        }
         return self != before
     }
 
@@ -139,10 +146,17 @@ package struct Session: Codable, Equatable, Sendable {
         status = .unfinished(.active(since: until))
     }
 
-    mutating func fallBackToPhone() {
-        watchAwaitedUntil = nil
-        mode = .phone
-        banner = hasItems ? nil : .liveMetricsUnavailable
+    /// Whether the user granted what watch mode needs, as far as known.
+    var allowsWatch: Bool { permissions?.isEnoughForWatch ?? true }
+
+    /// A recording has no banner: its metrics are not live.
+    package var banner: Banner? {
+        isLive && isUnfinished && mode == .phone && hasLiveMetrics != true ? .liveMetricsUnavailable : nil
+    }
+
+    /// An item of a watch, or a heart rate of any device: live metrics are available.
+    package mutating func receiveLiveMetrics() {
+        hasLiveMetrics = true
     }
 }
 
@@ -166,12 +180,16 @@ extension Session {
         return true
     }
 
-    /// The closed segments, and the open one while the clock runs. A session canceled while its clock ran keeps it
-    /// open.
+    /// The closed segments, and the open one while the clock runs, without the silences in them. A session canceled
+    /// while its clock ran keeps it open.
     package var segments: [Segment] {
-        guard let since = openSince else { return closedSegments }
-        return closedSegments + [Segment(start: since, end: nil)]
+        var segments = closedSegments
+        if let since = openSince { segments.append(Segment(start: since, end: nil)) }
+        return presence?.withoutSilences(segments, limit: segmentLimit) ?? segments
     }
+
+    /// The maximum number of segments, besides the last one.
+    var segmentLimit: Int { planned == nil ? Self.segmentLimit : Self.plannedSegmentLimit }
 
     var openSince: Timestamp? {
         switch status {
@@ -180,7 +198,7 @@ extension Session {
         }
     }
 
-    package var startedAt: Timestamp? { segments.first?.start }
+    package var startedAt: Timestamp? { closedSegments.first?.start ?? openSince }
 
     /// Whether the session overlaps a span of time. An unfinished session has no end.
     package func overlaps(from start: Timestamp, to end: Timestamp?) -> Bool {

@@ -13,6 +13,8 @@ package enum SessionAction: Equatable, Sendable {
     case discard
     /// Saves a canceled session.
     case recover
+    /// Changes what a person sees of the session.
+    case update(SessionUpdate)
     /// Changes the plan or its progress.
     case plan(PlanAction)
 
@@ -29,6 +31,7 @@ package enum SessionAction: Equatable, Sendable {
         case .end: "end"
         case .discard: "discard"
         case .recover: "recover"
+        case .update: "update"
         case .plan(let action): action.name
         }
     }
@@ -83,6 +86,18 @@ package struct SessionStart: Equatable, Sendable {
     }
 }
 
+/// The changes of an `update`. Absent fields stay as they are.
+package struct SessionUpdate: Equatable, Sendable {
+    package var units: Units?
+    /// An IANA time zone.
+    package var timeZone: String?
+
+    package init(units: Units? = nil, timeZone: String? = nil) {
+        self.units = units
+        self.timeZone = timeZone
+    }
+}
+
 /// The permissions that the user granted on the device.
 package struct Permissions: Codable, Hashable, Sendable {
     /// Reading heart rate.
@@ -114,7 +129,7 @@ package struct Place: Codable, Hashable, Sendable {
 
 /// A notice to display with a session.
 package enum Banner: String, Codable, Sendable {
-    /// No watch measures; the phone continues alone.
+    /// No watch and no heart rate: the phone continues alone.
     case liveMetricsUnavailable
 }
 

@@ -40,6 +40,8 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var lastActiveAt: Timestamp?
     /// The time at which an unfinished session expires without another event.
     package var expiresAt: Timestamp?
+    /// The seconds by which clocks of devices are ahead, of those whose clock is off.
+    package var clockSkew: [Device: Double]?
     /// Announced numbers of items.
     package var streams: [StreamName: Int]
 
@@ -51,9 +53,11 @@ extension Session {
     ///
     /// - Parameters:
     ///   - profileRevision: the revision of the session's profile.
+    ///   - clockSkew: the seconds by which clocks of devices are ahead.
     ///   - lastActiveAt: the time of the session's last event.
     package func state(
-        revision: Int64, profileRevision: Int64? = nil, lastActiveAt: Timestamp? = nil
+        revision: Int64, profileRevision: Int64? = nil, clockSkew: [Device: Double] = [:],
+        lastActiveAt: Timestamp? = nil
     ) -> SessionState {
         var endReason: String?
         var countdownEndsAt: Timestamp?
@@ -73,7 +77,8 @@ extension Session {
             endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,
             units: units, timeZone: timeZone, profileRevision: profileRevision, profile: profile,
             permissions: permissions, place: place, poolLength: poolLength, run: run, lastActiveAt: lastEvent,
-            expiresAt: lastEvent.map { $0 + Self.expiry }, streams: streams)
+            expiresAt: lastEvent.map { $0 + Self.expiry }, clockSkew: clockSkew.isEmpty ? nil : clockSkew,
+            streams: streams)
     }
 }
 

@@ -95,7 +95,7 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         next = (metrics?.next ?? [:]).merging(route?.next ?? [:], uniquingKeysWith: max)
         let outside = (metrics?.outside ?? [:]).merging(route?.outside ?? [:], uniquingKeysWith: max)
         self.outside = outside.isEmpty ? nil : outside
-        mode = next.contains { $0.key.device.kind == "watch" && $0.value > 0 } ? .watch : .phone
+        mode = session.mode
         summaries = ["metrics": metrics?.revision, "route": route?.revision].compactMapValues(\.self)
         self.weather = weather
         let totals = metrics?.totals ?? MetricsSummary()

@@ -9,12 +9,22 @@ import Workouts
 
     @Test(arguments: [
         #"{"c":1.5e9,"n":7}"#, #"{"n":7,"c":1500000000}"#, #" { "n" : 7.0 , "c" : 1500000000.0000001 } "#,
-        #"{"h":80,"z":[1,2,[3]],"n":7,"u":"a\"n\"","pa":true,"c":1.5e9,"r":null,"x":{"n":9,"c":1}}"#,
+        #"{"k":80,"z":[1,2,[3]],"n":7,"u":"a\"n\"","pa":true,"c":1.5e9,"r":null,"x":{"n":9,"c":1}}"#,
         #"{"n":1,"c":5,"n":7,"c":1500000000}"#,
     ])
     func `count and newest time are read in any order among other keys`(text: String) throws {
         let expected = MetricsProgress(count: 7, newest: Timestamp(microseconds: 1_500_000_000_000_000))
         #expect(try progress(text) == expected)
+    }
+
+    @Test(arguments: [
+        (#"{"n":1,"h":80}"#, true), (#"{"n":1,"hx":80}"#, true), (#"{"n":1,"h":null,"ha":null}"#, false),
+        (#"{"n":1,"ds":{"phone-1":{"c":1,"b":0.8},"watch-3f9a":{"c":1}}}"#, true), (#"{"ds":{"watch":1},"n":1}"#, true),
+        (#"{"n":1,"ds":{"phone-1":{"h":80},"watches":{},"strap":{}}}"#, false), (#"{"n":1,"ds":{}}"#, false),
+        (#"{"n":1,"ds":["watch"],"x":{"h":80}}"#, false),
+    ])
+    func `a watch or a heart rate makes metrics live`(text: String, hasLiveMetrics: Bool) throws {
+        #expect(try progress(text) == MetricsProgress(count: 1, newest: nil, hasLiveMetrics: hasLiveMetrics))
     }
 
     @Test(arguments: [

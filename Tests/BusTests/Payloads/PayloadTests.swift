@@ -16,6 +16,7 @@ import Workouts
         for _ in 0..<15 {
             for command in random.commands() { try roundTrip(command) }
             for request in random.requests() { try roundTrip(request) }
+            for request in random.viewerRequests() { try roundTrip(request) }
             try roundTrip(UserProfile(revision: random.revision(), profile: random.profile()))
             let sessions = try random.sessions()
             #expect(Set(sessions.map(\.statusName)) == Set(SessionStatus.allCases))
@@ -23,7 +24,7 @@ import Workouts
                 try roundTrip(session)
                 let state = session.state(
                     revision: random.revision(), profileRevision: random.maybe(random.revision()),
-                    lastActiveAt: random.maybe(random.time()))
+                    clockSkew: random.clockSkew(), lastActiveAt: random.maybe(random.time()))
                 try roundTrip(state)
                 #expect(try SessionState(JSONCoding.encode(state)) == state)
                 let plan = session.planState(random.time())
@@ -52,8 +53,8 @@ import Workouts
         for _ in 0..<200 {
             let snapshot = random.snapshot()
             #expect(try MetricsSnapshot(snapshot.payload) == snapshot)
-            let progress = MetricsProgress(count: snapshot.count, newest: snapshot.newest)
-            #expect(try MetricsProgress(snapshot.payload[...]) == progress)
+            let progress = try MetricsProgress(snapshot.payload[...])
+            #expect(progress.count == snapshot.count && progress.newest == snapshot.newest)
             #expect(try JSONSerialization.jsonObject(with: Data(snapshot.payload)) is [String: Any])
             let ack = Ack.next(.random(in: 0...StreamLimits.items, using: &random))
             let now = random.time()

@@ -21,34 +21,48 @@ extension SeededRandom {
         return streams
     }
 
+    mutating func clockSkew() -> [Device: Double] {
+        Bool.random(using: &self) ? [:] : [name(): .random(in: -90_000...90_000, using: &self)]
+    }
+
     mutating func place() -> HistoryPlace { HistoryPlace(at: time(), session: identifier()) }
 
     mutating func commands() -> [Command] {
         let actions: [SessionAction] = [
             .start(start()), .deviceReady(name()), .pause, .resume, .lap, .suspend, .end(streams: streams()), .discard,
-            .recover,
+            .recover, .update(SessionUpdate(units: maybe(some(Units.self)), timeZone: maybe("Japan"))),
         ]
         let plan = SessionPlan(definition())
         return (actions + planActions(plan).map { .plan($0) }).map {
-            Command(id: identifier(), client: name(), at: maybe(time()), action: $0)
+            Command(id: identifier(), client: maybe(name()), at: maybe(time()), action: $0)
         }
     }
 
     mutating func requests() -> [UserRequest] {
-        let limit = Int.random(in: 1...UserRequest.pageLimit, using: &self)
+        let limit = Int.random(in: 1...HistoryQuery.limit, using: &self)
         let actions: [UserRequest.Action] = [
-            .setProfile(profile()), .setProfile(Profile()), .workouts(before: maybe(place()), limit: limit),
+            .setProfile(profile()), .setProfile(Profile()),
+            .workouts(HistoryQuery(before: maybe(place()), from: maybe(time()), to: maybe(time()), limit: limit)),
             .savePlan(identifier(), definition()), .deletePlan(identifier()), .deleteWorkout(identifier()),
             .deleteEverything,
         ]
         return actions.map { UserRequest(id: identifier(), client: name(), action: $0) }
     }
 
+    mutating func viewerRequests() -> [ViewerRequest] {
+        let query = HistoryQuery(
+            before: maybe(place()), from: maybe(time()), to: maybe(time()),
+            limit: .random(in: 1...HistoryQuery.limit, using: &self))
+        return [.workouts(query), .chunks(identifier())].map {
+            ViewerRequest(id: identifier(), client: maybe(name()), action: $0)
+        }
+    }
+
     /// Replies of every kind, with pages of history of every length.
     mutating func replies(listing workouts: [WorkoutRecord]) -> [Reply] {
         let refusals = [nil, Refusal.sessionNotFound, .sessionInProgress(identifier()), .invalidState("no")]
         let plain = refusals.map { Reply(id: identifier(), revision: maybe(revision()), now: time(), error: $0) }
-        let pages = [0, 1, UserRequest.pageLimit].map { count in
+        let pages = [0, 1, HistoryQuery.limit].map { count in
             var page = Reply(id: identifier(), revision: nil, now: time())
             page.workouts = (0..<count).map { WorkoutOverview(workouts[$0 % workouts.count]) }
             page.next = maybe(place())
@@ -175,6 +189,7 @@ extension SeededRandom {
         for command in commands() { add("command", JSONCoding.encode(command)) }
         add("command", plannedStart().bytes)
         for request in requests() { add("userRequest", JSONCoding.encode(request)) }
+        for request in viewerRequests() { add("viewerRequest", JSONCoding.encode(request)) }
         for profile in [profile(), Profile()] {
             for channel in ["profile", "sessionProfile"] {
                 add(channel, JSONCoding.encode(UserProfile(revision: revision(), profile: profile)))
@@ -183,7 +198,8 @@ extension SeededRandom {
         let sessions = try sessions()
         for session in sessions {
             let state = session.state(
-                revision: revision(), profileRevision: maybe(revision()), lastActiveAt: maybe(time()))
+                revision: revision(), profileRevision: maybe(revision()), clockSkew: clockSkew(),
+                lastActiveAt: maybe(time()))
             let plan = session.planState(time())
             add("state", JSONCoding.encode(PublishedState(state, plan)))
             add("current", JSONCoding.encode(CurrentSession(revision: revision(), state: maybe(state), plan: plan)))

@@ -20,7 +20,6 @@ import Workouts
 
     @Test(arguments: [
         #"{"type":"pause","client":"a"}"#,
-        #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"pause"}"#,
         #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","client":"a"}"#,
         #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"pause","client":"a/b"}"#,
         String(repeating: "[", count: 100_000), "\u{FEFF}", "{", "\"\\ud800\"",
@@ -28,6 +27,15 @@ import Workouts
     func `a payload without a readable envelope is refused`(text: String) {
         #expect(throws: PayloadError.self) { try JSONCoding.decode(Command.self, from: text.utf8) }
         #expect(throws: PayloadError.self) { try JSONCoding.decode(UserRequest.self, from: text.utf8) }
+    }
+
+    @Test func `a command or request without a client is read`() throws {
+        let id = #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"#
+        let command = try JSONCoding.decode(Command.self, from: (id + #""lap"}"#).utf8)
+        #expect(command.client == nil && command.action == .lap)
+        let request = try JSONCoding.decode(UserRequest.self, from: (id + #""deleteEverything"}"#).utf8)
+        #expect(request.client == nil)
+        #expect(try JSONCoding.decode(SessionRequest.self, from: (id + #""chunks"}"#).utf8).client == nil)
     }
 
     @Test func `a start without an activity means other and unknown keys are ignored`() throws {
@@ -52,6 +60,6 @@ import Workouts
     @Test func `a request for history returns the newest 20 by default`() throws {
         let text = #"{"id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","type":"workouts","client":"a"}"#
         let request = try JSONCoding.decode(UserRequest.self, from: text.utf8)
-        #expect(request.action == .workouts(before: nil, limit: 20))
+        #expect(request.action == .workouts(HistoryQuery(before: nil, limit: 20)))
     }
 }

@@ -102,7 +102,7 @@ struct FetchSession {
     }
 
     func reply(_ request: SessionRequest, _ refusal: Refusal? = nil) -> MQTTMessage {
-        Topic.user(key.user, .replies(request.client))
+        Topic.user(key.user, .replies(request.client!))
             .message(JSONCoding.encode(Reply(id: request.id, revision: nil, now: Self.start, error: refusal)))
     }
 }

@@ -103,7 +103,7 @@ struct EngineMachineTests {
         #expect(record.workout?.incomplete == nil)
         #expect(record.workout?.activeDuration == 60)
         #expect(record.workout?.distance == 1_000)
-        #expect(record.workout?.mode == .watch)
+        #expect(record.workout?.mode == .phone)
     }
 
     @Test mutating func `a session finishes incomplete after ten seconds and is revised once the rest arrives`() throws

@@ -76,11 +76,11 @@ import Testing
             (SetCompletion(SetReference(item: "x")), "item: unknown item 'x'; available: \(items)"),
             (
                 SetCompletion(SetReference(item: "squat", set: 2)),
-                "set: 2 is out of range; Squat has 2 sets, counted from 0"
+                "set: out of range; Squat has 2 sets"
             ),
             (
                 SetCompletion(SetReference(item: "squat", set: -1)),
-                "set: -1 is out of range; Squat has 2 sets, counted from 0"
+                "set: out of range; Squat has 2 sets"
             ),
             (SetCompletion(SetReference(item: "squat", round: 2)), "round: squat has no turn in round 2; its turns: 1"),
             (SetCompletion(SetReference(item: "row", round: 1)), "round: row has no turn in round 1; its turns: 2, 4"),

@@ -137,4 +137,24 @@ import Testing
         #expect(text(24) == "Rest, 0:10")
         #expect(text(35) == "Round 2 of 4: Plank, skipped")
     }
+
+    @Test(arguments: [TimerConfiguration(.amrap, cap: 60), TimerConfiguration(.forTime, rounds: 3)])
+    func `a change of exercise within a round is announced`(timer: TimerConfiguration) throws {
+        let items = [Self.sprint, Self.plank]
+        var run = PlannedRun(WorkoutDefinition(timer: timer, sections: [.init(items: items)]))
+        func cue(_ active: Double) -> PlanCue {
+            let time = run.time(active)
+            let clock = ActiveClock(run.segments)
+            return run.planned.cue(run.planned.timer(at: time, clock), at: time, clock)
+        }
+        let of = timer.rounds.map { " of \($0)" } ?? ""
+        var (phases, texts): ([PlanCue.Phase], [String]) = ([], [])
+        for moment in [1.0, 10, 20] {
+            if moment > 1 { try run.complete(at: moment) }
+            phases.append(cue(moment).phase)
+            texts.append(cue(moment).text)
+        }
+        #expect(texts == ["Round 1\(of): Sprint", "Plank", "Round 2\(of): Sprint"])
+        #expect(Set(phases).count == 3)
+    }
 }

@@ -68,13 +68,15 @@ import Workouts
         #expect(begin(permissions: Permissions(heartRate: true, workouts: true)).deadline == year2026 + 10)
     }
 
-    @Test func `the first item of any device removes the banner for good`() {
+    @Test func `an item of a watch or a heart rate removes the banner for good, other items do not`() {
         var shown = begin()
         _ = shown.advance(to: year2026 + 10)
         shown.receiveFirstItem()
+        #expect(shown.banner == .liveMetricsUnavailable)
+        shown.receiveLiveMetrics()
         #expect(shown.banner == nil && shown.mode == .phone)
         var early = begin()
-        early.receiveFirstItem()
+        early.receiveLiveMetrics()
         _ = early.advance(to: year2026 + 10)
         #expect(early.banner == nil && early.mode == .phone)
     }
@@ -84,10 +86,31 @@ import Workouts
         #expect(session.mode == .watch && session.banner == nil && session.deadline == nil)
     }
 
-    @Test func `phone mode has no banner and does not wait for a watch`() {
+    @Test func `phone mode has the banner from the start and does not wait for a watch`() throws {
         for mode in [nil, Mode.phone] {
-            let session = begin(mode)
-            #expect(session.mode == .phone && session.banner == nil && session.deadline == nil)
+            var session = begin(mode)
+            #expect(session.mode == .phone && session.banner == .liveMetricsUnavailable && session.deadline == nil)
+            #expect(begin(mode, at: -61).banner == nil)
+            try session.apply(.pause, at: year2026 + 20)
+            #expect(session.banner == .liveMetricsUnavailable)
+            let paused = session
+            session.expire()
+            #expect(session.banner == nil)
+            session.restore(hasOther: false, newest: nil)
+            #expect(session == paused && session.banner == .liveMetricsUnavailable)
+            try session.apply(.deviceReady(Device("watch-1")!), at: year2026 + 30)
+            #expect(session.mode == .watch && session.banner == nil)
+            try session.apply(.end(streams: [:]), at: year2026 + 40)
+            #expect(session.banner == nil)
         }
+    }
+
+    @Test func `refused permissions outlast deviceReady`() throws {
+        var session = begin(permissions: Permissions(heartRate: true, workouts: false))
+        try session.apply(.deviceReady(Device("watch-1")!), at: year2026 + 5)
+        #expect(session.mode == .phone && session.banner == .liveMetricsUnavailable)
+        // The heart rate of a strap needs no permission.
+        session.receiveLiveMetrics()
+        #expect(session.banner == nil)
     }
 }

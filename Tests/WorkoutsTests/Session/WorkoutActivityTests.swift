@@ -41,9 +41,45 @@ import Workouts
         arguments: [
             ("treadmill", .running), ("rower", .rowing), ("bike", .cycling), ("bicycle", .cycling), ("pool", .swimming),
             ("Rowing machine", .rowing), ("stationary-bike", .cycling), ("seated row machine", .traditionalStrength),
+            ("jog", .running), ("jogging", .running), ("cycle", .cycling), ("cyclist", .cycling), ("Spin", .cycling),
+            ("erg", .rowing), ("bike erg", .cycling), ("ski erg", .traditionalStrength),
         ] as [(String, Activity)])
     func `equipment of a single sport implies it`(word: String, activity: Activity) {
         #expect(Self.workout(equipment: [word]).activity == activity)
+    }
+
+    @Test(
+        arguments: [
+            ("treadmill", .indoor), ("Stationary bike", .indoor), ("spin bike", .indoor), ("rowing machine", .indoor),
+            ("rower", .indoor), ("erg", .indoor), ("pool", .indoor), ("bike", .outdoor), ("running shoes", .outdoor),
+            ("outdoor pool", .outdoor), ("barbell", .indoor), ("indoor cycling", .indoor),
+        ] as [(String, Environment)])
+    func `the environment follows the equipment, unless the start has one`(word: String, environment: Environment) {
+        let definition = Self.workout(equipment: [word])
+        func session(_ own: Environment?) -> Session {
+            var start = SessionStart(activity: definition.activity, environment: own)
+            start.definition = definition
+            let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
+            return Session(key: key, start: start, at: year2026, now: year2026)
+        }
+        #expect(session(nil).environment == environment)
+        for own in Environment.allCases { #expect(session(own).environment == own) }
+    }
+
+    @Test func `a start with the length of a pool is indoor`() {
+        var start = SessionStart(activity: .swimming)
+        start.poolLength = 25
+        let key = SessionKey(User("anna")!, SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
+        let session = Session(key: key, start: start, at: year2026, now: year2026)
+        #expect(session.environment == .indoor && session.state(revision: 1).poolLength == 25)
+    }
+
+    @Test(arguments: [
+        ("Japan", true), ("CET", true), ("GB", true), ("EST5EDT", true), ("Europe/Berlin", true), ("UTC", true),
+        ("PST", false), ("GMT+3", false), ("Mars", false), ("Mars/Base", false), ("", false), ("CEST", false),
+    ])
+    func `names of time zones are those of the IANA database`(name: String, isIANA: Bool) {
+        #expect(TimeZone.isIANA(name) == isIANA)
     }
 
     @Test(arguments: [TimerConfiguration.Kind.interval, .emom, .amrap])

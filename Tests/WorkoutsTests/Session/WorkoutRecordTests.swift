@@ -91,13 +91,22 @@ import Workouts
         #expect(record(metrics(), route(laps: [180])).laps.map(\.distance) == [nil, nil])
     }
 
-    @Test func `counts and revisions cover both summaries and a watch's locations name the watch`() {
+    @Test func `counts and revisions cover both summaries`() {
         let record = record(metrics(), route())
         #expect(record.next == [StreamName("samples/watch-1")!: 61, StreamName("locations/phone-1")!: 60])
         #expect(record.summaries == ["metrics": 1, "route": 2])
-        var watch = route()
-        watch.next = [StreamName("locations/watch-1")!: 1]
-        #expect(self.record(nil, watch).mode == .watch)
+    }
+
+    @Test func `the record has the session's mode when it ended, whatever device sent items`() throws {
+        for mode in Mode.allCases {
+            let start = SessionStart(activity: .running, mode: mode, countdown: 0)
+            var session = Session(key: session.key, start: start, at: year2026, now: year2026)
+            if mode == .watch { _ = session.advance(to: year2026 + 10) }
+            if mode == .phone { try session.apply(.deviceReady(Device("watch-1")!), at: year2026 + 20) }
+            try session.apply(.end(streams: [:]), at: year2026 + 60)
+            let record = WorkoutRecord(session, metrics: metrics(), isComplete: true, revision: 1)
+            #expect(record.mode == (mode == .watch ? .phone : .watch))
+        }
     }
 
     @Test func `the record keeps the virtual run and the replaced session of the start`() throws {
