@@ -73,6 +73,30 @@ extension Pacebus {
         func request() -> ControlService.Request { .command(.recover) }
     }
 
+    struct Update: SessionCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "update", abstract: "Changes the session's units or time zone, also after its end.")
+
+        @Option(help: "The units of distances.")
+        var units: Units?
+
+        @Option(help: "An IANA time zone such as Europe/Berlin.")
+        var timeZone: String?
+
+        @OptionGroup var options: SessionOptions
+
+        func validate() throws {
+            guard units != nil || timeZone != nil else {
+                throw ValidationError("missing --units or --time-zone: nothing to change")
+            }
+            if let timeZone { try checkTimeZone(timeZone) }
+        }
+
+        func request() -> ControlService.Request {
+            .command(.update(SessionUpdate(units: units, timeZone: timeZone)))
+        }
+    }
+
     struct Status: SessionCommand {
         static let configuration = CommandConfiguration(
             commandName: "status",

@@ -65,10 +65,7 @@ struct StartOptions: ParsableArguments {
             throw ValidationError(
                 "invalid --name '\(name.escapingControlCharacters())'; allowed: text without control characters")
         }
-        if let timeZone, !TimeZone.isIANA(timeZone) {
-            throw ValidationError(
-                "unknown --time-zone '\(timeZone)'; allowed: an IANA time zone such as Europe/Berlin")
-        }
+        if let timeZone { try checkTimeZone(timeZone) }
     }
 
     func start() throws(PlanFile.Problem) -> ControlService.Start {
@@ -79,5 +76,11 @@ struct StartOptions: ParsableArguments {
         start.replace = replace
         if let plan { start.definition = try PlanFile(path: plan).definition }
         return ControlService.Start(start: start, activity: activity, savedPlan: savedPlan, isFollowed: follow)
+    }
+}
+
+func checkTimeZone(_ name: String) throws {
+    guard TimeZone.isIANA(name) else {
+        throw ValidationError("unknown --time-zone '\(name)'; allowed: an IANA time zone such as Europe/Berlin")
     }
 }

@@ -53,7 +53,7 @@ extension Text {
             let clock = clock(plan, isRunning: state.status == .active, at: moment)
             let block = [block(plan), clock].compactMap(\.self)
             if !block.isEmpty { parts.append(block.joined(separator: ", ")) }
-            parts += [exercise(plan), progress(plan.progress)]
+            parts += [exercise(plan), done(plan)]
         }
         if moment != nil, let metrics {
             parts += [metrics.distance.map(distance), metrics.heartRate.map(heartRate)].compactMap(\.self)

@@ -68,6 +68,11 @@ extension Text {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
+    /// What is done: of an AMRAP block its rounds, else exercises.
+    static func done(_ state: PlanState) -> String {
+        state.plan.score(state.progress.progress, block: state.timer.block).map(score) ?? progress(state.progress)
+    }
+
     /// The position in a plan, one value to a line.
     static func plan(_ state: PlanState, isRunning: Bool, at moment: Timestamp) -> String {
         let sets = state.progress.progress.completed.values.reduce(0) { $0 + $1.count }
@@ -76,7 +81,7 @@ extension Text {
             ("clock", clock(state, isRunning: isRunning, at: moment)),
             ("on", "\(onItem(state)) (\(state.progress.item))"),
             ("next", state.next.map { "\($0.exercise.name) (\($0.id))" }),
-            ("done", "\(progress(state.progress)), \(sets) set\(sets == 1 ? "" : "s")"),
+            ("done", "\(done(state)), \(sets) set\(sets == 1 ? "" : "s")"),
         ]
         return rows.map { name, value in value.map { "  \(name): \($0)\n" } ?? "" }.joined()
     }
@@ -140,13 +145,28 @@ extension Text {
 
     /// A saved plan: its id, its name and when it was saved, and below it the exercises.
     static func savedPlan(_ saved: SavedPlans.Plan, _ timeZone: TimeZone) -> String {
+        let time = day(saved.savedAt, timeZone)
+        let names = saved.definition.sections.flatMap { $0.items.map(\.name) }.joined(separator: ", ")
+        return "\(saved.plan)  \(planName(saved.definition)), saved \(time)\n  \(names)\n"
+    }
+
+    /// `2026-11-22 07:30`.
+    private static func day(_ time: Timestamp, _ timeZone: TimeZone) -> String {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = timeZone
         format.dateFormat = "yyyy-MM-dd HH:mm"
-        let time = format.string(from: Date(timeIntervalSince1970: saved.savedAt.seconds))
-        let names = saved.definition.sections.flatMap { $0.items.map(\.name) }.joined(separator: ", ")
-        return "\(saved.plan)  \(planName(saved.definition)), saved \(time)\n  \(names)\n"
+        return format.string(from: Date(timeIntervalSince1970: time.seconds))
+    }
+
+    /// A workout of the history: its id, its start where it was, and its totals.
+    static func workout(_ workout: WorkoutOverview) -> String {
+        let zone = workout.timeZone.flatMap { TimeZone(identifier: $0) } ?? TimeZone.current
+        let totals = [
+            workout.distance.map(distance), duration(workout.activeDuration), workout.averageHeartRate.map(heartRate),
+        ]
+        let text = "\(workout.name): \(totals.compactMap(\.self).joined(separator: ", "))"
+        return "\(workout.session)  \(day(workout.place.at, zone))  \(text)\n"
     }
 
     static func planName(_ definition: WorkoutDefinition) -> String { definition.name ?? "a workout without a name" }

@@ -5,7 +5,7 @@ import MQTT
 import ServiceKit
 import Workouts
 
-/// A user's saved plans.
+/// A user's saved plans and history.
 extension ControlService {
     /// Seconds between repetitions of a request.
     private static let requestInterval = 5.0
@@ -29,6 +29,17 @@ extension ControlService {
         terminal.output(plans.map { Text.savedPlan($0, TimeZone.current) }.joined())
     }
 
+    func listWorkouts(_ query: HistoryQuery) async throws {
+        let page = try await send(.workouts(query))
+        let workouts = page.workouts ?? []
+        guard !workouts.isEmpty else {
+            terminal.output("\(user) has no such workouts\n")
+            return
+        }
+        let more = page.next == nil ? "" : "more workouts: narrow --from and --to, or raise --limit\n"
+        terminal.output(workouts.map(Text.workout).joined() + more)
+    }
+
     func savedPlan(_ id: PlanID) async throws -> WorkoutDefinition {
         guard let saved = try await savedPlans().first(where: { $0.plan == id }) else {
             throw Failure.noSuchPlan(user, id)
@@ -46,12 +57,13 @@ extension ControlService {
     }
 
     /// Sends a request until the engine replies.
-    private func send(_ action: UserRequest.Action) async throws {
+    @discardableResult
+    private func send(_ action: UserRequest.Action) async throws -> Reply {
         let client = context.client
         let request = UserRequest(id: CommandID(UUID()), client: client, action: action)
         var sentAt: Moment?
         var isConnected = false
-        let _: Bool = try await follow([], missing: nil, requestingAfter: EngineLink.settlingTime) { event, _ in
+        return try await follow([], missing: nil, requestingAfter: EngineLink.settlingTime) { event, _ in
             let now = context.clock.moment
             switch event {
             case .connected: (isConnected, sentAt) = (true, nil)
@@ -60,7 +72,7 @@ extension ControlService {
                 let reply = try JSONCoding.decode(Reply.self, from: message.payload)
                 guard reply.id == request.id else { return nil }
                 if let refusal = reply.error { throw Failure.refused(refusal) }
-                return true
+                return reply
             case .tick, .stop: break
             }
             if isConnected, sentAt.map({ now.seconds(since: $0) >= Self.requestInterval }) ?? true {

@@ -17,6 +17,8 @@ struct ControlService: Service {
         case savePlan(PlanID, WorkoutDefinition)
         case deletePlan(PlanID)
         case plans
+        /// Lists finished workouts.
+        case history(HistoryQuery)
     }
 
     struct Start: Sendable {
@@ -77,6 +79,7 @@ struct ControlService: Service {
             case .savePlan(let plan, let definition): try await save(plan, definition)
             case .deletePlan(let plan): try await delete(plan)
             case .plans: try await listPlans()
+            case .history(let query): try await listWorkouts(query)
             }
         } catch let error as PayloadError {
             throw Failure.invalidMessage(error.text)

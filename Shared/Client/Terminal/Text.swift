@@ -61,12 +61,21 @@ package enum Text {
         "\(progress.done)/\(progress.total) exercises"
     }
 
+    /// `5 rounds and 12 repetitions` of an AMRAP block.
+    package static func score(_ score: SessionPlan.Score) -> String {
+        let rounds = "\(score.rounds) round\(score.rounds == 1 ? "" : "s")"
+        guard score.repetitions > 0 else { return rounds }
+        return "\(rounds) and \(score.repetitions) repetition\(score.repetitions == 1 ? "" : "s")"
+    }
+
     /// A finished workout in one line.
     package static func summary(_ workout: WorkoutRecord) -> String {
         let parts = [
             workout.distance.map(distance), duration(workout.activeDuration),
             workout.averageHeartRate.map { "average heart rate \(heartRate($0))" },
-            workout.progress.map(progress), workout.ascent.flatMap { $0 >= 1 ? "\(Int($0.rounded())) m up" : nil },
+            workout.progress.map { done in
+                workout.plan?.score(done.progress).map(score) ?? progress(done)
+            }, workout.ascent.flatMap { $0 >= 1 ? "\(Int($0.rounded())) m up" : nil },
             workout.weather.map(weather),
             workout.incomplete == true ? "incomplete: items of other devices are missing" : nil,
         ]

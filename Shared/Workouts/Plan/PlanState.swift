@@ -111,3 +111,30 @@ extension PlannedWorkout {
             total: exercises.total, progress: progress)
     }
 }
+
+extension SessionPlan {
+    /// The result of as many rounds as possible.
+    package struct Score: Equatable, Sendable {
+        /// The completed rounds.
+        package var rounds: Int
+        /// The repetitions of the round after them.
+        package var repetitions: Int
+    }
+
+    /// The result of an AMRAP block; `nil` for any other block, or before its first completed set.
+    package func score(_ progress: PlanProgress, block: Int) -> Score? {
+        guard blocks.indices.contains(block), blocks[block].timer.type == .amrap,
+            let planned = PlannedWorkout(plan: self, progress: progress)
+        else { return nil }
+        let sets = blocks[block].items.flatMap { progress.completed[$0.id] ?? [] }
+        guard !sets.isEmpty else { return nil }
+        let open = planned.openRound(block) ?? PlanLimits.rounds + 1
+        let repetitions = sets.reduce(0) { $0 + ($1.round == open ? $1.repetitions ?? 0 : 0) }
+        return Score(rounds: open - 1, repetitions: repetitions)
+    }
+
+    /// The result of the last AMRAP block; `nil` without one.
+    package func score(_ progress: PlanProgress) -> Score? {
+        blocks.indices.reversed().lazy.compactMap { score(progress, block: $0) }.first
+    }
+}

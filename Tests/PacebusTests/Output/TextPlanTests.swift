@@ -97,7 +97,37 @@ import Workouts
     @Test func `endless rounds are counted`() throws {
         var session = session(TimerConfiguration(.amrap, cap: 720), [item("p", "Pull-up", .init(repetitions: 5))])
         try session.apply(.plan(.completeSet(SetCompletion())), at: start + 20)
-        #expect(line(session, 25) == "0:25 · Main, round 2, 11:35 left · Pull-up, 5 repetitions · 0/1 exercises")
+        #expect(line(session, 25) == "0:25 · Main, round 2, 11:35 left · Pull-up, 5 repetitions · 1 round")
+    }
+
+    @Test func `the last line of an AMRAP has its rounds and repetitions`() throws {
+        var session = session(
+            TimerConfiguration(.amrap, cap: 720),
+            [item("p", "Pull-up", .init(repetitions: 5)), item("s", "Squat", .init(repetitions: 15))])
+        var texts: [String] = []
+        for second in [20.0, 40, 60] {
+            try session.apply(.plan(.completeSet(SetCompletion())), at: start + second)
+            var ended = session
+            try ended.apply(.end(streams: [:]), at: start + 70)
+            texts.append(Text.summary(WorkoutRecord(ended, metrics: nil, isComplete: true, revision: 1)))
+        }
+        #expect(
+            texts == [
+                "Workout: 1:10, 0 rounds and 5 repetitions", "Workout: 1:10, 1 round",
+                "Workout: 1:10, 1 round and 5 repetitions",
+            ])
+        let state = try #require(session.planState(start + 70))
+        #expect(
+            Text.plan(state, isRunning: true, at: start + 70).contains("  done: 1 round and 5 repetitions, 3 sets\n"))
+    }
+
+    @Test func `a workout of the history is a line`() throws {
+        var start = SessionStart(activity: .running, countdown: 0, timeZone: "Japan")
+        start.name = "Dawn"
+        var session = Session(key: key, start: start, at: self.start, now: self.start)
+        try session.apply(.end(streams: [:]), at: self.start + 754)
+        let record = WorkoutRecord(session, metrics: nil, isComplete: true, revision: 1)
+        #expect(Text.workout(WorkoutOverview(record)) == "\(key.session)  2027-01-15 17:00  Dawn: 12:34\n")
     }
 
     @Test func `for time shows the elapsed time or the time left`() {

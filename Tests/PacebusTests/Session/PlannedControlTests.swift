@@ -229,4 +229,30 @@ import Workouts
         let id = try #require(text.wholeMatch(of: /saved plan (.{36}): EMOM 12\n/)?.1)
         #expect(PlanID(String(id)) != nil)
     }
+
+    @Test func `the history is asked for by days`() async throws {
+        #expect(try await fixture.run(["history", "--user", "ann"]) == "ann has no such workouts\n")
+        let command = try ControlFixture.command(
+            ["history", "--from", "2026-11-01", "--to", "2026-11-30", "--limit", "3", "--user", "ann"])
+        guard case .history(let query) = try command.request(), let from = query.from, let to = query.to else {
+            Issue.record("no query")
+            return
+        }
+        #expect(query.limit == 3 && abs(to.seconds(since: from) - 30 * 86_400) <= 3_600)
+        for wrong in [
+            ["--from", "2026-02-30"], ["--to", "today"], ["--limit", "101"],
+            ["--from", "2026-12-01", "--to", "2026-11-30"],
+        ] {
+            #expect(throws: (any Error).self) { try ControlFixture.command(["history"] + wrong) }
+        }
+    }
+
+    @Test func `update changes units and time zone`() async throws {
+        _ = try await start()
+        _ = try await fixture.run("update", "--units", "imperial", "--time-zone", "Japan")
+        #expect(fixture.services.session?.units == .imperial && fixture.services.session?.timeZone == "Japan")
+        for wrong in [["update"], ["update", "--time-zone", "PST"]] {
+            #expect(throws: (any Error).self) { try ControlFixture.command(wrong) }
+        }
+    }
 }
