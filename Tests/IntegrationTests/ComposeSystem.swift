@@ -27,11 +27,14 @@ final class ComposeSystem: Sendable {
         return compose
     }
 
-    /// Starts `compose/up --no-demo`.
-    init(_ compose: ComposeFolder, _ arguments: [String] = [], environment: [String] = []) throws {
+    /// Starts `compose/up`.
+    init(
+        _ compose: ComposeFolder, _ arguments: [String] = [], environment: [String] = [], hasDemo: Bool = false
+    ) throws {
         self.compose = compose
         process = try ChildProcess(
-            ["env", "WEATHER_PROVIDER=none"] + environment + [compose.folder.file("compose/up"), "--no-demo"]
+            ["env", "WEATHER_PROVIDER=none"] + environment + [compose.folder.file("compose/up")]
+                + (hasDemo ? [] : ["--no-demo"])
                 + arguments,
             log: compose.folder.file("up.log"))
     }
@@ -60,6 +63,16 @@ final class ComposeSystem: Sendable {
         let lines = (try? String(contentsOfFile: compose.folder.file("data/run/processes"), encoding: .utf8)) ?? ""
         let pairs = lines.split(separator: "\n").map { $0.split(separator: " ") }
         return Dictionary(uniqueKeysWithValues: pairs.map { (String($0[0]), Int32($0[1]) ?? 0) })
+    }
+
+    /// The programs that run in the folder, as `compose/up` and all it starts do.
+    var programs: [String] {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.filter { Int32($0) != nil }.compactMap { id in
+            let folder = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/cwd")
+            guard folder?.hasPrefix(compose.folder.path) == true else { return nil }
+            return (try? String(contentsOfFile: "/proc/\(id)/comm", encoding: .utf8))?.trimmingCharacters(in: .newlines)
+        }
     }
 
     /// A listener's URL in `data/run/urls`.

@@ -22,6 +22,17 @@ struct ComposeUpTests {
         system.process.send(SIGINT)
         #expect(await system.process.finish() == 0)
         #expect(after.values.allSatisfy { kill($0, 0) != 0 })
+        #expect(system.programs == [])
+    }
+
+    @Test func `Ctrl-C ends the simulated run with its files, and leaves no process behind`() async throws {
+        let system = try ComposeSystem(try ComposeSystem.folder(), hasDemo: true)
+        try await system.started()
+        #expect(await eventually { system.output.contains("demo: ") })
+        system.process.send(SIGINT)
+        #expect(await system.process.finish() == 0)
+        #expect(system.output.contains("demo: files in data/exports/demo (csv, fit, gpx, json, tcx)"))
+        #expect(system.programs == [])
     }
 
     /// The functions of compose/up with a clock of the test.
