@@ -15,7 +15,7 @@ enum RouteWork: StreamWork {
         let locations = CountedLocations(
             streams: streams, segments: state.segments, activity: state.activity,
             environment: state.environment)
-        let totals = locations.summary(laps: state.laps, units: state.units)
+        let totals = locations.summary()
         return (totals, FinalRows(Track(consume locations)))
     }
 

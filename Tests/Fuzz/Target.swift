@@ -112,7 +112,7 @@ enum Target: CaseIterable {
         let segments = [Segment(start: first, end: known[known.count / 2]), Segment(start: last, end: last)]
         let counted = CountedLocations(
             streams: [watch: batch.items], segments: segments, activity: .running, environment: .outdoor)
-        roundTrip(RouteSummary.self, JSONCoding.encode(counted.summary(laps: [first], units: .imperial)))
+        roundTrip(RouteSummary.self, JSONCoding.encode(counted.summary()))
         let rows = FinalRows(Track(counted))
         for number in 0..<rows.chunkCount { _ = rows.payload(number: number, revision: 1) }
         var live = LiveRoute(activity: .running, environment: .outdoor)

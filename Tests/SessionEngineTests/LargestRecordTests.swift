@@ -85,14 +85,18 @@ struct LargestRecordTests {
         let session = try isPlanned ? plannedAndEnded() : session()
         var totals = MetricsSummary()
         let lap =
-            #"{"activeEnergy":12345.678,"averageHeartRate":123.456,"distance":123456.789,"duration":12345.678,"#
-            + #""endedAt":1700000000.123457,"maximumHeartRate":123.456,"startedAt":1700000000.123457}"#
-        let split = #"{"averageHeartRate":123.456,"distance":1609.344,"duration":12345.678}"#
+            #"{"activeEnergy":12345.678,"ascent":1234.567,"averageCadence":123.456,"averageHeartRate":123.456,"#
+            + #""averagePower":1234.567,"distance":123456.789,"duration":12345.678,"endedAt":1700000000.123457,"#
+            + #""maximumHeartRate":123.456,"pace":1234.567,"startedAt":1700000000.123457}"#
+        let split =
+            #"{"activeEnergy":1234.567,"ascent":1234.567,"averageCadence":123.456,"averageHeartRate":123.456,"#
+            + #""averagePower":1234.567,"distance":1609.344,"duration":12345.678,"maximumHeartRate":123.456,"#
+            + #""pace":1234.567}"#
         totals.laps = Array(
             repeating: try JSONCoding.decode(MetricsSummary.Lap.self, from: lap.utf8), count: session.laps.count + 1)
         totals.splits = Array(
             repeating: try JSONCoding.decode(MetricsSummary.Split.self, from: split.utf8),
-            count: MetricsSummary.splitLimit)
+            count: MetricsSummary.splitLimit(laps: 0))
         var route = RouteSummary()
         route.polyline = [String(repeating: "x", count: RouteSummary.polylineLimit)]
         let record = WorkoutRecord(

@@ -193,7 +193,7 @@ struct PublishedTests {
         _ = try await engine?.deliver([online, message(.end(streams: streams))])
         let state = try #require(engine?.record(key)?.endRevision)
         let metrics = Topic.session(key, .summaryMetrics).message(
-            JSONCoding.encode(solo.metrics(10, revision: 1, state: state, route: 1)))
+            JSONCoding.encode(solo.metrics(10, revision: 1, state: state, route: 1, distance: 1_000)))
         #expect(try await engine?.deliver([metrics]).isEmpty == true)
         let route = Topic.session(key, .summaryRoute).message(
             JSONCoding.encode(solo.route(12, revision: 1, state: state)))

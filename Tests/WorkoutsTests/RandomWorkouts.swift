@@ -74,8 +74,12 @@ func segment(_ start: Double, _ end: Double?) -> Segment {
 }
 
 func summary(
-    _ streams: [String: [Sample]], _ segments: [Segment], laps: [Double] = [], units: Units = .metric
+    _ streams: [String: [Sample]], _ segments: [Segment], laps: [Double] = [], units: Units = .metric,
+    route: CountedLocations? = nil, physiology: Physiology = Physiology(), activity: Activity = .other,
+    poolLength: Double? = nil
 ) -> MetricsSummary {
     let named = Dictionary(uniqueKeysWithValues: streams.map { (Device($0.key)!, $0.value) })
-    return CountedItems(streams: named, segments: segments).summary(laps: laps.map { year2026 + $0 }, units: units)
+    return CountedItems(streams: named, segments: segments).summary(
+        route: route?.input, laps: laps.map { year2026 + $0 }, units: units, physiology: physiology,
+        activity: activity, poolLength: poolLength)
 }

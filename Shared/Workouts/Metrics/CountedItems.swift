@@ -131,7 +131,9 @@ package struct CountedItems {
         return lists
     }
 
-    func values(_ quantity: Quantity) -> TimeWeightedValues { TimeWeightedValues(readings(quantity), timeline) }
+    func values(_ quantity: Quantity) -> TimeWeightedValues {
+        TimeWeightedValues(readings(quantity), of: quantity, timeline)
+    }
 
     func cumulative(_ quantity: Quantity) -> Cumulative? {
         has(quantity) ? Cumulative(readings(quantity), timeline) : nil

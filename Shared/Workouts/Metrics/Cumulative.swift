@@ -3,21 +3,30 @@ struct Cumulative {
     private var positions: [Int64] = [0]
     private var sums: [Double] = [0]
 
-    init(_ readings: [Reading], _ timeline: ActiveTimeline) {
-        self.init(readings.lazy.map { ($0.time, $0.value) }, timeline)
+    init(capacity: Int = 0) {
+        positions.reserveCapacity(capacity + 1)
+        sums.reserveCapacity(capacity + 1)
     }
 
-    /// - Parameter amounts: in the order of time.
-    init(_ amounts: some Collection<(time: Timestamp, value: Double)>, _ timeline: ActiveTimeline) {
-        positions.reserveCapacity(amounts.count + 1)
-        sums.reserveCapacity(amounts.count + 1)
-        for amount in amounts {
-            positions.append(timeline.position(amount.time))
-            sums.append(total + amount.value)
-        }
+    init(_ readings: [Reading], _ timeline: ActiveTimeline, scale: Double = 1) {
+        self.init(capacity: readings.count)
+        for reading in readings { add(reading.value * scale, at: timeline.position(reading.time)) }
+    }
+
+    /// Adds an amount up to a position that is not before the previous one.
+    mutating func add(_ amount: Double, at position: Int64) {
+        positions.append(position)
+        sums.append(total + amount)
     }
 
     var total: Double { sums[sums.count - 1] }
+
+    /// Calls its argument with the start, the end and the amount of each reading.
+    func visit(_ body: (Int64, Int64, Double) -> Void) {
+        for index in positions.indices.dropFirst() {
+            body(positions[index - 1], positions[index], sums[index] - sums[index - 1])
+        }
+    }
 
     /// The sum at a moment of active time. An amount at the session's start belongs to the following time.
     func value(at position: Int64) -> Double {
@@ -35,5 +44,18 @@ struct Cumulative {
         guard index > 0 else { return 0 }
         let fraction = (value - sums[index - 1]) / (sums[index] - sums[index - 1])
         return positions[index - 1] + Int64((Double(positions[index] - positions[index - 1]) * fraction).rounded())
+    }
+
+    /// The largest amount per second over at least `span` microseconds that end with a reading.
+    func largestRate(over span: Int64) -> Double? {
+        var first = 0
+        var largest: Double?
+        for index in positions.indices {
+            while first + 1 < index, positions[index] - positions[first + 1] >= span { first += 1 }
+            let length = positions[index] - positions[first]
+            guard length >= span else { continue }
+            largest = max(largest ?? 0, (sums[index] - sums[first]) / (Double(length) / 1e6))
+        }
+        return largest
     }
 }

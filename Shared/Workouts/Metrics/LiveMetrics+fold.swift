@@ -95,18 +95,45 @@ extension LiveMetrics {
         track.until = segments.segment(containing: last.time)?.end?.microseconds ?? .max
         track.maximum = readings.map(\.value).max() ?? track.maximum
         track.solidFrom = Self.solidStart(readings, timeline)
-        for value in TimeWeightedValues(readings, timeline).values.dropLast() where !quantity.isDelta {
+        if !quantity.isDelta { weigh(TimeWeightedValues(readings, of: quantity, timeline), quantity, &track) }
+        addEnergy(readings, quantity, timeline)
+        tracks[index] = track
+        if quantity == .distance { findSplits(readings) }
+    }
+
+    /// Weighs all values but the last, which is still valid.
+    private mutating func weigh(_ values: TimeWeightedValues, _ quantity: Quantity, _ track: inout Track) {
+        var last: TimeWeightedValues.Value?
+        values.visit { next in
+            defer { last = next }
+            guard let value = last, quantity.counts(value.value) else { return }
             let held = value.until - value.from
             track.weighted += value.value * Double(held)
             track.weight += held
-            guard quantity == .heartRate else { continue }
-            let seconds = Double(held) / 1e6
-            if let limits = physiology.zones { zones[limits.zone(of: value.value)] += seconds }
-            portion.kcal += (physiology.energy?.rate(heartRate: value.value) ?? 0) * seconds
-            portion.seconds += seconds
+            guard quantity == .heartRate else { return }
+            if let limits = physiology.zones { zones[limits.zone(of: value.value)] += Double(held) / 1e6 }
+            energyFold.add(heartRate: value.value, from: value.from, to: value.until)
         }
-        tracks[index] = track
-        if quantity == .distance { findSplits(readings) }
+    }
+
+    private mutating func addEnergy(_ readings: [Reading], _ quantity: Quantity, _ timeline: ActiveTimeline) {
+        var previous: Int64 = 0
+        for reading in readings {
+            guard let place = timeline.place(reading.time) else { continue }
+            switch quantity {
+            case .distance: energyFold.add(meters: reading.value, from: previous, to: place.position)
+            case .activeEnergy: energyFold.add(measured: reading.value, at: place.position)
+            case .barometricAltitude:
+                let start = timeline.segmentStart(place.segment).microseconds
+                if climbSegment != start { climb.startLine() }
+                climbSegment = start
+                let change = climb.add(reading.value, at: reading.time.microseconds)
+                ascent += change.ascent
+                energyFold.add(climb: change.rise, from: previous, to: place.position)
+            default: return
+            }
+            previous = place.position
+        }
     }
 
     /// Since when the last source has had no gap.

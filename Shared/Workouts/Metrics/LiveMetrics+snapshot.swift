@@ -35,7 +35,10 @@ extension LiveMetrics {
     package func average(_ quantity: Quantity) -> Double? {
         let track = tracks[quantity.rawValue]
         guard track.current >= 0 else { return nil }
-        let held = held(track, until: holdEnd(track))
+        guard quantity.counts(track.value) else {
+            return track.weight > 0 ? track.weighted / Double(track.weight) : nil
+        }
+        let held = held(quantity, until: holdEnd(track))
         let weight = track.weight + held
         return weight > 0 ? (track.weighted + track.value * Double(held)) / Double(weight) : track.value
     }
@@ -50,24 +53,22 @@ extension LiveMetrics {
         let track = tracks[Quantity.heartRate.rawValue]
         guard let limits = physiology.zones, track.current >= 0 else { return nil }
         var seconds = zones.indices.map { zones[$0] }
-        seconds[limits.zone(of: track.value)] += Double(held(track, until: holdEnd(track))) / 1e6
+        seconds[limits.zone(of: track.value)] += Double(held(.heartRate, until: holdEnd(track))) / 1e6
         return seconds
     }
 
     /// Active energy, and whether a device measured it.
     package func energy(_ segments: [Segment]) -> (kcal: Double, source: EnergySource)? {
-        if let measured = total(.activeEnergy) { return (measured, .device) }
-        let active = Double(activeTime(segments)) / 1e6
-        guard let estimate = physiology.energy, active > 0 else { return nil }
-        var heartRate = portion
+        let active = activeTime(segments)
+        guard active > 0 || total(.activeEnergy) != nil else { return nil }
+        var whole = energyFold
         let track = tracks[Quantity.heartRate.rawValue]
         if track.current >= 0 {
-            let seconds = Double(held(track, until: holdEnd(track))) / 1e6
-            heartRate.kcal += (estimate.rate(heartRate: track.value) ?? 0) * seconds
-            heartRate.seconds += seconds
+            let position = segments.activeMicroseconds(from: .min, to: track.time)
+            let held = held(.heartRate, until: holdEnd(track))
+            whole.add(heartRate: track.value, from: position, to: position + held)
         }
-        let speed = total(.distance).map { thousandths($0 / active) } ?? average(.speed)
-        return (estimate.energy(heartRate: heartRate, active: active, speed: speed), .estimate)
+        return whole.total(at: active)
     }
 
     /// The length of all segments; an open segment lasts until the newest item.

@@ -52,9 +52,13 @@ package struct LiveMetrics: Sendable {
     let splitLength: Double
     var rows: [Row] = []
     var tracks = [Track](repeating: Track(), count: Quantity.allCases.count)
-    /// Seconds in heart rate zones and the energy by heart rate, both without the last reading.
+    /// Seconds in heart rate zones and the energy, both without the last heart rate.
     var zones = [5 of Double](repeating: 0)
-    var portion = EnergyEstimate.Portion()
+    var energyFold: EnergyFold
+    /// The filter of barometric altitudes, the segment of the last one, and metres climbed.
+    var climb = Climb()
+    var climbSegment = Int64.min
+    var ascent = 0.0
     /// Whether the totals equal those of a summary of the added items.
     package internal(set) var isExact = true
     /// The number of completed kilometres or miles, and the time of the last.
@@ -69,6 +73,7 @@ package struct LiveMetrics: Sendable {
     package init(physiology: Physiology = Physiology(), units: Units = .metric) {
         self.physiology = physiology
         splitLength = units.splitLength
+        energyFold = EnergyFold(physiology.energy)
     }
 
     /// The time of the newest sample or location. Items of a clock that is ahead do not count.
@@ -161,14 +166,25 @@ extension LiveMetrics {
             return
         }
         guard isChosen(quantity, time, row, segments) else { return keep(value, quantity, time, row) }
+        let track = tracks[index]
+        let position = segments.activeMicroseconds(from: .min, to: time)
+        let previous = track.current < 0 ? 0 : segments.activeMicroseconds(from: .min, to: track.time)
         if quantity.isDelta {
             // Counts only the part that exceeds the additions of other sources since this one's last reading.
-            let meanwhile = tracks[index].sum - source.sum
+            let meanwhile = track.sum - source.sum
             let added = max(0, value - meanwhile)
             tracks[index].sum += added
             if quantity == .distance, added > 0 { noticeSplit(time) }
+            addEnergy(quantity, added, from: previous, to: position)
         } else {
-            weigh(quantity, until: time)
+            weigh(quantity, from: previous, until: time)
+        }
+        if quantity == .barometricAltitude {
+            if climbSegment != segment.start.microseconds { climb.startLine() }
+            climbSegment = segment.start.microseconds
+            let change = climb.add(value, at: time)
+            ascent += change.ascent
+            energyFold.add(climb: change.rise, from: previous, to: position)
         }
         tracks[index].current = row
         tracks[index].time = time
@@ -228,23 +244,36 @@ extension LiveMetrics {
         return false
     }
 
+    /// Adds a distance or a device's energy to the energy.
+    private mutating func addEnergy(_ quantity: Quantity, _ added: Double, from previous: Int64, to position: Int64) {
+        switch quantity {
+        case .distance: energyFold.add(meters: added, from: previous, to: position)
+        case .activeEnergy: energyFold.add(measured: added, at: position)
+        default: return
+        }
+        energyFold.settle(before: position)
+        if !energyFold.isExact { isExact = false }
+    }
+
     /// The value counted last was valid until now, for at most 15 s and not beyond the end of its segment.
-    private mutating func weigh(_ quantity: Quantity, until time: Int64) {
+    private mutating func weigh(_ quantity: Quantity, from position: Int64, until time: Int64) {
         let index = quantity.rawValue
-        guard tracks[index].current >= 0 else { return }
-        let held = held(tracks[index], until: time)
-        tracks[index].weighted += tracks[index].value * Double(held)
+        let track = tracks[index]
+        guard track.current >= 0, quantity.counts(track.value) else { return }
+        let held = held(quantity, until: time)
+        tracks[index].weighted += track.value * Double(held)
         tracks[index].weight += held
         guard quantity == .heartRate else { return }
-        let seconds = Double(held) / 1e6
-        if let limits = physiology.zones { zones[limits.zone(of: tracks[index].value)] += seconds }
-        portion.kcal += (physiology.energy?.rate(heartRate: tracks[index].value) ?? 0) * seconds
-        portion.seconds += seconds
+        if let limits = physiology.zones { zones[limits.zone(of: track.value)] += Double(held) / 1e6 }
+        energyFold.add(heartRate: track.value, from: position, to: position + held)
+        energyFold.settle(before: position)
+        if !energyFold.isExact { isExact = false }
     }
 
     /// For how many microseconds the reading counted last has been valid.
-    func held(_ track: Track, until time: Int64) -> Int64 {
-        max(0, min(time, track.until, track.time + Self.freshness) - track.time)
+    func held(_ quantity: Quantity, until time: Int64) -> Int64 {
+        let track = tracks[quantity.rawValue]
+        return max(0, min(time, track.until, track.time + quantity.validity(of: track.value)) - track.time)
     }
 
     /// When a source is silent, the end of the session belongs to the next source.

@@ -1,6 +1,8 @@
 /// The source of a session's active energy.
 package enum EnergySource: String, Codable, Sendable {
     case device, estimate
+    /// Measured by a device for a part of the session, estimated for the rest.
+    case mixed
 }
 
 /// The live metrics of a session, cumulative, under a revision that never decreases. Absent means unknown, never zero.

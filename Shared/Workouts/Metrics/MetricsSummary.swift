@@ -2,8 +2,11 @@
 ///
 /// Metres, seconds, m/s, kcal, bpm, watts, cadence per minute, rounded to thousandths. Absent means not measured.
 package struct MetricsSummary: Codable, Equatable, Sendable {
-    /// The maximum number of splits, which keeps a summary within the size of a payload.
-    package static let splitLimit = 1_000
+    /// The maximum number of splits beside a number of laps, which keeps summary and workout within the size of a
+    /// payload.
+    ///
+    /// - Parameter bytes: the size of all splits and laps; a lap takes 265 of them at most, a split 204.
+    package static func splitLimit(laps: Int, bytes: Int = 140_000) -> Int { max(0, (bytes - 265 * laps) / 204) }
 
     package struct Split: Codable, Equatable, Sendable {
         /// A kilometre or a mile; less for the last.
@@ -71,48 +74,37 @@ extension MetricsSummary {
     ) {
         // One quantity at a time: each needs much memory.
         let total = items.timeline.total
-        let speed = items.values(.speed)
-        maximumSpeed = speed.maximum().map(thousandths)
-        let measuredSpeed = speed.average()
-        _ = consume speed
-        averageCadence = items.values(.cadence).average().map(thousandths)
-        (averagePower, maximumPower) = Self.averageAndMaximum(items.values(.power))
+        let way = items.way(route, poolLength: poolLength)
+        if let way {
+            distance = thousandths(way.meters.total)
+            if total > 0 {
+                averageSpeed = thousandths(way.meters.total / (Double(total) / 1e6))
+                maximumSpeed = way.maximumSpeed(items, route).map { max(thousandths($0), averageSpeed ?? 0) }
+            }
+            movingDuration = activity.restSpeed.map { thousandths(Double(total - way.rest(below: $0)) / 1e6) }
+        }
+        var parts = SummaryParts(items, way, laps: marks, splitLength: units.splitLength)
         steps = items.cumulative(.steps).map { thousandths($0.total) }
+        (averageCadence, _) = parts.measure(.cadence, items, \.averageCadence, nil)
+        (averagePower, maximumPower) = parts.measure(.power, items, \.averagePower, nil)
+        (averageHeartRate, maximumHeartRate) = parts.measure(
+            .heartRate, items, \.averageHeartRate, \.maximumHeartRate)
         for quantity in Quantity.allCases where !quantity.isNamed && items.has(quantity) {
             addTotals(of: quantity, items)
         }
-        let heartRate = items.values(.heartRate)
-        (averageHeartRate, maximumHeartRate) = Self.averageAndMaximum(heartRate)
-        let meters = items.cumulative(.distance)
-        let energy = items.cumulative(.activeEnergy)
-        distance = meters.map { thousandths($0.total) }
-        if let meters, total > 0 { averageSpeed = thousandths(meters.total / (Double(total) / 1e6)) }
-        let average = averageSpeed ?? measuredSpeed
-        let kcal = { (from: Int64, to: Int64) -> Double? in
-            if let energy { return energy.value(at: to) - energy.value(at: from) }
-            return physiology.energy.map { estimate in
-                estimate.energy(
-                    heartRate: heartRate.portion(estimate, from: from, to: to), active: Double(to - from) / 1e6,
-                    speed: average)
-            }
+        var energy = EnergyFold(physiology.energy)
+        if let way { way.meters.visit { energy.add(meters: $2, from: $0, to: $1) } }
+        (ascent, descent) = parts.climb(items, route, &energy)
+        items.values(.heartRate).visit { energy.add(heartRate: $0.value, from: $0.from, to: $0.until) }
+        if let limits = physiology.zones, items.has(.heartRate) {
+            zones = items.values(.heartRate).seconds(in: limits).map(thousandths)
         }
-        if let energy {
-            activeEnergy = thousandths(energy.total)
-            energySource = .device
-        } else if total > 0, let estimated = kcal(0, total) {
-            activeEnergy = thousandths(estimated)
-            energySource = .estimate
+        if total > 0 || items.has(.activeEnergy) {
+            let found = parts.energy(items, &energy)
+            activeEnergy = found.map { thousandths($0.kcal) }
+            energySource = found?.source
         }
-        if let limits = physiology.zones, !heartRate.isEmpty {
-            zones = heartRate.seconds(in: limits).map(thousandths)
-        }
-        splits = Self.splits(meters, length: units.splitLength, total: total, heartRate: heartRate)
-        laps = Self.laps(
-            marks, items.segments, items.timeline, distance: meters, energy: kcal, heartRate: heartRate)
-    }
-
-    private static func averageAndMaximum(_ values: TimeWeightedValues) -> (Double?, Double?) {
-        (values.average().map(thousandths), values.maximum().map(thousandths))
+        (splits, laps) = (parts.splits(activity), parts.laps(activity))
     }
 
     /// Adds the totals of a quantity without properties of its own.
@@ -122,54 +114,12 @@ extension MetricsSummary {
             sums = (sums ?? [:]).merging([quantity.name: thousandths(sum)]) { $1 }
         }
         guard totals.contains(.average) || totals.contains(.maximum) else { return }
-        let (average, maximum) = Self.averageAndMaximum(items.values(quantity))
-        if totals.contains(.average), let average {
+        let whole = items.values(quantity).statistics().whole
+        if totals.contains(.average), let average = whole.average.map(thousandths) {
             averages = (averages ?? [:]).merging([quantity.name: average]) { $1 }
         }
-        if totals.contains(.maximum), let maximum {
+        if totals.contains(.maximum), let maximum = whole.maximum.map(thousandths) {
             maxima = (maxima ?? [:]).merging([quantity.name: maximum]) { $1 }
-        }
-    }
-
-    static func splits(
-        _ distance: Cumulative?, length: Double, total: Int64, heartRate: TimeWeightedValues
-    ) -> [Split] {
-        guard let distance, distance.total > 0 else { return [] }
-        var whole = Int(distance.total / length)
-        // A quotient that was rounded up counts an unfinished split.
-        if Double(whole) * length > distance.total { whole -= 1 }
-        let isCut = whole >= splitLimit
-        whole = min(whole, splitLimit)
-        var ends = (0..<whole).map { distance.position(of: Double($0 + 1) * length) }
-        var lengths = [Double](repeating: length, count: whole)
-        let rest = distance.total - Double(whole) * length
-        if !isCut, thousandths(rest) > 0 {
-            ends.append(total)
-            lengths.append(rest)
-        }
-        let starts = [0] + ends.dropLast()
-        return ends.indices.map { index in
-            Split(
-                distance: thousandths(lengths[index]), duration: thousandths(Double(ends[index] - starts[index]) / 1e6),
-                averageHeartRate: heartRate.average(from: starts[index], to: ends[index]).map(thousandths))
-        }
-    }
-
-    static func laps(
-        _ marks: [Timestamp], _ segments: [Segment], _ timeline: ActiveTimeline, distance: Cumulative?,
-        energy: (Int64, Int64) -> Double?, heartRate: TimeWeightedValues
-    ) -> [Lap] {
-        guard !marks.isEmpty, let start = segments.first?.start, let end = segments.last?.end else { return [] }
-        let bounds = [start] + marks + [end]
-        return bounds.indices.dropLast().map { index in
-            let from = timeline.position(bounds[index])
-            let to = timeline.position(bounds[index + 1])
-            return Lap(
-                startedAt: bounds[index], endedAt: bounds[index + 1], duration: thousandths(Double(to - from) / 1e6),
-                distance: distance.map { thousandths($0.value(at: to) - $0.value(at: from)) },
-                activeEnergy: energy(from, to).map(thousandths),
-                averageHeartRate: heartRate.average(from: from, to: to).map(thousandths),
-                maximumHeartRate: heartRate.maximum(from: from, to: to).map(thousandths))
         }
     }
 }

@@ -6,75 +6,96 @@ struct TimeWeightedValues {
         let value: Double
     }
 
-    let values: [Value]
+    /// Averages and maxima over a stretch of active time.
+    struct Statistics {
+        private var weighted = 0.0
+        private var weight: Int64 = 0
+        private var sum = 0.0
+        private var count = 0
+        private(set) var maximum: Double?
+
+        /// Weighted by time; if all readings are valid for no time at all, their plain average; `nil` without readings.
+        var average: Double? {
+            if weight > 0 { return weighted / Double(weight) }
+            return count > 0 ? sum / Double(count) : nil
+        }
+
+        /// Adds a value that is valid for some microseconds of the stretch.
+        mutating func add(_ value: Double, for microseconds: Int64) {
+            weighted += value * Double(microseconds)
+            weight += microseconds
+            sum += value
+            count += 1
+            maximum = max(maximum ?? value, value)
+        }
+    }
+
+    private let readings: [Reading]
+    private let quantity: Quantity
+    private let timeline: ActiveTimeline
 
     /// Each reading is valid until the next, for at most 15 s, and never during a pause.
-    init(_ readings: [Reading], _ timeline: ActiveTimeline) {
-        var values: [Value] = []
-        values.reserveCapacity(readings.count)
+    init(_ readings: [Reading], of quantity: Quantity, _ timeline: ActiveTimeline) {
+        self.readings = readings
+        self.quantity = quantity
+        self.timeline = timeline
+    }
+
+    var isEmpty: Bool { readings.isEmpty }
+
+    /// Calls its argument with each value in the order of time.
+    func visit(_ body: (Value) -> Void) {
         var next = readings.first.flatMap { timeline.place($0.time) }
         for (index, reading) in readings.enumerated() {
             guard let place = next else { continue }
             next = index + 1 < readings.count ? timeline.place(readings[index + 1].time) : nil
-            var until = min(place.segmentEnd, place.position + Int64(SourceOrder.freshness * 1e6))
+            var until = min(place.segmentEnd, place.position + quantity.validity(of: reading.value))
             if let next { until = min(until, next.position) }
-            values.append(Value(from: place.position, until: max(place.position, until), value: reading.value))
+            body(Value(from: place.position, until: max(place.position, until), value: reading.value))
         }
-        self.values = values
     }
 
-    var isEmpty: Bool { values.isEmpty }
-
-    /// The average over a stretch of active time, weighted by time; if all readings are valid for no time at all, their
-    /// plain average; `nil` without readings. A reading that ends as the stretch begins does not count.
-    func average(from start: Int64 = 0, to end: Int64 = .max) -> Double? {
-        var weighted = 0.0
-        var weights: Int64 = 0
-        var sum = 0.0
-        var count = 0
-        for value in part(from: start, to: end) where isPart(value, from: start, to: end) {
-            let weight = max(0, min(value.until, end) - max(value.from, start))
-            weighted += value.value * Double(weight)
-            weights += weight
-            sum += value.value
-            count += 1
+    /// The statistics of the whole session and of the stretches between rising positions.
+    ///
+    /// A reading that ends as a stretch begins is no part of it; one at the end of a stretch is.
+    func statistics(between bounds: [[Int64]] = []) -> (whole: Statistics, parts: [[Statistics]]) {
+        var whole = Statistics()
+        var parts = bounds.map { [Statistics](repeating: Statistics(), count: max(0, $0.count - 1)) }
+        var firsts = [Int](repeating: 0, count: bounds.count)
+        visit { value in
+            guard quantity.counts(value.value) else { return }
+            whole.add(value.value, for: value.until - value.from)
+            for set in bounds.indices {
+                let bounds = bounds[set]
+                while firsts[set] + 1 < bounds.count, bounds[firsts[set] + 1] < value.from { firsts[set] += 1 }
+                var index = firsts[set]
+                while index + 1 < bounds.count, bounds[index] <= value.from || bounds[index] < value.until {
+                    if value.from >= bounds[index] || value.until > bounds[index] {
+                        let weight = min(value.until, bounds[index + 1]) - max(value.from, bounds[index])
+                        parts[set][index].add(value.value, for: max(0, weight))
+                    }
+                    index += 1
+                }
+            }
         }
-        if weights > 0 { return weighted / Double(weights) }
-        return count > 0 ? sum / Double(count) : nil
-    }
-
-    /// The largest value in a stretch of active time. A reading that ends as the stretch begins does not count.
-    func maximum(from start: Int64 = 0, to end: Int64 = .max) -> Double? {
-        part(from: start, to: end).lazy.filter { isPart($0, from: start, to: end) }.map(\.value).max()
-    }
-
-    /// The values that may be valid in a stretch of active time.
-    private func part(from start: Int64, to end: Int64) -> ArraySlice<Value> {
-        // Below zero every value counts, and no subtraction overflows.
-        let earliest = max(start, 0) - Int64(SourceOrder.freshness * 1e6)
-        let upper = values.partitioningIndex { $0.from > end }
-        return values[min(upper, values.partitioningIndex { $0.from >= earliest })..<upper]
-    }
-
-    private func isPart(_ value: Value, from start: Int64, to end: Int64) -> Bool {
-        value.from <= end && (value.from >= start || value.until > start)
+        return (whole, parts)
     }
 
     /// Seconds in each zone.
     func seconds(in zones: HeartRateZones) -> [Double] {
         var seconds = [Double](repeating: 0, count: HeartRateZones.count)
-        for value in values { seconds[zones.zone(of: value.value)] += Double(value.until - value.from) / 1e6 }
+        visit { seconds[zones.zone(of: $0.value)] += Double($0.until - $0.from) / 1e6 }
         return seconds
     }
+}
 
-    /// The energy that the heart rates of a stretch of active time give.
-    func portion(_ energy: EnergyEstimate, from start: Int64 = 0, to end: Int64 = .max) -> EnergyEstimate.Portion {
-        var portion = EnergyEstimate.Portion()
-        for value in part(from: start, to: end) where value.from <= end && value.until >= start {
-            let seconds = Double(max(0, min(value.until, end) - max(value.from, start))) / 1e6
-            portion.kcal += (energy.rate(heartRate: value.value) ?? 0) * seconds
-            portion.seconds += seconds
-        }
-        return portion
+extension Quantity {
+    /// Microseconds for which a value is valid without a successor. A power meter that stops sends one zero and then
+    /// nothing: that zero lasts 3 s.
+    func validity(of value: Double) -> Int64 {
+        self == .power && value == 0 ? 3_000_000 : Int64(SourceOrder.freshness * 1e6)
     }
+
+    /// Whether a value is part of the average. Cadence leaves out zeros: nobody pedals at a standstill.
+    func counts(_ value: Double) -> Bool { self != .cadence || value > 0 }
 }

@@ -1,15 +1,20 @@
-/// Estimates the active energy of a workout without measured energy.
+/// Estimates active energy that no device measures, from heart rate, speed and grade.
 ///
-/// With a known heart rate, age and weight it uses the heart rate (Keytel and others, Journal of Sports Sciences 23,
-/// 2005). Otherwise it uses the average speed of walking and running (ACSM), else the activity's metabolic equivalent.
+/// - Heart rate, with a known age: Keytel and others, Journal of Sports Sciences 23, 2005, for 57 to 90 % of the maximum.
+///   Its weight rises from 0 at 50 % of the maximum to 1 at 60 %.
+/// - The other part comes from speed and grade on foot (ACSM's Guidelines for Exercise Testing and Prescription, walking
+///   and running), else from the activity's metabolic equivalent.
+///
 /// Active energy excludes the resting part, 1 MET. Without a weight there is no estimate: a guessed weight is often
 /// wrong by half.
 package struct EnergyEstimate: Hashable, Sendable {
-    /// Fractions of the maximum heart rate: the formula's weight rises from 0 to 1 between the first two; the third is
-    /// the lowest in the study.
-    private static let ramp = (from: 0.5, to: 0.6, studied: 0.57)
-    /// People run from this speed on: 8 km/h.
-    private static let runningSpeed = 8 / 3.6
+    /// The fractions of the maximum heart rate between which the formula's weight rises from 0 to 1.
+    private static let ramp = 0.5...0.6
+    /// The grades that ACSM's formulas cover.
+    private static let grades = -0.1...0.3
+    /// The lowest cost of a slope as a fraction of that of the level. Walking at −10 % costs half (Minetti and others,
+    /// Journal of Applied Physiology 93, 2002), where ACSM's formula falls below the energy of rest.
+    private static let leastCost = 0.5
 
     private let weight: Double
     private let activity: Activity
@@ -26,56 +31,49 @@ package struct EnergyEstimate: Hashable, Sendable {
         maximum = profile.maximumHeartRate(at: startedAt)
     }
 
-    /// Active kcal per second at a heart rate; `nil` if the profile lacks age or weight.
-    func rate(heartRate: Double) -> Double? {
-        guard let age, let maximum else { return nil }
-        let part = min(1, max(0, (heartRate / maximum - Self.ramp.from) / (Self.ramp.to - Self.ramp.from)))
-        let studied = max(heartRate, maximum * Self.ramp.studied)
-        let men = -55.0969 + 0.6309 * studied + 0.1988 * weight + 0.2017 * age
-        let women = -20.4022 + 0.4472 * studied - 0.1263 * weight + 0.074 * age
+    /// Active kcal per second by Keytel's formula, and the formula's weight.
+    func rate(heartRate: Double) -> (kcal: Double, weight: Double) {
+        guard let age, let maximum else { return (0, 0) }
+        let part = (heartRate / maximum - Self.ramp.lowerBound) / (Self.ramp.upperBound - Self.ramp.lowerBound)
+        let men = -55.0969 + 0.6309 * heartRate + 0.1988 * weight + 0.2017 * age
+        let women = -20.4022 + 0.4472 * heartRate - 0.1263 * weight + 0.074 * age
         let kilojoules =
             switch sex {
             case .male: men
             case .female: women
             case .other: (men + women) / 2
             }
-        return part * max(0, kilojoules / 4.184 / 60 - rate(met: 1))
+        return (max(0, kilojoules / 4.184 / 60 - rate(met: 1)), min(1, max(0, part)))
     }
 
-    /// Active kcal per second at an average speed in m/s; without a speed, at the activity's usual intensity.
-    func rate(speed: Double?) -> Double {
-        switch activity {
-        case .running, .walking, .hiking:
-            guard let speed else { break }
-            // The part above the 3.5 ml/kg/min of rest.
-            let oxygen = (speed < Self.runningSpeed ? 0.1 : 0.2) * speed * 60
-            return oxygen * weight * 5 / 1000 / 60
-        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: break
-        }
-        return rate(met: activity.metabolicEquivalent - 1)
-    }
-
-    /// Active kcal of a span of active time.
-    ///
-    /// - Parameters:
-    ///   - heartRate: the energy from known heart rates, and the seconds for which they are known.
-    ///   - active: the seconds of the span.
-    ///   - speed: the average speed; `nil` when unknown.
-    func energy(heartRate: Portion, active: Double, speed: Double?) -> Double {
-        guard age != nil, maximum != nil else { return active * rate(speed: speed) }
-        return heartRate.kcal + max(0, active - heartRate.seconds) * rate(speed: speed)
-    }
-
-    /// The part of the energy that heart rates account for.
-    struct Portion: Sendable {
-        var kcal = 0.0
-        var seconds = 0.0
+    /// Active kcal per second at a speed in m/s and a grade (0.1 is 10 %); without a speed, at the activity's usual
+    /// intensity.
+    func rate(speed: Double?, grade: Double = 0) -> Double {
+        guard let speed, let paces = activity.runningFormula else { return rate(met: activity.metabolicEquivalent - 1) }
+        let slope = min(max(grade, Self.grades.lowerBound), Self.grades.upperBound)
+        let running = min(1, max(0, (speed * 3.6 - paces.lowerBound) / (paces.upperBound - paces.lowerBound)))
+        // ml of oxygen per kg and metre, without the 3.5 ml/kg/min of rest.
+        let walked = max(0.1 + 1.8 * slope, 0.1 * Self.leastCost)
+        let run = max(0.2 + 0.9 * slope, 0.2 * Self.leastCost)
+        return (walked + (run - walked) * running) * speed * weight * 5 / 1000
     }
 
     private func rate(met: Double) -> Double { met * 3.5 * weight / 200 / 60 }
 }
 
 extension Activity {
+    /// The speeds in km/h between which the formula for running replaces that for walking; `nil` unless on foot.
+    ///
+    /// A runner runs from 5 km/h on. People who walk or hike walk up to 8 km/h. Between the formulas the rate is
+    /// continuous, because their values differ by a factor of two.
+    fileprivate var runningFormula: ClosedRange<Double>? {
+        switch self {
+        case .running: 3...5
+        case .walking, .hiking: 8...10
+        case .cycling, .rowing, .swimming, .traditionalStrength, .functionalStrength, .hiit, .other: nil
+        }
+    }
+
     /// The usual intensity in MET (Compendium of Physical Activities, 2011).
     fileprivate var metabolicEquivalent: Double {
         switch self {

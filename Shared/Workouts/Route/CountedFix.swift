@@ -31,6 +31,14 @@ extension CountedFix {
     }
 }
 
+/// A location with an altitude and no position.
+struct CountedAltitude: Sendable {
+    let time: Timestamp
+    /// The number of its item in the stream.
+    let number: UInt32
+    let source: UInt16
+}
+
 /// The accepted fixes of one source in columns: 60 bytes each.
 struct SourceColumns: Sendable {
     private(set) var times: [Timestamp] = []
@@ -80,6 +88,13 @@ struct SourceColumns: Sendable {
     }
 
     var count: Int { times.count }
+
+    /// Adds ascent and descent to the last fix.
+    mutating func addToLast(_ climbed: Climb.Change) {
+        guard !times.isEmpty else { return }
+        ascents[times.count - 1] += climbed.ascent
+        descents[times.count - 1] += climbed.descent
+    }
 
     var totals: RouteTotals {
         var totals = RouteTotals()

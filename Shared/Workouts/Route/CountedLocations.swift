@@ -9,11 +9,11 @@ package struct CountedLocations {
     let fixes: CountedFixes
     /// The devices of ``fixes``, preferred device first.
     let devices: [Device]
-    /// The speed in m/s that no accepted fix exceeds.
-    private let speedLimit: Double
+    /// The locations with an altitude and no position, of the source that counts at their time.
+    let altitudes: [CountedAltitude]
     /// Metres between two devices of one person that may be measurement error.
     private static let slack = 100.0
-    static let noFix = UInt32.max
+    static let noRow = UInt32.max
 
     /// - Parameters:
     ///   - streams: all stored locations of each device, sorted by number.
@@ -44,13 +44,22 @@ package struct CountedLocations {
         _ sources: consuming [SourceFixes], streams: [Device: ItemSource<Location>], segments: [Segment],
         activity: Activity
     ) {
-        speedLimit = activity.speedLimit
         self.segments = segments
         self.streams = streams
         let order = sources.filter { $0.accepted.count > 0 }
             .sorted { SourceOrder.prefers($0.device, to: $1.device, for: .distance) }
         devices = order.map(\.device)
-        fixes = CountedFixes(order.map(\.accepted), ActiveTimeline(segments))
+        let fixes = CountedFixes(order.map(\.accepted), ActiveTimeline(segments))
+        var altitudes: [CountedAltitude] = []
+        for (rank, source) in order.enumerated() {
+            for altitude in source.altitudes {
+                let next = fixes.partitioningIndex { $0.time >= altitude.time }
+                guard fixes.source(min(next, fixes.count - 1)) == rank else { continue }
+                altitudes.append(CountedAltitude(time: altitude.time, number: altitude.number, source: UInt16(rank)))
+            }
+        }
+        if order.count > 1 { altitudes.sort { ($0.time, $0.source) < ($1.time, $1.source) } }
+        (self.fixes, self.altitudes) = (fixes, altitudes)
     }
 
     var totals: RouteTotals { fixes.reduce(into: RouteTotals()) { $0.add($1) } }
@@ -66,22 +75,41 @@ package struct CountedLocations {
         if source(index) == source(index - 1) { return fix.startsLine }
         // Another device continues. A distance beyond the speed limit starts a new line.
         let distance = before.coordinate.distance(to: fix.coordinate)
-        return distance > speedLimit * fix.time.seconds(since: before.time) + Self.slack
+        return distance > FixChain.speedLimit * fix.time.seconds(since: before.time) + Self.slack
     }
 
-    /// For each device its items, and by their numbers the indices of the fixes; ``noFix`` without one.
-    var items: [(items: ItemSource<Location>, fixes: [UInt32])] {
+    /// The times of the track's rows.
+    var times: [Timestamp] {
+        guard !altitudes.isEmpty else { return fixes.times }
+        var times = [Timestamp](repeating: altitudes[0].time, count: fixes.count + altitudes.count)
+        for index in fixes.indices { times[row(ofFix: index)] = fixes[index].time }
+        for index in altitudes.indices { times[row(ofAltitude: index)] = altitudes[index].time }
+        return times
+    }
+
+    /// The row of a fix in the track: rows of altitudes without a position are between those of fixes.
+    func row(ofFix index: Int) -> Int {
+        altitudes.isEmpty ? index : index + altitudes.partitioningIndex { $0.time >= fixes[index].time }
+    }
+
+    func row(ofAltitude index: Int) -> Int {
+        index + fixes.partitioningIndex { $0.time > altitudes[index].time }
+    }
+
+    /// For each device its items, and by their numbers the rows of the track; ``noRow`` without one.
+    var items: [(items: ItemSource<Location>, rows: [UInt32])] {
         devices.enumerated().compactMap { source, device in
             guard let items = streams[device] else { return nil }
-            var places = [UInt32](repeating: Self.noFix, count: items.count)
+            var places = [UInt32](repeating: Self.noRow, count: items.count)
             for index in fixes.indices where self.source(index) == source {
-                places[fixes[index].number] = UInt32(index)
+                places[fixes[index].number] = UInt32(row(ofFix: index))
+            }
+            for (index, altitude) in altitudes.enumerated() where altitude.source == source {
+                places[Int(altitude.number)] = UInt32(row(ofAltitude: index))
             }
             return (items, places)
         }
     }
 
-    package func summary(laps: [Timestamp], units: Units) -> RouteSummary {
-        RouteSummary(self, laps: laps, units: units)
-    }
+    package func summary() -> RouteSummary { RouteSummary(self) }
 }

@@ -1,15 +1,16 @@
-/// A location of one source that may count: it has a time in a segment, a position and a sufficient accuracy.
+/// A location of one source that may count: it has a time in a segment, and a position of sufficient accuracy or only an
+/// altitude.
 struct Fix: Sendable {
     /// Positions with this accuracy in metres or a worse one are dropped.
     private static let accuracyLimit = 50.0
 
     let time: Int64
+    /// `nan` without a position.
     let latitude: Double
     let longitude: Double
     /// `nan` if not measured; so are the fields below.
     let altitude: Double
     let accuracy: Double
-    let verticalAccuracy: Double
     let speed: Double
     /// The start of its segment.
     let segment: Int64
@@ -20,19 +21,22 @@ struct Fix: Sendable {
 
     /// Returns `nil` for a location that cannot count.
     init?(_ location: Location, number: Int, segments: [Segment]) {
-        guard let time = location.time, let latitude = location.latitude, let longitude = location.longitude,
-            let segment = segments.segment(containing: time)
-        else { return nil }
+        guard let time = location.time, let segment = segments.segment(containing: time) else { return nil }
         let accuracy = location.horizontalAccuracy ?? .nan
-        guard accuracy.isNaN || (0..<Self.accuracyLimit).contains(accuracy) else { return nil }
+        if let latitude = location.latitude, let longitude = location.longitude {
+            guard accuracy.isNaN || (0..<Self.accuracyLimit).contains(accuracy) else { return nil }
+            (self.latitude, self.longitude) = (latitude, longitude)
+        } else {
+            guard location.altitude != nil else { return nil }
+            (latitude, longitude) = (.nan, .nan)
+        }
         self.time = time.microseconds
-        self.latitude = latitude
-        self.longitude = longitude
         self.accuracy = accuracy
         self.number = Int32(truncatingIfNeeded: number)
         self.segment = segment.start.microseconds
         altitude = location.altitude ?? .nan
-        verticalAccuracy = location.verticalAccuracy ?? .nan
         speed = location.speed ?? .nan
     }
+
+    var hasPosition: Bool { !latitude.isNaN }
 }

@@ -1,7 +1,8 @@
 /// Chooses the fixes of one source that form a possible path. Fixes arrive sorted by time.
 ///
-/// Two fixes connect if the speed between them is possible, both directly and over the seconds before. The chain with
-/// the most fixes counts: a consistent group wins over a single fix, wherever that lies. A jump costs as much as ten
+/// Two fixes connect if the speed between them is possible, directly and over the seconds before, and if it does not
+/// change faster than people and their vehicles do. The activity's name is no criterion. The chain with the most fixes
+/// counts: a consistent group wins over a single fix, wherever that lies. A jump costs as much as ten
 /// fixes, so a chain moves elsewhere only where it stays.
 ///
 /// A fix is settled once it is far enough behind the newest: later fixes no longer decide whether it counts.
@@ -17,6 +18,9 @@ struct FixChain: Sendable {
     private static let slack = 30.0
     /// The span in microseconds over which average speed is checked.
     private static let baseline: Int64 = 15_000_000
+    /// The maximum speed in m/s, and its maximum change in m/s².
+    static let speedLimit = 60.0
+    private static let accelerationLimit = 12.0
 
     private struct Node: Sendable {
         var fix: Fix
@@ -26,18 +30,17 @@ struct FixChain: Sendable {
         var parent: Int
         /// A node of the same line at most the baseline before this one.
         var anchor: (time: Int64, latitude: Double, longitude: Double)
+        /// The seconds since the previous node of the same line, and the degrees per second from there; 0 seconds
+        /// without one.
+        var leg = 0.0
+        var velocity = (latitude: 0.0, longitude: 0.0)
     }
 
-    private let speedLimit: Double
     /// The newest settled node, if there is one, then the pending ones.
     private var nodes: [Node] = []
     private var hasSettled = false
     /// The index of the end of the best chain; −1 if there is none.
     private var best = -1
-
-    init(speedLimit: Double) {
-        self.speedLimit = speedLimit
-    }
 
     /// The newest fix of the best chain so far.
     var tip: Fix? { best < 0 ? nil : nodes[best].fix }
@@ -89,6 +92,11 @@ struct FixChain: Sendable {
         if !node.fix.startsLine {
             let isFresh = fix.time - parent.anchor.time <= Self.baseline
             node.anchor = isFresh ? parent.anchor : (parent.fix.time, parent.fix.latitude, parent.fix.longitude)
+            node.leg = Double(fix.time - parent.fix.time) / 1e6
+            node.velocity = (
+                (fix.latitude - parent.fix.latitude) / node.leg,
+                longitudeDifference(parent.fix.longitude, fix.longitude) / node.leg
+            )
         }
         return node
     }
@@ -99,15 +107,25 @@ struct FixChain: Sendable {
         var slack = Self.slack
         let accuracies = node.fix.accuracy + fix.accuracy
         if accuracies > slack { slack = accuracies }
-        func isWithinReach(_ time: Int64, _ latitude: Double, _ longitude: Double) -> Bool {
-            let reach = (speedLimit * Double(fix.time - time) / 1e6 + slack) / Coordinate.degree
+        func isWithin(_ meters: Double, _ latitude: Double, _ longitude: Double) -> Bool {
+            let reach = meters / Coordinate.degree
             let north = fix.latitude - latitude
             let east = longitudeDifference(longitude, fix.longitude) * node.shrinkage
             return north * north + east * east <= reach * reach
         }
-        guard isWithinReach(node.fix.time, node.fix.latitude, node.fix.longitude) else { return false }
-        return node.fix.segment != fix.segment
-            || isWithinReach(node.anchor.time, node.anchor.latitude, node.anchor.longitude)
+        let seconds = Double(fix.time - node.fix.time) / 1e6
+        guard isWithin(Self.speedLimit * seconds + slack, node.fix.latitude, node.fix.longitude) else { return false }
+        guard node.fix.segment == fix.segment else { return true }
+        let since = Double(fix.time - node.anchor.time) / 1e6
+        guard isWithin(Self.speedLimit * since + slack, node.anchor.latitude, node.anchor.longitude) else {
+            return false
+        }
+        guard node.leg > 0 else { return true }
+        // Errors of both ends of the leg before add to the place that its velocity leads to.
+        return isWithin(
+            Self.accelerationLimit * seconds * (seconds + node.leg) / 2 + slack * (1 + seconds / node.leg),
+            node.fix.latitude + node.velocity.latitude * seconds,
+            node.fix.longitude + node.velocity.longitude * seconds)
     }
 
     /// Settles the oldest pending fixes by the best chain, and drops chains that do not continue from it.
@@ -144,17 +162,5 @@ struct FixChain: Sendable {
         best = best < 0 ? -1 : places[best]
         hasSettled = last >= 0
         nodes.removeLast(nodes.count - kept)
-    }
-}
-
-extension Activity {
-    /// The maximum possible speed in m/s: a fix that implies more is wrong. Activities of unknown kind share the
-    /// highest limit.
-    var speedLimit: Double {
-        switch self {
-        case .walking, .hiking, .swimming: 4
-        case .running, .rowing, .traditionalStrength, .functionalStrength, .hiit: 9
-        case .cycling, .other: 30
-        }
     }
 }

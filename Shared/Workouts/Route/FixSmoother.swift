@@ -3,7 +3,7 @@
 /// The smoother returns a fix once enough later ones are known, smoothed backwards from them (Rauch, Tung and
 /// Striebel). Without smoothing the filter overshoots every corner. After a long gap the filter starts again.
 struct FixSmoother: Sendable {
-    /// The rate at which speed and direction change, m²/s³ for each m/s of the activity's limit.
+    /// The rate at which speed and direction change, m²/s³ for each m/s of the usual speed.
     private static let agility = 0.25
     /// The standard deviation in metres along each axis of a fix without accuracy.
     private static let usualNoise = 2.0
@@ -47,15 +47,15 @@ struct FixSmoother: Sendable {
         }
     }
 
-    private let speedLimit: Double
+    private let usualSpeed: Double
     private let agility: Double
     private var states: [State] = []
     /// The observed noise: the mean square along each axis that motion does not explain.
     private var observed = 0.0
 
-    init(speedLimit: Double) {
-        self.speedLimit = speedLimit
-        agility = Self.agility * speedLimit
+    init(usualSpeed: Double) {
+        self.usualSpeed = usualSpeed
+        agility = Self.agility * usualSpeed
     }
 
     /// Adds the next fix, and appends those with enough later fixes.
@@ -80,7 +80,7 @@ struct FixSmoother: Sendable {
     }
 
     private func first(_ fix: Fix) -> State {
-        let spread = speedLimit / 3
+        let spread = usualSpeed / 3
         return State(
             smoothed: Smoothed(
                 fix: fix, place: Coordinate(latitude: fix.latitude, longitude: fix.longitude), velocity: (0, 0),
@@ -166,5 +166,17 @@ struct FixSmoother: Sendable {
         smoothed.velocity.north += gains.2 * north + gains.3 * northward
         smoothed.velocity.east += gains.2 * east + gains.3 * eastward
         return smoothed
+    }
+}
+
+extension Activity {
+    /// A high speed of the activity in m/s, which says how quickly speed and direction usually change. It refuses no
+    /// fix. Activities of unknown kind share the highest.
+    var usualSpeed: Double {
+        switch self {
+        case .walking, .hiking, .swimming: 4
+        case .running, .rowing, .traditionalStrength, .functionalStrength, .hiit: 9
+        case .cycling, .other: 30
+        }
     }
 }

@@ -24,8 +24,6 @@ package struct RouteSummary: Codable, Equatable, Sendable {
     /// One encoded polyline (precision 5) per unbroken line. Every accepted fix is within 5 m of it. The tolerance of a
     /// long route doubles until the polylines fit ``polylineLimit``.
     package var polyline: [String] = []
-    package var splits: [MetricsSummary.Split] = []
-    package var laps: [MetricsSummary.Lap] = []
 
     package init() {}
 }
@@ -42,20 +40,17 @@ package struct RouteInput: Equatable, Sendable {
 }
 
 extension RouteSummary {
-    init(_ locations: CountedLocations, laps marks: [Timestamp], units: Units) {
+    init(_ locations: CountedLocations) {
         let fixes = locations.fixes
         guard !fixes.isEmpty else { return }
-        let timeline = ActiveTimeline(locations.segments)
-        let meters = Cumulative(fixes.lazy.map { ($0.time, $0.distance) }, timeline)
-        distance = thousandths(meters.total)
-        if timeline.total > 0 { averageSpeed = thousandths(meters.total / (Double(timeline.total) / 1e6)) }
-        maximumSpeed = fixes.lazy.map(\.speed).filter { !$0.isNaN }.max().map(thousandths)
-        let none = TimeWeightedValues([], timeline)
-        splits = MetricsSummary.splits(meters, length: units.splitLength, total: timeline.total, heartRate: none)
-        laps = MetricsSummary.laps(
-            marks, locations.segments, timeline, distance: meters, energy: { _, _ in nil }, heartRate: none)
-        if fixes.contains(where: \.hasAltitude) {
-            let totals = locations.totals
+        let totals = locations.totals
+        distance = thousandths(totals.distance)
+        let active = Double(ActiveTimeline(locations.segments).total) / 1e6
+        let average = active > 0 ? thousandths(totals.distance / active) : nil
+        averageSpeed = average
+        let fastest = fixes.lazy.map(\.speed).filter { !$0.isNaN }.max().map(thousandths)
+        maximumSpeed = fastest.map { max($0, average ?? 0) } ?? average
+        if !locations.altitudes.isEmpty || fixes.contains(where: \.hasAltitude) {
             ascent = thousandths(totals.ascent)
             descent = thousandths(totals.descent)
         }

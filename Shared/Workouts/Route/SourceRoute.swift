@@ -9,8 +9,12 @@ struct SourceRoute: Sendable {
     /// The span in microseconds for a computed speed: at least this, at most twice as much.
     private static let speedSpan: Int64 = 5_000_000
 
-    private let speedLimit: Double
-    private var chain: FixChain
+    /// A measured speed that differs by more m/s from the speed along the track is wrong.
+    private static let speedTolerance = 12.0
+    /// The maximum number of pending altitudes.
+    private static let altitudeLimit = 64
+
+    private var chain = FixChain()
     private var smoother: FixSmoother
     private var climb = Climb()
     /// The end of the last whole leg, its time, and the counted part of the next leg.
@@ -26,11 +30,14 @@ struct SourceRoute: Sendable {
     /// Buffers between the stages, kept to avoid an allocation per fix.
     private var settled: [Fix] = []
     private var smoothed: [FixSmoother.Smoothed] = []
+    /// Locations with an altitude alone, later than the last accepted fix, and the segment of the last altitude.
+    private var altitudes: [Fix] = []
+    private var climbSegment = Int64.min
+    /// The part of the totals that the next accepted fix adds.
+    private(set) var climbed = Climb.Change()
 
     init(_ activity: Activity) {
-        speedLimit = activity.speedLimit
-        chain = FixChain(speedLimit: speedLimit)
-        smoother = FixSmoother(speedLimit: speedLimit)
+        smoother = FixSmoother(usualSpeed: activity.usualSpeed)
     }
 
     /// The newest accepted fix so far.
@@ -39,9 +46,14 @@ struct SourceRoute: Sendable {
     /// Adds a fix that is not earlier than ``newest``, and appends the fixes that are now complete.
     mutating func add(_ fix: Fix, accepting accepted: inout [AcceptedFix]) {
         newest = fix.time
-        chain.add(fix, settling: &settled)
-        guard !settled.isEmpty else { return }
-        pass(&accepted)
+        if fix.hasPosition {
+            chain.add(fix, settling: &settled)
+            if !settled.isEmpty { pass(&accepted) }
+        } else {
+            altitudes.append(fix)
+            // So many locations without a position are lost signal: the fixes before have no close successor.
+            if altitudes.count == Self.altitudeLimit { finish(accepting: &accepted) }
+        }
     }
 
     /// Appends all pending fixes at the end of the stream.
@@ -51,20 +63,44 @@ struct SourceRoute: Sendable {
         settled.removeAll(keepingCapacity: true)
         smoother.finish(giving: &smoothed)
         pass(&accepted)
+        climb(before: .max)
+    }
+
+    /// Takes the altitudes before a time.
+    private mutating func climb(before time: Int64) {
+        guard !altitudes.isEmpty else { return }
+        let count = altitudes.partitioningIndex { $0.time >= time }
+        for fix in altitudes[..<count] { climb(fix) }
+        altitudes.removeFirst(count)
+    }
+
+    private mutating func climb(_ fix: Fix) {
+        if fix.segment != climbSegment { climb.startLine() }
+        climbSegment = fix.segment
+        guard !fix.altitude.isNaN else { return }
+        let change = climb.add(fix.altitude, at: fix.time)
+        climbed.ascent += change.ascent
+        climbed.descent += change.descent
+        totals.ascent += change.ascent
+        totals.descent += change.descent
     }
 
     private mutating func pass(_ accepted: inout [AcceptedFix]) {
         for fix in settled { smoother.add(fix, giving: &smoothed) }
         settled.removeAll(keepingCapacity: true)
         for position in smoothed {
-            let climbed = climb.add(position.fix)
+            climb(before: position.fix.time)
+            climb(position.fix)
             var fix = AcceptedFix(
                 fix: position.fix, speed: position.fix.speed, distance: distance(to: position),
                 ascent: climbed.ascent, descent: climbed.descent)
-            totals.add(fix)
+            climbed = Climb.Change()
+            totals.distance += fix.distance
             let speed = speed(at: fix.fix)
-            // Both speeds have the activity's limit; `nan` fails the comparison too.
-            if !(fix.speed <= speedLimit) { fix.speed = speed <= speedLimit ? speed : .nan }
+            let (north, east) = position.velocity
+            let along = (north * north + east * east).squareRoot()
+            // `nan` fails the comparison too.
+            if !(abs(fix.speed - along) <= Self.speedTolerance) { fix.speed = speed }
             accepted.append(fix)
         }
         smoothed.removeAll(keepingCapacity: true)
@@ -117,6 +153,8 @@ struct SourceFixes: Sendable {
     private(set) var route: SourceRoute
     /// All accepted fixes, sorted by time.
     private(set) var accepted: SourceColumns
+    /// Locations with an altitude and no position, sorted by time.
+    private(set) var altitudes: [(time: Timestamp, number: UInt32)] = []
     /// Fixes up to this time are final.
     private(set) var settledTime = Timestamp(microseconds: .min)
 
@@ -128,6 +166,7 @@ struct SourceFixes: Sendable {
         var buffer: [AcceptedFix] = []
         locations.visitInOrder { number, location in
             guard let fix = Fix(location, number: number, segments: segments) else { return }
+            if !fix.hasPosition { altitudes.append((Timestamp(microseconds: fix.time), UInt32(number))) }
             route.add(fix, accepting: &buffer)
             take(&buffer)
         }
@@ -135,6 +174,7 @@ struct SourceFixes: Sendable {
         var rest = route
         rest.finish(accepting: &buffer)
         take(&buffer)
+        accepted.addToLast(rest.climbed)
     }
 
     private mutating func take(_ buffer: inout [AcceptedFix]) {

@@ -1,4 +1,5 @@
-/// The final track of a session: one row per accepted fix at its own time and position, without resampling.
+/// The final track of a session: one row per accepted fix at its own time and position, without resampling, and one per
+/// location that has an altitude and no position.
 package struct Track: Equatable, Sendable {
     package enum Kind: Int, CaseIterable, Sendable {
         case latitude, longitude, altitude
@@ -57,23 +58,23 @@ package struct Track: Equatable, Sendable {
 
     /// - Parameter locations: a caller that keeps no copy saves memory.
     package init(_ locations: consuming CountedLocations) {
-        let times = locations.fixes.times
+        let times = locations.times
         var sum = 0.0
         var distances = CompactNumbers(count: times.count, scale: 1e3)
-        for (row, fix) in locations.fixes.enumerated() {
+        for (index, fix) in locations.fixes.enumerated() {
             sum += fix.distance
-            distances[row] = thousandths(sum)
+            distances[locations.row(ofFix: index)] = thousandths(sum)
         }
         let sources = locations.items
         _ = consume locations
         var measured: [Kind: CompactNumbers] = [:]
         measured[.distance] = times.isEmpty ? nil : distances
-        for (items, fixes) in sources {
+        for (items, rows) in sources {
             var number = 0
             items.visit { location in
                 defer { number += 1 }
-                guard fixes[number] != CountedLocations.noFix else { return }
-                let row = Int(fixes[number])
+                guard rows[number] != CountedLocations.noRow else { return }
+                let row = Int(rows[number])
                 for kind in Kind.allCases {
                     guard let field = kind.field, let value = location[field] else { continue }
                     measured[kind, default: CompactNumbers(count: times.count, scale: kind.scale)][row] = value

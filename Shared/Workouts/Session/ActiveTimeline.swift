@@ -19,6 +19,8 @@ struct ActiveTimeline {
 
     /// A moment in a segment.
     struct Place {
+        /// The index of its segment.
+        let segment: Int
         /// Active microseconds before it.
         let position: Int64
         /// Active microseconds before the end of its segment.
@@ -29,7 +31,8 @@ struct ActiveTimeline {
     func place(_ time: Timestamp) -> Place? {
         guard let index = lastSegment(startingBy: time), let end = segments[index].end, time <= end else { return nil }
         let position = offsets[index] + time.microseconds - segments[index].start.microseconds
-        return Place(position: position, segmentEnd: position + end.microseconds - time.microseconds)
+        return Place(
+            segment: index, position: position, segmentEnd: position + end.microseconds - time.microseconds)
     }
 
     /// Active microseconds before a moment, in or outside a segment.
@@ -37,6 +40,8 @@ struct ActiveTimeline {
         guard let index = lastSegment(startingBy: time), let end = segments[index].end else { return 0 }
         return offsets[index] + min(time, end).microseconds - segments[index].start.microseconds
     }
+
+    func segmentStart(_ index: Int) -> Timestamp { segments[index].start }
 
     private func lastSegment(startingBy time: Timestamp) -> Int? {
         var low = 0

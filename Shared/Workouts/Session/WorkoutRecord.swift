@@ -17,6 +17,8 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var activeDuration: Double
     /// Seconds from start to end, pauses included.
     package var elapsedDuration: Double
+    /// Active seconds without stretches at rest.
+    package var movingDuration: Double?
     package var distance: Double?
     package var activeEnergy: Double?
     package var energySource: EnergySource?
@@ -61,8 +63,8 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
     package var summaries: [String: Int64]
 
     /// - Parameters:
-    ///   - metrics: the latest summary of the samples, if there is one.
-    ///   - route: the latest summary of the locations, if there is one.
+    ///   - metrics: the latest summary of the samples, if there is one; it gives all totals.
+    ///   - route: the latest summary of the locations, if there is one; it gives bounds and polyline.
     ///   - isComplete: whether the summaries hold all announced items.
     package init(
         _ session: Session, metrics: MetricsReport?, route: RouteReport? = nil, weather: Weather? = nil,
@@ -114,34 +116,17 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         maxima = totals.maxima
         sums = totals.sums
         zones = totals.zones
-        splits = Array(totals.splits.prefix(Self.splitLimit(plan)))
+        let splitLimit =
+            plan == nil
+            ? MetricsSummary.splitLimit(laps: totals.laps.count)
+            : MetricsSummary.splitLimit(laps: totals.laps.count, bytes: Session.plannedSplitBytes)
+        splits = Array(totals.splits.prefix(splitLimit))
         laps = totals.laps
-        guard let track = route?.totals else { return }
-        ascent = track.ascent
-        descent = track.descent
-        bounds = track.bounds
-        polyline = track.polyline.isEmpty ? nil : track.polyline
-        if totals.distance == nil { takeDistance(of: track) }
-    }
-
-    private static func splitLimit(_ plan: SessionPlan?) -> Int {
-        plan == nil ? MetricsSummary.splitLimit : Session.plannedSplitLimit
-    }
-
-    /// Takes the distance, and the values that follow from it, from the route because no device measured one.
-    private mutating func takeDistance(of track: RouteSummary) {
-        guard let covered = track.distance else { return }
-        distance = covered
-        averageSpeed = track.averageSpeed
-        maximumSpeed = track.maximumSpeed ?? maximumSpeed
-        splits = Array(track.splits.prefix(Self.splitLimit(plan)))
-        guard !laps.isEmpty else {
-            laps = track.laps
-            return
-        }
-        // A different number of laps means another state: one of the summaries will be revised.
-        guard laps.count == track.laps.count else { return }
-        for index in laps.indices { laps[index].distance = track.laps[index].distance }
+        movingDuration = totals.movingDuration
+        ascent = totals.ascent
+        descent = totals.descent
+        bounds = route?.totals.bounds
+        polyline = route.flatMap { $0.totals.polyline.isEmpty ? nil : $0.totals.polyline }
     }
 }
 

@@ -14,10 +14,9 @@ extension SeededRandom {
             isStale: .random(using: &self))
     }
 
-    /// The totals of a session's locations, with the laps and splits of its samples.
-    mutating func route(of session: Session, _ items: CountedItems) -> RouteReport {
+    /// The totals of a session's locations.
+    mutating func route() -> RouteReport {
         var totals = RouteSummary()
-        let walked = items.summary(laps: session.laps, units: session.units, physiology: Physiology())
         totals.distance = maybe(.random(in: 0...50_000, using: &self))
         totals.averageSpeed = maybe(.random(in: 0...9, using: &self))
         totals.maximumSpeed = maybe(.random(in: 0...9, using: &self))
@@ -25,8 +24,6 @@ extension SeededRandom {
         totals.descent = maybe(.random(in: 0...900, using: &self))
         totals.bounds = maybe(bounds())
         totals.polyline = maybe(["_p~iF~ps|U", "_ulLnnqC"]) ?? []
-        totals.splits = walked.splits
-        totals.laps = walked.laps
         return RouteReport(
             revision: revision(), state: revision(), next: streams(), chunks: 2, gaps: silences(), outside: streams(),
             totals: totals)
@@ -53,7 +50,7 @@ extension SeededRandom {
     /// Finished records with and without metrics, route and weather.
     mutating func records(of session: Session, _ report: MetricsReport) -> [WorkoutRecord] {
         [report, nil].flatMap { metrics in
-            [route(of: session, items(of: session)), nil].map { route in
+            [route(), nil].map { route in
                 WorkoutRecord(
                     session, metrics: metrics, route: route, weather: maybe(weather()),
                     isComplete: .random(using: &self), revision: revision())

@@ -55,7 +55,7 @@ extension SeededRandom {
         let rows = FinalRows(Track(locations))
         let report = RouteReport(
             revision: revision(), state: revision(), next: streams(), chunks: rows.chunkCount,
-            totals: locations.summary(laps: session.laps, units: session.units))
+            totals: locations.summary())
         return [
             ("locations", locationBatch().payload), ("locationsAck", Ack.next(7).payload(now: time())),
             ("route", routeSnapshot().payload), ("summaryRoute", JSONCoding.encode(report)),

@@ -23,15 +23,15 @@ struct FITWorkout {
             key: SessionKey(User("anna")!, SessionID("0b7ac6a5-64bd-4e2d-8f12-0d3f5a1c9e77")!),
             start: SessionStart(activity: activity, environment: environment, countdown: 0), at: start, now: start)
         let items = CountedItems(streams: [device: samples], segments: segments)
-        let route = CountedLocations(
+        let counted = CountedLocations(
             streams: [device: locations], segments: segments, activity: activity, environment: environment)
+        let route = RouteInput(track: Track(counted), totals: counted.summary())
         var record = WorkoutRecord(
             session,
             metrics: MetricsReport(
                 revision: 1, state: 1, next: [StreamName(.samples, device): samples.count], chunks: 1,
-                totals: items.summary(laps: laps, units: .metric)),
-            route: RouteReport(
-                revision: 1, state: 1, next: [:], chunks: 1, totals: route.summary(laps: laps, units: .metric)),
+                totals: items.summary(route: route, laps: laps, units: .metric, activity: activity)),
+            route: RouteReport(revision: 1, state: 1, next: [:], chunks: 1, totals: route.totals),
             isComplete: true, revision: 1)
         record.segments = segments
         record.activeDuration = segments.activeDuration()
@@ -40,7 +40,7 @@ struct FITWorkout {
         record.endedAt = end
         record.elapsedDuration = end.seconds(since: start)
         revise(&record)
-        return ExportedWorkout(workout: record, series: Series(items), track: Track(route))
+        return ExportedWorkout(workout: record, series: Series(items), track: route.track)
     }
 }
 

@@ -18,14 +18,14 @@ struct PlayedWorkout {
         let locations = CountedLocations(
             streams: [watch: recording.locations], segments: session.segments, activity: session.activity,
             environment: session.environment)
+        let route = RouteInput(track: Track(locations), totals: locations.summary())
         let record = WorkoutRecord(
             session,
             metrics: MetricsReport(
                 revision: 1, state: 1, next: [:], chunks: 1,
-                totals: items.summary(laps: session.laps, units: .metric)),
-            route: RouteReport(
-                revision: 1, state: 1, next: [:], chunks: 1,
-                totals: locations.summary(laps: session.laps, units: .metric)),
+                totals: items.summary(
+                    route: route, laps: session.laps, units: .metric, activity: session.activity)),
+            route: RouteReport(revision: 1, state: 1, next: [:], chunks: 1, totals: route.totals),
             isComplete: true, revision: 1)
         exported = ExportedWorkout(
             workout: record, series: try Self.chunks(FinalRows(Series(items))).series,

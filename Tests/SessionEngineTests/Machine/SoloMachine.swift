@@ -70,6 +70,7 @@ struct SoloMachine {
     ) -> MetricsReport {
         var totals = MetricsSummary()
         totals.distance = distance
+        totals.ascent = distance.map { _ in 12 }
         return MetricsReport(
             revision: revision, state: state ?? record()?.revision ?? 0, next: [samples: items], chunks: 1,
             route: route, totals: totals)
@@ -79,7 +80,6 @@ struct SoloMachine {
     func route(_ items: Int, revision: Int64, state: Int64? = nil, distance: Double? = 1_000) -> RouteReport {
         var totals = RouteSummary()
         totals.distance = distance
-        totals.ascent = 12
         return RouteReport(
             revision: revision, state: state ?? record()?.revision ?? 0, next: [locations: items], chunks: 1,
             totals: totals)

@@ -4,31 +4,6 @@ import Testing
 @testable import Workouts
 
 @Suite struct SummaryPropertyTests {
-    /// The receiver of a stream. It ignores batches below and beyond the expected number.
-    private struct Receiver {
-        var stored: [Sample] = []
-
-        mutating func take(_ batch: ArraySlice<Sample>) {
-            guard batch.startIndex <= stored.count, batch.endIndex > stored.count else { return }
-            stored += batch[stored.count...]
-        }
-    }
-
-    /// Sends every stream in batches of random sizes, repeated and out of order, until everything is stored.
-    private func deliver(_ streams: [Device: [Sample]], _ random: inout SeededRandom) -> [Device: [Sample]] {
-        var receivers: [Device: Receiver] = [:]
-        var missing = streams.keys.filter { streams[$0]?.isEmpty == false }.sorted()
-        while let device = missing.randomElement(using: &random) {
-            let items = streams[device]!
-            let next = receivers[device]?.stored.count ?? 0
-            let start = Int.random(in: max(0, next - 30)...min(items.count - 1, next + 10), using: &random)
-            let end = Int.random(in: start + 1...min(items.count, start + 60), using: &random)
-            receivers[device, default: Receiver()].take(items[start..<end])
-            if receivers[device]?.stored.count == items.count { missing.removeAll { $0 == device } }
-        }
-        return receivers.mapValues(\.stored)
-    }
-
     @Test func `any arrival gives the same bytes`() throws {
         var random = SeededRandom()
         for _ in 0..<40 {
@@ -124,4 +99,29 @@ import Testing
             #expect(abs((result.averageHeartRate ?? 0) - expected) < 0.001)
         }
     }
+}
+
+/// The receiver of a stream. It ignores batches below and beyond the expected number.
+private struct Receiver<Item> {
+    var stored: [Item] = []
+
+    mutating func take(_ batch: ArraySlice<Item>) {
+        guard batch.startIndex <= stored.count, batch.endIndex > stored.count else { return }
+        stored += batch[stored.count...]
+    }
+}
+
+/// Sends every stream in batches of random sizes, repeated and out of order, until everything is stored.
+func deliver<Item>(_ streams: [Device: [Item]], _ random: inout SeededRandom) -> [Device: [Item]] {
+    var receivers: [Device: Receiver<Item>] = [:]
+    var missing = streams.keys.filter { streams[$0]?.isEmpty == false }.sorted()
+    while let device = missing.randomElement(using: &random) {
+        let items = streams[device]!
+        let next = receivers[device]?.stored.count ?? 0
+        let start = Int.random(in: max(0, next - 30)...min(items.count - 1, next + 10), using: &random)
+        let end = Int.random(in: start + 1...min(items.count, start + 60), using: &random)
+        receivers[device, default: Receiver()].take(items[start..<end])
+        if receivers[device]?.stored.count == items.count { missing.removeAll { $0 == device } }
+    }
+    return receivers.mapValues(\.stored)
 }

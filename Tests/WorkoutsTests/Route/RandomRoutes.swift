@@ -53,6 +53,11 @@ extension SeededRandom {
     }
 }
 
+extension CountedLocations {
+    /// The route as the samples' summary takes it.
+    var input: RouteInput { RouteInput(track: Track(self), totals: summary()) }
+}
+
 func counted(
     _ streams: [String: [Location]], _ segments: [Segment], _ activity: Activity = .running,
     _ environment: Environment = .outdoor

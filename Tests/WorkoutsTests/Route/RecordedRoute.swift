@@ -63,6 +63,6 @@ struct RecordedRoute {
         CountedLocations(
             streams: [Device("watch-1")!: locations ?? self.locations], segments: segments, activity: activity,
             environment: .outdoor
-        ).summary(laps: [], units: .metric)
+        ).summary()
     }
 }

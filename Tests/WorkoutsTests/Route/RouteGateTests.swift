@@ -43,22 +43,29 @@ import Testing
         }
     }
 
-    @Test func `after a car ride the route continues elsewhere without a line and without that distance`() {
+    @Test func `after an impossible jump the route continues elsewhere without a line and without that distance`() {
         var random = SeededRandom()
         let before = random.way(seconds: 600, speed: 3)
-        let ride = (1...120).map { second in
-            var location = before[599]
-            location.time = year2026 + Double(599 + second)
-            location.displace(by: 25 * Double(second), towards: 90)
-            return location
-        }
+        var there = before[599]
+        there.displace(by: 20_000, towards: 90)
         let after = random.way(
-            seconds: 600, speed: 3, from: year2026 + 720, latitude: ride[119].latitude!, longitude: ride[119].longitude!
-        )
-        let locations = counted(["watch": before + ride + after], [segment(0, 1_320)])
+            seconds: 600, speed: 3, from: year2026 + 600, latitude: there.latitude!, longitude: there.longitude!)
+        let locations = counted(["watch": before + after], [segment(0, 1_320)])
         #expect(abs(locations.totals.distance - 2 * 599 * 3) < 2 * 600 * 3 * 0.02)
-        #expect(locations.summary(laps: [], units: .metric).polyline.count == 2)
+        #expect(locations.summary().polyline.count == 2)
         #expect(locations.fixes.indices.filter { locations.startsLine($0) }.count == 2)
+    }
+
+    @Test(arguments: [(Activity.walking, 7.0), (.hiking, 4.5), (.swimming, 12), (.running, 25), (.walking, 15)])
+    func `a ride counts under any activity's name`(activity: Activity, speed: Double) {
+        var random = SeededRandom()
+        let seconds = 600
+        let way = random.way(seconds: seconds + 1, speed: speed, noise: 2, memory: 0.9)
+        let locations = counted(["phone": way], [segment(0, Double(seconds))], activity)
+        #expect(abs(locations.totals.distance / (Double(seconds) * speed) - 1) < 0.03)
+        #expect(locations.summary().polyline.count == 1)
+        let summary = locations.summary()
+        #expect((summary.maximumSpeed ?? 0) >= summary.averageSpeed ?? .infinity)
     }
 
     @Test func `a straight line counts through a tunnel`() {
@@ -71,7 +78,7 @@ import Testing
         }
         let tunnel = Array(locations[..<200] + locations[320...])
         #expect(abs(distance(tunnel) - 599 * 3) < 3)
-        #expect(counted(["watch": tunnel], [segment(0, 600)]).summary(laps: [], units: .metric).polyline.count == 1)
+        #expect(counted(["watch": tunnel], [segment(0, 600)]).summary().polyline.count == 1)
     }
 
     @Test func `inaccurate, incomplete, impossible and outside fixes do not count`() {
@@ -100,7 +107,7 @@ import Testing
         var random = SeededRandom()
         let streams = ["watch": random.way(seconds: 300, speed: 3)]
         let locations = counted(streams, [segment(0, 300)], .running, .indoor)
-        #expect(locations.summary(laps: [], units: .metric) == RouteSummary())
+        #expect(locations.summary() == RouteSummary())
         #expect(Track(locations).times.isEmpty)
     }
 

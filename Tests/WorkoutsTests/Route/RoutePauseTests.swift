@@ -29,11 +29,11 @@ import Testing
         for _ in 0..<20 {
             let (segments, locations) = journey(&random)
             let whole = counted(["watch": locations], segments)
-            let summary = whole.summary(laps: [], units: .metric)
+            let summary = whole.summary()
             var distance = 0.0
             for part in segments {
                 let alone = counted(["watch": locations], [part])
-                #expect(alone.summary(laps: [], units: .metric).polyline.count == 1)
+                #expect(alone.summary().polyline.count == 1)
                 distance += alone.totals.distance
             }
             #expect(abs(try #require(summary.distance) - distance) <= distance / 1_000)
@@ -58,6 +58,6 @@ import Testing
         let way = random.way(seconds: 600, speed: 3)
         let joined = counted(["watch": way], [segment(0, 300), segment(300, 600)])
         #expect(abs(joined.totals.distance - 599 * 3) < 30)
-        #expect(joined.summary(laps: [], units: .metric).polyline.count == 2)
+        #expect(joined.summary().polyline.count == 2)
     }
 }

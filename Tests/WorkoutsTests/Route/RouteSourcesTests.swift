@@ -34,7 +34,7 @@ import Testing
             #expect(abs(counted.totals.distance / (1_199 * 3) - 1) < 0.02)
             let fromPhone = counted.fixes.indices.count { counted.devices[counted.source($0)].kind == "phone" }
             #expect(abs(fromPhone - gap.count) <= 2)
-            #expect(counted.summary(laps: [], units: .metric).polyline.count == 1)
+            #expect(counted.summary().polyline.count == 1)
             let distances = Track(counted).columns.first { $0.kind == .distance }?.values.compactMap { $0 } ?? []
             #expect(distances == distances.sorted())
         }
@@ -49,7 +49,7 @@ import Testing
             return location
         }
         let counted = counted(["watch": Array(way[..<300]), "phone": home], [segment(0, 600)])
-        #expect(counted.summary(laps: [], units: .metric).polyline.count == 2)
+        #expect(counted.summary().polyline.count == 2)
     }
 
     @Test func `a source with only bad fixes yields to the next`() {

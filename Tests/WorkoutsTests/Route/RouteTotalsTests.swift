@@ -11,7 +11,7 @@ import Testing
         for index in locations.indices {
             locations[index][.altitude] = 500 - 25 * cos(Double(index) / 600 * 2 * .pi) + random.normal(1)
         }
-        let summary = counted(["watch": locations], [segment(0, 3_600)]).summary(laps: [], units: .metric)
+        let summary = counted(["watch": locations], [segment(0, 3_600)]).summary()
         #expect(abs(try #require(summary.ascent) - 300) < 15)
         #expect(abs(try #require(summary.descent) - 300) < 15)
         for index in locations.indices { locations[index][.altitude] = 500 + random.normal(1.5) }
@@ -31,21 +31,21 @@ import Testing
     @Test func `without altitudes ascent is unknown`() {
         var random = SeededRandom()
         let locations = counted(["watch": random.way(seconds: 60, speed: 3)], [segment(0, 60)])
-        #expect(locations.summary(laps: [], units: .metric).ascent == nil)
+        #expect(locations.summary().ascent == nil)
     }
 
     @Test func `splits, laps and speeds follow the distance`() throws {
         var random = SeededRandom()
         let locations = random.way(seconds: 1_001, speed: 3)
-        let summary = counted(["watch": locations], [segment(0, 400), segment(400, 1_000)])
-            .summary(laps: [year2026 + 500], units: .metric)
-        let distance = try #require(summary.distance)
-        #expect(abs(summary.splits.map(\.distance).reduce(0, +) - distance) < 0.01)
-        #expect(summary.splits.count == 3)
-        #expect(abs(summary.laps.compactMap(\.distance).reduce(0, +) - distance) < 0.01)
-        #expect(abs(try #require(summary.laps.first?.distance) / 1_500 - 1) < 0.02)
-        #expect(abs(try #require(summary.averageSpeed) - distance / 1_000) < 0.001)
-        #expect(abs(try #require(summary.maximumSpeed) - 3) < 0.3)
+        let segments = [segment(0, 400), segment(400, 1_000)]
+        let result = summary([:], segments, laps: [500], route: counted(["watch": locations], segments))
+        let distance = try #require(result.distance)
+        #expect(abs(result.splits.map(\.distance).reduce(0, +) - distance) < 0.01)
+        #expect(result.splits.count == 3)
+        #expect(abs(result.laps.compactMap(\.distance).reduce(0, +) - distance) < 0.01)
+        #expect(abs(try #require(result.laps.first?.distance) / 1_500 - 1) < 0.02)
+        #expect(abs(try #require(result.averageSpeed) - distance / 1_000) < 0.001)
+        #expect(abs(try #require(result.maximumSpeed) - 3) < 0.3)
     }
 
     @Test func `a measured speed counts unless it is impossible`() {
@@ -53,7 +53,7 @@ import Testing
         var locations = random.way(seconds: 100, speed: 3)
         locations[50][.speed] = 5.5
         locations[60][.speed] = 25
-        let summary = counted(["watch": locations], [segment(0, 100)]).summary(laps: [], units: .metric)
+        let summary = counted(["watch": locations], [segment(0, 100)]).summary()
         #expect(summary.maximumSpeed == 5.5)
     }
 
@@ -61,7 +61,7 @@ import Testing
         var random = SeededRandom()
         let locations = random.way(seconds: 3_000, speed: 3, longitude: 179.99)
         let counted = counted(["watch": locations], [segment(0, 3_000)])
-        let bounds = try #require(counted.summary(laps: [], units: .metric).bounds)
+        let bounds = try #require(counted.summary().bounds)
         #expect(bounds.south == counted.fixes.map(\.latitude).min())
         #expect(bounds.north == counted.fixes.map(\.latitude).max())
         let longitudes = counted.fixes.map { $0.longitude < 0 ? $0.longitude + 360 : $0.longitude }
@@ -86,6 +86,6 @@ import Testing
         #expect(track.columns[4].values[7] == 12 && track.columns[4].values[8] == nil)
         let distances = track.columns[3].values.compactMap { $0 }
         #expect(distances == distances.sorted() && distances.count == locations.count)
-        #expect(distances.last == counted.summary(laps: [], units: .metric).distance)
+        #expect(distances.last == counted.summary().distance)
     }
 }

@@ -14,18 +14,19 @@ import Workouts
         self.session = session
     }
 
-    /// The samples' summary: heart rate, maximum speed, two laps and an optional distance.
-    private func metrics(distance: Double? = nil) -> MetricsReport {
-        var values: [Quantity: Double] = [.heartRate: 120, .speed: 4]
-        values[.distance] = distance.map { $0 / 61 }
-        let totals = summary(
-            ["watch": (0...60).map { sample(Double($0), values) }], [segment(0, 60)], laps: [30])
+    /// The samples' summary, with the totals that the route gives it.
+    private func metrics() -> MetricsReport {
+        var totals = summary(
+            ["watch": (0...60).map { sample(Double($0), [.heartRate: 120, .distance: 3]) }], [segment(0, 60)],
+            laps: [30])
+        totals.ascent = 9
+        totals.descent = 8
         return MetricsReport(
             revision: 1, state: 1, next: [StreamName("samples/watch-1")!: 61], chunks: 1, totals: totals)
     }
 
-    /// The locations' summary: 180 m, 100 of them in the first of two laps.
-    private func route(laps: [Double] = [100, 80]) -> RouteReport {
+    /// The locations' summary, with totals that differ.
+    private func route() -> RouteReport {
         var totals = RouteSummary()
         totals.distance = 180
         totals.averageSpeed = 3
@@ -33,11 +34,6 @@ import Workouts
         totals.ascent = 7
         totals.descent = 5
         totals.polyline = ["_p~iF~ps|U"]
-        let walked = summary(
-            ["phone": [sample(30, [.distance: 100]), sample(60, [.distance: 80])]], [segment(0, 60)],
-            laps: laps.count == 2 ? [30] : [])
-        totals.splits = walked.splits
-        totals.laps = walked.laps
         return RouteReport(
             revision: 2, state: 1, next: [StreamName("locations/phone-1")!: 60], chunks: 1, totals: totals)
     }
@@ -46,49 +42,22 @@ import Workouts
         WorkoutRecord(session, metrics: metrics, route: route, isComplete: true, revision: 1)
     }
 
-    @Test func `without a measured distance the route gives distance, speeds, splits and laps`() {
-        let record = record(metrics(), route())
-        #expect(record.distance == 180)
-        #expect(record.averageSpeed == 3 && record.maximumSpeed == 3.5)
-        #expect(record.splits.map(\.distance) == [180])
-        #expect(record.laps.map(\.distance) == [100, 80])
-        #expect(record.laps.map(\.averageHeartRate) == [120, 120])
-        #expect(record.averageHeartRate == 120)
+    @Test func `all totals come from the samples' summary`() {
+        let totals = metrics().totals
+        for record in [record(metrics(), route()), record(metrics(), nil)] {
+            #expect(record.distance == 183 && record.averageHeartRate == 120)
+            #expect(record.averageSpeed == totals.averageSpeed && record.maximumSpeed == totals.maximumSpeed)
+            #expect(record.splits == totals.splits && record.laps == totals.laps)
+            #expect(record.movingDuration == 60)
+            #expect(record.ascent == 9 && record.descent == 8)
+        }
     }
 
-    @Test func `a measured distance keeps its speeds, splits and laps`() throws {
-        let own = metrics(distance: 122).totals
-        let record = record(metrics(distance: 122), route())
-        #expect(record.distance == 122)
-        #expect(record.averageSpeed == own.averageSpeed && record.maximumSpeed == 4)
-        #expect(record.splits == own.splits && record.laps == own.laps)
-    }
-
-    @Test(arguments: [nil, 122]) func `ascent, descent, bounds and polyline come from the route`(distance: Double?) {
-        let record = record(metrics(distance: distance), route())
-        #expect(record.ascent == 7 && record.descent == 5)
-        #expect(record.polyline == ["_p~iF~ps|U"])
-        #expect(self.record(metrics(distance: distance), nil).ascent == nil)
-        #expect(self.record(metrics(distance: distance), nil).polyline == nil)
-    }
-
-    @Test func `a route without a distance removes nothing`() {
-        var indoors = route()
-        indoors.totals = RouteSummary()
-        let record = record(metrics(), indoors)
-        #expect(record.distance == nil && record.maximumSpeed == 4)
-        #expect(record.laps == metrics().totals.laps)
-        #expect(record.polyline == nil)
-    }
-
-    @Test func `without samples splits and laps come from the route alone`() {
-        let record = record(nil, route())
-        #expect(record.laps.map(\.distance) == [100, 80])
-        #expect(record.mode == .phone)
-    }
-
-    @Test func `laps of a different number wait for the revised summary`() {
-        #expect(record(metrics(), route(laps: [180])).laps.map(\.distance) == [nil, nil])
+    @Test func `bounds and polyline come from the route, and no total`() {
+        #expect(record(metrics(), route()).polyline == ["_p~iF~ps|U"])
+        #expect(record(metrics(), nil).polyline == nil)
+        let alone = record(nil, route())
+        #expect(alone.distance == nil && alone.ascent == nil && alone.splits.isEmpty && alone.laps.isEmpty)
     }
 
     @Test func `counts and revisions cover both summaries`() {
