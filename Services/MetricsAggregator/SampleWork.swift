@@ -24,28 +24,29 @@ enum SampleWork: StreamWork {
 
 extension LiveMetrics: LiveFold {
     package init(_ state: ProfiledState) {
-        self.init(physiology: state.physiology, units: state.state.units)
+        self.init(state.rules, laps: state.state.laps)
     }
 
     package init(streams: [Device: ItemSource<Sample>], state: ProfiledState, now: Timestamp, shown: LiveMetrics?) {
         self.init(
-            streams: streams, segments: state.state.segments, physiology: state.physiology, units: state.state.units,
-            now: now, shown: shown)
+            streams: streams, segments: state.state.segments, rules: state.rules, laps: state.state.laps, now: now,
+            shown: shown)
     }
 
     package mutating func continueDisplay(of shown: LiveMetrics) { keepDisplay(of: shown) }
 
     package static func isOther(_ state: ProfiledState, than known: ProfiledState) -> Bool {
-        state.state.segments != known.state.segments || state.state.units != known.state.units
-            || state.physiology != known.physiology
+        state.state.segments != known.state.segments || state.rules != known.rules
     }
+
+    package mutating func follow(_ state: SessionState) -> Bool { follow(laps: state.laps) }
 
     package static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> RouteProgress {
         try JSONCoding.decode(RouteProgress.self, from: payload)
     }
 
-    package mutating func receive(_ companion: RouteProgress, of state: SessionState) -> Bool {
-        receive(companion, segments: state.segments)
+    package mutating func receive(_ companion: RouteProgress, of state: SessionState, now: Timestamp) -> Bool {
+        receive(companion, segments: state.segments, now: now)
     }
 
     package func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8] {
@@ -54,5 +55,5 @@ extension LiveMetrics: LiveFold {
 }
 
 extension ProfiledState {
-    fileprivate var physiology: Physiology { Physiology(profile, of: state) }
+    fileprivate var rules: LiveRules { LiveRules(state, profile) }
 }

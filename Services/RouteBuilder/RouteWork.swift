@@ -23,8 +23,11 @@ enum RouteWork: StreamWork {
 }
 
 extension LiveRoute: LiveFold {
-    /// Always 0: metrics-aggregator announces splits, because it reads whether a device measures the distance.
-    package var splitsToAnnounce: (count: Int, at: Timestamp?) { (0, nil) }
+    /// None: metrics-aggregator announces splits and laps, because it reads whether a device measures the distance.
+    package var splitCount: Int { 0 }
+    package var split: LiveStretch? { nil }
+    package func lap(_ number: Int, of state: SessionState) -> LiveStretch? { nil }
+    package mutating func follow(_ state: SessionState) -> Bool { true }
 
     package init(_ state: ProfiledState) {
         self.init(activity: state.state.activity, environment: state.state.environment)
@@ -50,7 +53,7 @@ extension LiveRoute: LiveFold {
         throw .malformed("route-builder takes in no route")
     }
 
-    package mutating func receive(_ companion: Never, of state: SessionState) -> Bool {}
+    package mutating func receive(_ companion: Never, of state: SessionState, now: Timestamp) -> Bool {}
 
     package func payload(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> [UInt8] {
         snapshot(state, revision: revision, count: count, isSilent: isSilent).payload

@@ -102,6 +102,8 @@ final class OwnedSession<Work: StreamWork> {
     var isCorrupt = false
     /// The number of splits that were announced or are too old to announce.
     var announcedSplits = 0
+    /// The lap to announce, and when its state came.
+    var newLap: (number: Int, since: Moment)?
     /// `metrics` or `route`.
     var liveTopic = RetainedTopic()
     var publishedAt: Moment?
@@ -335,11 +337,29 @@ final class OwnedSession<Work: StreamWork> {
     // MARK: Due work
 
     /// The split that was just completed and not announced. Old splits are never announced.
-    func takeFinishedSplit(_ now: Moment) -> (number: Int, at: Timestamp)? {
-        guard let splits = live?.splitsToAnnounce, splits.count > announcedSplits else { return nil }
-        announcedSplits = splits.count
-        guard let at = splits.at, abs(at.seconds(since: now.wallClock)) <= StreamTimes.news else { return nil }
-        return (splits.count, at)
+    func takeFinishedSplit(_ now: Moment) -> LiveStretch? {
+        guard let live, live.splitCount > announcedSplits else { return nil }
+        announcedSplits = live.splitCount
+        guard let split = live.split, isNews(split.at, now) else { return nil }
+        return split
+    }
+
+    /// The lap that just ended and was not announced, once its items are there or some seconds have passed.
+    ///
+    /// - Parameter isStale: whether a fold over all items is due.
+    func takeFinishedLap(isStale: Bool, _ now: Moment) -> LiveStretch? {
+        guard let (number, since) = newLap, state.laps.count >= number, isNews(state.laps[number - 1], now) else {
+            newLap = nil
+            return nil
+        }
+        let hasItems = live?.newest.map { $0 >= state.laps[number - 1] } == true && !isStale
+        guard let live, hasItems || now.seconds(since: since) >= StreamTimes.lap else { return nil }
+        newLap = nil
+        return live.lap(number, of: state)
+    }
+
+    private func isNews(_ time: Timestamp, _ now: Moment) -> Bool {
+        abs(time.seconds(since: now.wallClock)) <= StreamTimes.news
     }
 
     /// Whether the live values have just become too old to display.

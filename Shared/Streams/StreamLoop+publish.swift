@@ -34,12 +34,17 @@ extension StreamLoop {
         }
     }
 
-    /// Announces the kilometres or miles that were just completed.
+    /// Announces the kilometres, miles and laps that were just completed.
     mutating func publishSplits(_ now: Moment) {
-        for split in machine.takeFinishedSplits(now: now) {
-            var announcement = Announcement(.split, at: split.at, number: split.number)
-            announcement.unit = machine.sessions[split.key].map { Announcement.Unit($0.state.units) }
-            send([Topic.session(split.key, .announcements).message(JSONCoding.encode(announcement))], of: split.key)
+        for (state, split) in machine.takeFinishedSplits(now: now) {
+            var announcement = Announcement(.split, split)
+            announcement.unit = Announcement.Unit(state.units)
+            send([Topic.session(state.key, .announcements).message(JSONCoding.encode(announcement))], of: state.key)
+        }
+        for (state, lap) in machine.takeFinishedLaps(now: now) {
+            var announcement = Announcement(.lap, lap)
+            announcement.distance = lap.distance
+            send([Topic.session(state.key, .announcements).message(JSONCoding.encode(announcement))], of: state.key)
         }
     }
 
@@ -100,5 +105,14 @@ extension StreamLoop {
         }
         send([summary.message], of: key)
         return outcome
+    }
+}
+
+extension Announcement {
+    fileprivate init(_ kind: Kind, _ stretch: LiveStretch) {
+        self.init(kind, at: stretch.at, number: stretch.number)
+        duration = stretch.duration
+        pace = stretch.pace
+        averageHeartRate = stretch.averageHeartRate
     }
 }

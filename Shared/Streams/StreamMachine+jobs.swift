@@ -83,14 +83,14 @@ extension StreamMachine {
         let key = end.job.key
         guard let session = sessions[key] else { return }
         session.foldedAt = now
-        guard !Work.Live.isOther(session.profiled, than: end.job.profiled) else {
+        var live = live
+        guard !Work.Live.isOther(session.profiled, than: end.job.profiled), live.follow(session.state) else {
             session.foldDue = now + session.spacing(session.foldCost)
             stale.insert(key)
             return
         }
-        var live = live
         // An earlier process announced the splits before this one started.
-        if session.live == nil { session.announcedSplits = live.splitsToAnnounce.count }
+        if session.live == nil { session.announcedSplits = live.splitCount }
         if let shown = session.live { live.continueDisplay(of: shown) }
         for part in session.sinceFold ?? [] {
             let known = (end.streams[part.device]?.next ?? 0) - part.first

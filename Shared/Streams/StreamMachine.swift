@@ -26,6 +26,8 @@ struct StreamMachine<Work: StreamWork> {
     var usersInTurn: OrderedSet<User> = []
     /// Sessions with more distance since the last announcement.
     private var withSplits: Set<SessionKey> = []
+    /// Sessions with a lap to announce.
+    private var withLaps: Set<SessionKey> = []
     /// Deleted sessions with stored data.
     private(set) var toPurge: Set<SessionKey> = []
     private(set) var statusCounts: [SessionStatus: Int] = [:]
@@ -97,9 +99,7 @@ struct StreamMachine<Work: StreamWork> {
             session.receivedAt = now
             session.isSilent = false
             if session.live?.isExact == false { requestFold(key, now) }
-            if let splits = session.live?.splitsToAnnounce, splits.count > session.announcedSplits {
-                withSplits.insert(key)
-            }
+            if let splits = session.live?.splitCount, splits > session.announcedSplits { withSplits.insert(key) }
             withNews.insert(key)
             if session.isOver { requestSummary(key, now) }
         }
@@ -173,6 +173,10 @@ struct StreamMachine<Work: StreamWork> {
             guard isNewer else { return }
             let before = session.profiled
             session.record.state = state
+            if state.laps.count > known.laps.count {
+                session.newLap = (state.laps.count, now)
+                withLaps.insert(key)
+            }
             requestOtherFold(session, before, now)
         } else {
             sessions[key] = OwnedSession(new: state, receivedAt: now, bounds: bounds)
@@ -202,7 +206,8 @@ struct StreamMachine<Work: StreamWork> {
 
     /// Schedules a fold over all items if the live fold depends on what has changed.
     private mutating func requestOtherFold(_ session: OwnedSession<Work>, _ before: ProfiledState, _ now: Moment) {
-        guard Work.Live.isOther(session.profiled, than: before) else { return }
+        let isOther = Work.Live.isOther(session.profiled, than: before)
+        guard isOther || session.live?.follow(session.state) == false else { return }
         stale.insert(session.state.key)
         session.foldDue = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
     }
@@ -231,7 +236,7 @@ struct StreamMachine<Work: StreamWork> {
             return
         }
         let newest = session.live?.newest
-        guard session.live?.receive(companion, of: session.state) == true else { return }
+        guard session.live?.receive(companion, of: session.state, now: now.wallClock) == true else { return }
         withSplits.insert(key)
         withNews.insert(key)
         // A payload without newer data does not keep values alive.
@@ -241,14 +246,30 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Removes and returns the splits that were just completed.
-    mutating func takeFinishedSplits(now: Moment) -> [(key: SessionKey, number: Int, at: Timestamp)] {
+    mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
         defer { withSplits = [] }
         return withSplits.compactMap { key in
-            guard let split = sessions[key]?.takeFinishedSplit(now), sessions[key]?.isShown == true else {
+            guard let session = sessions[key], let split = session.takeFinishedSplit(now), session.isShown else {
                 return nil
             }
-            return (key, split.number, split.at)
+            return (session.state, split)
         }
+    }
+
+    /// Removes and returns the laps that just ended. A restart announces none again, because their state is stored.
+    mutating func takeFinishedLaps(now: Moment) -> [(state: SessionState, lap: LiveStretch)] {
+        var laps: [(state: SessionState, lap: LiveStretch)] = []
+        for key in withLaps where !unsaved.contains(key) {
+            guard let session = sessions[key], session.isShown else {
+                withLaps.remove(key)
+                continue
+            }
+            if let lap = session.takeFinishedLap(isStale: stale.contains(key), now) {
+                laps.append((session.state, lap))
+            }
+            if session.newLap == nil { withLaps.remove(key) }
+        }
+        return laps
     }
 
     /// Schedules a summary: at once, or when the rate limit allows it.
@@ -291,6 +312,7 @@ struct StreamMachine<Work: StreamWork> {
         withNews.remove(key)
         stale.remove(key)
         withSplits.remove(key)
+        withLaps.remove(key)
         toPurge.remove(key)
         awaitingSummary.remove(key)
     }
@@ -315,14 +337,16 @@ struct StreamMachine<Work: StreamWork> {
         let live = Work.Live(streams: stored.items, state: session.profiled, now: now.wallClock, shown: session.live)
         show(live, session, now)
         // An earlier process announced the splits before this one started.
-        if isFirst { session.announcedSplits = session.live?.splitsToAnnounce.count ?? 0 }
+        if isFirst { session.announcedSplits = session.live?.splitCount ?? 0 }
     }
 
     /// Replaces the live fold of a session.
     mutating func show(_ live: Work.Live, _ session: OwnedSession<Work>, _ now: Moment) {
         let key = session.state.key
         session.live = live
-        if let companion = session.pendingCompanion.take() { _ = session.live?.receive(companion, of: session.state) }
+        if let companion = session.pendingCompanion.take() {
+            _ = session.live?.receive(companion, of: session.state, now: now.wallClock)
+        }
         session.foldedAt = now
         session.foldDue = nil
         stale.remove(key)

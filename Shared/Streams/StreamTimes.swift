@@ -39,6 +39,8 @@ enum StreamTimes {
     static let longFold = 60.0
     /// The maximum age of an announcement.
     static let news = 60.0
+    /// The longest wait for the items of a lap before its announcement.
+    static let lap = 3.0
     /// The interval of checks for time alone.
     static let sweep = 1.0
     /// The time limit of a tick for live folds, which bounds the delay of items.

@@ -33,8 +33,12 @@ package protocol LiveFold: Sendable {
     var isExact: Bool { get }
     /// The time of the newest item.
     var newest: Timestamp? { get }
-    /// The number of completed splits and the time of the last, if this service announces splits.
-    var splitsToAnnounce: (count: Int, at: Timestamp?) { get }
+    /// The number of completed splits, and the last of them, if this service announces splits.
+    var splitCount: Int { get }
+    var split: LiveStretch? { get }
+
+    /// An ended lap of a session, if this service announces laps.
+    func lap(_ number: Int, of state: SessionState) -> LiveStretch?
 
     /// The fold over no items.
     init(_ state: ProfiledState)
@@ -52,6 +56,9 @@ package protocol LiveFold: Sendable {
     /// Whether a new state or profile requires another fold over all items.
     static func isOther(_ state: ProfiledState, than known: ProfiledState) -> Bool
 
+    /// Continues with the laps of a newer state. Returns `false` if only a fold over all items knows their values.
+    mutating func follow(_ state: SessionState) -> Bool
+
     /// Adds consecutive items of a device.
     mutating func add(_ items: [Item], from device: Device, segments: [Segment], now: Timestamp)
 
@@ -59,7 +66,7 @@ package protocol LiveFold: Sendable {
     static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> Companion
 
     /// Receives a payload of the live route. Returns whether the published payload changes.
-    mutating func receive(_ companion: Companion, of state: SessionState) -> Bool
+    mutating func receive(_ companion: Companion, of state: SessionState, now: Timestamp) -> Bool
 
     /// The published payload as of the newest item.
     ///

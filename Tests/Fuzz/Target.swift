@@ -89,10 +89,10 @@ enum Target: CaseIterable {
         for number in 0..<FinalRows(series).chunkCount {
             _ = FinalRows(series).payload(number: number, revision: 1)
         }
-        var live = LiveMetrics(physiology: Physiology(state), units: state.units)
+        var live = LiveMetrics(LiveRules(state, state.profile), laps: laps)
         for (device, samples) in streams { live.add(samples, from: device, segments: state.segments, now: now) }
         let again = LiveMetrics(
-            streams: streams, segments: state.segments, physiology: Physiology(state), units: state.units, now: now,
+            streams: streams, segments: state.segments, rules: LiveRules(state, state.profile), laps: laps, now: now,
             shown: live)
         for live in [live, again] {
             let snapshot = live.snapshot(state, revision: 1, count: items.count, isSilent: false)

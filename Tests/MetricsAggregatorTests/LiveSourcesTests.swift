@@ -99,6 +99,7 @@ struct LiveSourcesTests {
         let crossed = try announced(try await aggregator?.tick() ?? [])
         var expected = Announcement(.split, at: Timestamp(seconds: 1_700_000_099), number: 1)
         expected.unit = .kilometer
+        (expected.duration, expected.pace) = (99, 99)
         #expect(crossed == [expected])
         #expect(try announced(try await aggregator?.tick() ?? []).isEmpty)
         aggregator = nil
@@ -116,6 +117,59 @@ struct LiveSourcesTests {
         let second = Int(clock.now.seconds) - 1_700_000_000
         try await again.deliver([script.batch("watch-1", 320, items(second - 100..<second, [.distance: 10]))])
         #expect(try announced(try await again.tick()).map(\.number) == [4])
+    }
+
+    @Test mutating func `a lap is announced once its items are there, and not again after a restart`() async throws {
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        let start = script.state.segments[0].start
+        _ = try await aggregator?.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<90, [.distance: 3, .heartRate: 150])),
+        ])
+        _ = try await aggregator?.tick()
+        script.state.laps = [start + 95]
+        _ = try await aggregator?.deliver([script.change(.active, script.state.segments)])
+        #expect(try announced(try await aggregator?.tick() ?? []).isEmpty)
+        _ = try await aggregator?.deliver([
+            script.batch("watch-1", 90, items(90..<98, [.distance: 3, .heartRate: 150]))
+        ])
+        var expected = Announcement(.lap, at: start + 95, number: 1)
+        (expected.duration, expected.distance, expected.averageHeartRate) = (95, 288, 150)
+        expected.pace = 329.861
+        #expect(try announced(try await aggregator?.tick() ?? []) == [expected])
+        #expect(try announced(try await aggregator?.tick() ?? []).isEmpty)
+        aggregator = nil
+        var again = try await Aggregator(folder, clock: clock)
+        try await again.deliver([script.stateMessage, script.change(.active, script.state.segments)])
+        clock.advance(by: .seconds(5))
+        #expect(try announced(try await again.tick()).isEmpty)
+        // No items: 3 s later, without what they would tell.
+        script.state.laps.append(start + 100)
+        try await again.deliver([script.change(.active, script.state.segments)])
+        #expect(try announced(try await again.tick()).isEmpty)
+        clock.advance(by: .seconds(3))
+        let second = try announced(try await again.tick())
+        #expect(second.map(\.number) == [2])
+        #expect((second[0].duration, second[0].distance) == (5, 6))
+        // An hour late.
+        clock.advance(by: .seconds(3_600))
+        script.state.laps.append(start + 110)
+        try await again.deliver([script.change(.active, script.state.segments)])
+        clock.advance(by: .seconds(5))
+        #expect(try announced(try await again.tick()).isEmpty)
+    }
+
+    @Test mutating func `a lap before the newest items is announced with the values of its items`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let start = script.state.segments[0].start
+        try await aggregator.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<100, [.distance: 3, .heartRate: 150])),
+        ])
+        try await aggregator.tick()
+        script.state.laps = [start + 50]
+        try await aggregator.deliver([script.change(.active, script.state.segments)])
+        clock.advance(by: .seconds(3))
+        let laps = try announced(try await aggregator.tick())
+        #expect(laps.map(\.distance) == [153])
     }
 
     @Test mutating func `after a restart items are acknowledged before stored ones are folded`() async throws {

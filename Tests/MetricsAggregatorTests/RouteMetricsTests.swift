@@ -24,6 +24,7 @@ struct RouteMetricsTests {
         snapshot.newest = Timestamp(seconds: Self.start + second)
         snapshot.distance = distance
         snapshot.speed = speed
+        snapshot.maximumSpeed = 4
         snapshot.ascent = 12
         snapshot.latitude = 47.5
         snapshot.longitude = 8.25
@@ -54,6 +55,7 @@ struct RouteMetricsTests {
         #expect((live.latitude, live.longitude) == (47.5, 8.25))
         #expect(live.newest == Timestamp(seconds: Self.start + 65))
         #expect(live.pace == 333.333)
+        #expect(live.maximumSpeed == 4)
         #expect(live.heartRate == 120)
         try await aggregator.deliver([script.batch("watch-1", 60, items(60..<70, distance: 30))])
         clock.advance(by: .seconds(1))
@@ -68,6 +70,8 @@ struct RouteMetricsTests {
         try await aggregator.deliver([script.stateMessage, route(5, second: 65, distance: 210)])
         let live = try metrics(try await aggregator.tick())
         #expect((live.distance, live.activeSeconds, live.count) == (210, 65, 0))
+        #expect((live.lapDistance, live.lapSeconds, live.averagePace) == (210, 65, 309.524))
+        #expect(live.movingSeconds == 65)
     }
 
     @Test func `an older or equal route neither changes nor extends metrics`() async throws {

@@ -57,6 +57,13 @@ package struct JSONWriter {
         object(fields)
     }
 
+    /// - Parameter key: without characters that need an escape.
+    package mutating func objectField(_ key: String, _ fields: (inout JSONWriter) -> Void) {
+        separate()
+        append("\"\(key)\":")
+        object(fields)
+    }
+
     package mutating func array<Element>(
         _ key: String, _ elements: some Sequence<Element>, _ write: (inout JSONWriter, Element) -> Void
     ) {

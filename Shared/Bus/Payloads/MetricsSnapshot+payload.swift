@@ -23,14 +23,27 @@ extension MetricsSnapshot {
                 if !others.isEmpty { next("\(key)") }
                 json.field(key, value)
             }
+            field("ap", averagePace)
             field("b", battery)
             if let newest {
                 next("c")
                 json.field("c", newest)
             }
+            field("ca", averageCadence)
             field("cd", cadence)
             field("d", distance)
             field("dp", displayPace)
+            if !devices.isEmpty {
+                next("ds")
+                json.objectField("ds") { json in
+                    for (device, presence) in devices.sorted(by: { $0.key < $1.key }) {
+                        json.objectField("\(device)") {
+                            $0.field("b", presence.battery)
+                            $0.field("c", presence.newest)
+                        }
+                    }
+                }
+            }
             field("dv", displaySpeed)
             field("el", ascent)
             field("h", heartRate)
@@ -42,9 +55,11 @@ extension MetricsSnapshot {
                 json.field("ks", plain: energySource.rawValue)
             }
             field("la", latitude)
+            field("ld", lapDistance)
             field("lo", longitude)
             next("lp")
             json.field("lp", Int64(lap))
+            field("lt", lapSeconds)
             next("n")
             json.field("n", Int64(count))
             field("p", pace)
@@ -52,11 +67,16 @@ extension MetricsSnapshot {
             json.field("pa", isPaused)
             next("s")
             json.field("s", revision)
+            field("sn", steps)
             field("t", activeSeconds)
+            field("tm", movingSeconds)
+            field("tp", temperature)
             next("u")
             json.field("u", plain: user.description)
             field("v", speed)
+            field("vx", maximumSpeed)
             field("w", power)
+            field("wa", averagePower)
             next("z")
             if let zones { json.array("z", zones) { json, seconds in json.write(seconds) } }
             next(nil)
@@ -71,7 +91,9 @@ extension MetricsSnapshot {
 
 extension MetricsSnapshot: Decodable {
     private enum Key: String, CodingKey {
-        case b, c, cd, d, dp, dv, el, h, ha, hx, k, ks, la, lo, lp, n, p, pa, s, t, u, v, w, z
+        case ap, b, c, ca, cd, d, dp, ds, dv, el, h, ha, hx, k, ks, la, ld, lo, lp, lt, n, p, pa, s, sn, t, tm, tp, u,
+            v, vx
+        case w, wa, z
     }
 
     private struct QuantityKey: CodingKey {
@@ -107,6 +129,19 @@ extension MetricsSnapshot: Decodable {
         latitude = try number(.la)
         longitude = try number(.lo)
         ascent = try number(.el)
+        averagePace = try number(.ap)
+        averageCadence = try number(.ca)
+        averagePower = try number(.wa)
+        maximumSpeed = try number(.vx)
+        steps = try number(.sn)
+        temperature = try number(.tp)
+        movingSeconds = try number(.tm)
+        lapSeconds = try number(.lt)
+        lapDistance = try number(.ld)
+        for (name, presence) in try container.decodeIfPresent([String: DevicePresence].self, forKey: .ds) ?? [:] {
+            // A name of a newer format is no device.
+            if let device = Device(name) { devices[device] = presence }
+        }
         count = try container.decode(Int.self, forKey: .n)
         let others = try decoder.container(keyedBy: QuantityKey.self)
         for quantity in Quantity.allCases where !quantity.isNamed {
@@ -116,5 +151,18 @@ extension MetricsSnapshot: Decodable {
                 ? try others.decodeIfPresent([Double].self, forKey: key)
                 : try others.decodeIfPresent(Double.self, forKey: key).map { [$0] }
         }
+    }
+}
+
+extension DevicePresence: Decodable {
+    private enum Key: String, CodingKey {
+        case b, c
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        self.init(
+            newest: try container.decode(Timestamp.self, forKey: .c),
+            battery: try container.decodeIfPresent(Double.self, forKey: .b))
     }
 }

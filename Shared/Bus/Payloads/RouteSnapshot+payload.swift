@@ -10,6 +10,7 @@ extension RouteSnapshot {
             $0.field("d", distance)
             $0.field("dl", descent)
             $0.field("el", ascent)
+            $0.field("g", grade)
             $0.field("la", latitude)
             $0.field("lo", longitude)
             $0.field("n", Int64(count))
@@ -17,6 +18,7 @@ extension RouteSnapshot {
             $0.field("s", revision)
             $0.field("u", plain: user.description)
             $0.field("v", speed)
+            $0.field("vx", maximumSpeed)
         }
         return json.bytes
     }
@@ -24,7 +26,7 @@ extension RouteSnapshot {
 
 extension RouteProgress: Decodable {
     private enum Key: String, CodingKey {
-        case c, d, el, la, lo, s, v
+        case c, d, el, g, la, lo, s, v, vx
     }
 
     package init(from decoder: any Decoder) throws {
@@ -37,5 +39,7 @@ extension RouteProgress: Decodable {
         latitude = try number(.la)
         longitude = try number(.lo)
         speed = try number(.v)
+        maximumSpeed = try number(.vx)
+        grade = try number(.g)
     }
 }

@@ -1,33 +1,39 @@
 extension LiveMetrics {
+    /// Splits and laps need the heart rate, and the speed gives no distance if others do.
+    private static let foldOrder =
+        [Quantity.heartRate, .distance, .poolLengths]
+        + Quantity.allCases.filter { ![.heartRate, .distance, .poolLengths].contains($0) }
+
     /// The fold over all items of a session, with the sources and weights of the summary.
     ///
     /// - Parameters:
     ///   - streams: every item of each device, in the order of their numbers.
     ///   - shown: the fold until now, whose displayed pace, displayed speed and route continue.
     package init(
-        streams: [Device: [Sample]], segments: [Segment], physiology: Physiology, units: Units, now: Timestamp,
+        streams: [Device: [Sample]], segments: [Segment], rules: LiveRules, laps: [Timestamp] = [], now: Timestamp,
         shown: LiveMetrics? = nil
     ) {
         self.init(
-            streams: streams.mapValues { ItemSource($0) }, segments: segments, physiology: physiology, units: units,
-            now: now, shown: shown)
+            streams: streams.mapValues { ItemSource($0) }, segments: segments, rules: rules, laps: laps, now: now,
+            shown: shown)
     }
 
     package init(
-        streams: [Device: ItemSource<Sample>], segments: [Segment], physiology: Physiology, units: Units,
+        streams: [Device: ItemSource<Sample>], segments: [Segment], rules: LiveRules, laps: [Timestamp] = [],
         now: Timestamp, shown: LiveMetrics? = nil
     ) {
-        self.init(physiology: physiology, units: units, shown: shown)
+        self.init(rules, laps: laps, shown: shown)
         if streams.count == 1, let (device, samples) = streams.first {
+            if shown?.distances.measured.isKnown != true { addRouteEnergy(segments) }
             add(samples, from: device, segments: segments, now: now)
             if isExact { return }
-            self.init(physiology: physiology, units: units, shown: shown)
+            self.init(rules, laps: laps, shown: shown)
         }
+        let horizon = (now + Self.clockTolerance).microseconds
         for (device, samples) in streams.sorted(by: { $0.key < $1.key }) {
-            rows.append(Self.row(device, samples, segments))
+            rows.append(Self.row(device, samples, segments, horizon))
         }
         rankRows()
-        let horizon = (now + Self.clockTolerance).microseconds
         let times = rows.map(\.newest).filter { $0 > .min }
         guard let newest = times.filter({ $0 <= horizon }).max() ?? times.max() else { return }
         newestTime = newest
@@ -37,11 +43,27 @@ extension LiveMetrics {
             return segment.start <= end ? Segment(start: segment.start, end: end) : nil
         }
         let items = CountedItems(streams: streams, segments: closed)
-        for quantity in Quantity.allCases { take(items.readings(quantity), quantity, segments, items.timeline) }
+        if !items.has(.distance) { addRouteEnergy(segments) }
+        var beats = BeatsWalk(values: [])
+        for quantity in Self.foldOrder {
+            let readings = items.readings(quantity)
+            take(readings, quantity, segments, items.timeline, &beats)
+            var walk = beats
+            for reading in readings {
+                guard let place = items.timeline.place(reading.time) else { break }
+                let start = items.timeline.segmentStart(place.segment).microseconds
+                let isCovering = cover(
+                    reading.value, of: quantity, at: (reading.time.microseconds, place.position, start), segments
+                ) { walk.beats(until: $1) }
+                if !isCovering { break }
+            }
+        }
+        energyFold.settle(before: items.timeline.total)
+        isExact = true
     }
 
-    private init(physiology: Physiology, units: Units, shown: LiveMetrics?) {
-        self.init(physiology: physiology, units: units)
+    private init(_ rules: LiveRules, laps: [Timestamp], shown: LiveMetrics?) {
+        self.init(rules, laps: laps)
         if let shown { keepDisplay(of: shown) }
     }
 
@@ -51,11 +73,15 @@ extension LiveMetrics {
         keepRoute(of: shown)
     }
 
-    /// The latest readings of a device.
-    private static func row(_ device: Device, _ samples: ItemSource<Sample>, _ segments: [Segment]) -> Row {
+    /// The latest readings of a device. Those of a clock that was ahead count only without others.
+    private static func row(
+        _ device: Device, _ samples: ItemSource<Sample>, _ segments: [Segment], _ horizon: Int64
+    ) -> Row {
         var row = Row(device: device)
         samples.visit { sample in
             guard let time = sample.time else { return }
+            if time.microseconds > horizon, row.newest <= horizon, row.newest > .min { return }
+            if time.microseconds <= horizon, row.newest > horizon { row.forget(after: horizon) }
             row.newest = max(row.newest, time.microseconds)
             let isInside = segments.segment(containing: time) != nil
             for quantity in sample.quantities {
@@ -75,7 +101,8 @@ extension LiveMetrics {
 
     /// Takes the readings of one quantity that count.
     private mutating func take(
-        _ readings: [Reading], _ quantity: Quantity, _ segments: [Segment], _ timeline: ActiveTimeline
+        _ readings: [Reading], _ quantity: Quantity, _ segments: [Segment], _ timeline: ActiveTimeline,
+        _ beats: inout BeatsWalk
     ) {
         let index = quantity.rawValue
         var track = Track()
@@ -92,47 +119,26 @@ extension LiveMetrics {
         track.current = last.source
         track.time = last.time.microseconds
         track.value = last.value
+        track.position = timeline.position(last.time)
         track.until = segments.segment(containing: last.time)?.end?.microseconds ?? .max
         track.maximum = readings.map(\.value).max() ?? track.maximum
         track.solidFrom = Self.solidStart(readings, timeline)
-        if !quantity.isDelta { weigh(TimeWeightedValues(readings, of: quantity, timeline), quantity, &track) }
-        addEnergy(readings, quantity, timeline)
         tracks[index] = track
-        if quantity == .distance { findSplits(readings) }
-    }
-
-    /// Weighs all values but the last, which is still valid.
-    private mutating func weigh(_ values: TimeWeightedValues, _ quantity: Quantity, _ track: inout Track) {
-        var last: TimeWeightedValues.Value?
-        values.visit { next in
-            defer { last = next }
-            guard let value = last, quantity.counts(value.value) else { return }
-            let held = value.until - value.from
-            track.weighted += value.value * Double(held)
-            track.weight += held
-            guard quantity == .heartRate else { return }
-            if let limits = physiology.zones { zones[limits.zone(of: value.value)] += Double(held) / 1e6 }
-            energyFold.add(heartRate: value.value, from: value.from, to: value.until)
-        }
-    }
-
-    private mutating func addEnergy(_ readings: [Reading], _ quantity: Quantity, _ timeline: ActiveTimeline) {
-        var previous: Int64 = 0
-        for reading in readings {
-            guard let place = timeline.place(reading.time) else { continue }
-            switch quantity {
-            case .distance: energyFold.add(meters: reading.value, from: previous, to: place.position)
-            case .activeEnergy: energyFold.add(measured: reading.value, at: place.position)
-            case .barometricAltitude:
-                let start = timeline.segmentStart(place.segment).microseconds
-                if climbSegment != start { climb.startLine() }
-                climbSegment = start
-                let change = climb.add(reading.value, at: reading.time.microseconds)
-                ascent += change.ascent
-                energyFold.add(climb: change.rise, from: previous, to: place.position)
-            default: return
+        guard !quantity.isDelta else { return }
+        var values: [TimeWeightedValues.Value] = []
+        TimeWeightedValues(readings, of: quantity, timeline).visit { next in
+            if let value = values.last {
+                weigh(value.value, quantity, for: value.until - value.from, from: value.from)
+                // Only splits and laps need the earlier ones.
+                if quantity != .heartRate { values = [] }
             }
-            previous = place.position
+            values.append(next)
+        }
+        guard quantity == .heartRate else { return }
+        beats = BeatsWalk(values: values)
+        var walk = beats
+        for end in lapEnds.prefix(while: { $0 < tracks[index].time }) {
+            lapBeats.append(walk.beats(until: timeline.position(Timestamp(microseconds: end))))
         }
     }
 
@@ -147,18 +153,30 @@ extension LiveMetrics {
         let isWhole = first == 0 && timeline.position(readings[0].time) <= freshness
         return isWhole ? .min : readings[first].time.microseconds
     }
+}
 
-    private mutating func findSplits(_ readings: [Reading]) {
-        let total = tracks[Quantity.distance.rawValue].sum
-        var whole = Int(total / splitLength)
-        if Double(whole) * splitLength > total { whole -= 1 }
-        guard whole > 0 else { return }
-        var sum = total
-        // From the end, where the last split usually is.
-        let crossing = readings.last { reading in
-            sum -= reading.value
-            return sum < Double(whole) * splitLength
+/// Adds up heart rates up to moments that increase.
+private struct BeatsWalk {
+    let values: [TimeWeightedValues.Value]
+    private var index = 0
+    private var beats = Beats()
+
+    init(values: [TimeWeightedValues.Value]) {
+        self.values = values
+    }
+
+    mutating func beats(until position: Int64) -> Beats {
+        while index < values.count, values[index].until <= position {
+            add(values[index], until: values[index].until, to: &beats)
+            index += 1
         }
-        splits = (whole, crossing?.time)
+        var result = beats
+        if index < values.count { add(values[index], until: max(values[index].from, position), to: &result) }
+        return result
+    }
+
+    private func add(_ value: TimeWeightedValues.Value, until: Int64, to beats: inout Beats) {
+        beats.weighted += value.value * Double(until - value.from)
+        beats.weight += until - value.from
     }
 }

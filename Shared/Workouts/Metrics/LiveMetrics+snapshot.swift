@@ -1,8 +1,6 @@
 extension LiveMetrics {
     /// The minimum interval between changes of the displayed pace and speed, in microseconds.
     private static let displayInterval: Int64 = 5_000_000
-    private static let paceLimit = 1_800.0
-    private static let paceDistance = 50.0
 
     /// The latest value of a quantity, from the preferred source whose value is not 15 s older than the newest item.
     package func latest(_ quantity: Quantity) -> Double? {
@@ -51,7 +49,7 @@ extension LiveMetrics {
     /// Seconds in each heart rate zone; `nil` without limits or heart rates.
     package var zoneSeconds: [Double]? {
         let track = tracks[Quantity.heartRate.rawValue]
-        guard let limits = physiology.zones, track.current >= 0 else { return nil }
+        guard let limits = rules.physiology.zones, track.current >= 0 else { return nil }
         var seconds = zones.indices.map { zones[$0] }
         seconds[limits.zone(of: track.value)] += Double(held(.heartRate, until: holdEnd(track))) / 1e6
         return seconds
@@ -64,9 +62,8 @@ extension LiveMetrics {
         var whole = energyFold
         let track = tracks[Quantity.heartRate.rawValue]
         if track.current >= 0 {
-            let position = segments.activeMicroseconds(from: .min, to: track.time)
             let held = held(.heartRate, until: holdEnd(track))
-            whole.add(heartRate: track.value, from: position, to: position + held)
+            whole.add(heartRate: track.value, from: track.position, to: track.position + held)
         }
         return whole.total(at: active)
     }
@@ -75,7 +72,7 @@ extension LiveMetrics {
     private func activeTime(_ segments: [Segment]) -> Int64 {
         segments.reduce(0) { total, segment in
             let start = segment.start.microseconds
-            return total + max(start, segment.end?.microseconds ?? newestTime) - start
+            return total + max(start, segment.end?.microseconds ?? newest?.microseconds ?? .min) - start
         }
     }
 
@@ -86,35 +83,24 @@ extension LiveMetrics {
 extension LiveMetrics {
     mutating func refreshDisplay(_ segments: [Segment]) {
         guard let newest = newest?.microseconds else { return }
-        if let display, newest - display.at < Self.displayInterval { return }
+        // A display after the newest item is that of a clock that was ahead.
+        if let display, (0..<Self.displayInterval).contains(newest - display.at) { return }
         let speed = speed(segments)
-        display = (newest, speed, pace(speed: speed))
+        display = (newest, speed, rules.pace(metres: distances.counted?.sum, speed: speed))
     }
 
-    /// Metres measured by devices, else along the route.
-    private var distance: Double? { total(.distance) ?? route?.distance }
-
     private var speedAlongRoute: Double? {
-        guard let newest, let at = route?.newest, newest.microseconds - at.microseconds <= Self.freshness else {
-            return nil
-        }
+        guard let newest, routeTime > .min, newest.microseconds - routeTime <= Self.freshness else { return nil }
         return route?.speed
     }
 
     /// The measured speed, else the distance divided by the active time.
     private func speed(_ segments: [Segment]) -> Double? {
         if let measured = latest(.speed) { return measured }
-        if total(.distance) == nil, let along = speedAlongRoute { return along }
+        if !distances.measured.isKnown, let along = speedAlongRoute { return along }
         let seconds = newest.map { segments.activeDuration(at: $0) } ?? 0
-        guard let distance, seconds > 0 else { return nil }
+        guard let distance = distances.counted?.sum, seconds > 0 else { return nil }
         return distance / seconds
-    }
-
-    /// Seconds per kilometre, from the speed when it is known; none below 50 m or slower than 30 minutes.
-    private func pace(speed: Double?) -> Double? {
-        guard let distance, distance >= Self.paceDistance, let speed, speed > 0 else { return nil }
-        let pace = 1000 / speed
-        return pace <= Self.paceLimit ? pace : nil
     }
 
     /// The payload of `metrics`, as of the newest item.
@@ -128,8 +114,9 @@ extension LiveMetrics {
         snapshot.isPaused = state.status != .active
         snapshot.count = count
         snapshot.lap = state.laps.count + 1
-        snapshot.distance = distance.map(thousandths)
-        snapshot.ascent = route?.ascent
+        snapshot.distance = distances.counted.map { thousandths($0.sum) }
+        snapshot.lapDistance = lapDistance.map(thousandths)
+        snapshot.ascent = climbSegment > .min ? thousandths(ascent) : route?.ascent
         snapshot.latitude = route?.latitude
         snapshot.longitude = route?.longitude
         if let energy = energy(state.segments) {
@@ -138,6 +125,14 @@ extension LiveMetrics {
         }
         snapshot.averageHeartRate = average(.heartRate).map(thousandths)
         snapshot.maximumHeartRate = maximum(.heartRate)
+        snapshot.averageCadence = average(.cadence).map(thousandths)
+        snapshot.averagePower = average(.power).map(thousandths)
+        snapshot.steps = total(.steps).map(thousandths)
+        for row in rows where row.newest > .min {
+            let battery = row.sources[Quantity.battery.rawValue]
+            snapshot.devices[row.device] = DevicePresence(
+                newest: Timestamp(microseconds: row.newest), battery: battery.time > .min ? battery.value : nil)
+        }
         snapshot.zones = zoneSeconds?.map(thousandths)
         for quantity in Quantity.allCases where !quantity.isNamed {
             if quantity.isDelta {
@@ -147,17 +142,26 @@ extension LiveMetrics {
             }
         }
         guard let newest else { return snapshot }
-        snapshot.activeSeconds = state.segments.activeDuration(at: newest)
+        let active = state.segments.activeDuration(at: newest)
+        snapshot.activeSeconds = active
+        snapshot.lapSeconds = thousandths(
+            max(0, active - (state.laps.last.map { state.segments.activeDuration(at: $0) } ?? 0)))
+        snapshot.movingSeconds = distances.counted?.resting.map { thousandths(max(0, active - Double($0) / 1e6)) }
+        let average = active > 0 ? distances.counted.map { $0.sum / active } : nil
+        let fastest = usesRoute ? route?.maximumSpeed : maximum(.speed)
+        snapshot.maximumSpeed = [average, fastest].compactMap(\.self).max().map(thousandths)
+        snapshot.averagePace = rules.pace(metres: distances.counted?.sum, seconds: active).map(thousandths)
         guard !isSilent else { return snapshot }
         let speed = speed(state.segments)
         snapshot.speed = speed.map(thousandths)
-        snapshot.pace = pace(speed: speed).map(thousandths)
+        snapshot.pace = rules.pace(metres: distances.counted?.sum, speed: speed).map(thousandths)
         snapshot.displaySpeed = display?.speed.map(thousandths)
         snapshot.displayPace = display?.pace.map(thousandths)
         snapshot.heartRate = latest(.heartRate)
         snapshot.cadence = latest(.cadence)
         snapshot.power = latest(.power)
         snapshot.battery = latest(.battery)
+        snapshot.temperature = latest(.temperature)
         return snapshot
     }
 }

@@ -37,6 +37,8 @@ package struct LiveMetrics: Sendable {
         var current = -1
         var time = Int64.min
         var value = 0.0
+        /// Active microseconds before it.
+        var position: Int64 = 0
         /// The end of the reading's segment.
         var until = Int64.max
         /// The time since which the current source has had no gap. Readings of others from there on do not count.
@@ -48,37 +50,44 @@ package struct LiveMetrics: Sendable {
         var maximum = -Double.infinity
     }
 
-    let physiology: Physiology
-    let splitLength: Double
+    let rules: LiveRules
     var rows: [Row] = []
     var tracks = [Track](repeating: Track(), count: Quantity.allCases.count)
     /// Seconds in heart rate zones and the energy, both without the last heart rate.
     var zones = [5 of Double](repeating: 0)
     var energyFold: EnergyFold
+    /// Whether the energy contains the speed along the route.
+    var isRouteInEnergy = false
     /// The filter of barometric altitudes, the segment of the last one, and metres climbed.
     var climb = Climb()
     var climbSegment = Int64.min
+    var climbPosition: Int64 = 0
     var ascent = 0.0
     /// Whether the totals equal those of a summary of the added items.
     package internal(set) var isExact = true
-    /// The number of completed kilometres or miles, and the time of the last.
-    var splits: (count: Int, at: Timestamp?) = (0, nil)
+    var distances: LiveDistances
+    /// The ends of laps, and the beats at those that the heart rate has passed.
+    var lapEnds: [Int64]
+    var lapBeats: [Beats] = []
     var newestTime = Int64.min
+    /// The start of the last item's segment, and the active microseconds before it.
+    private var place = (segment: Int64.min, position: Int64(0))
     var display: (at: Int64, speed: Double?, pace: Double?)?
     /// The newest totals of the route; its distance and speed count as long as no device measures them.
     package internal(set) var route: RouteProgress?
-    /// The number of completed kilometres or miles of the route, and the time of the last.
-    var routeSplits: (count: Int, at: Timestamp?) = (0, nil)
+    /// The time of the newest location, unless the clock of its device is ahead.
+    var routeTime = Int64.min
 
-    package init(physiology: Physiology = Physiology(), units: Units = .metric) {
-        self.physiology = physiology
-        splitLength = units.splitLength
-        energyFold = EnergyFold(physiology.energy)
+    package init(_ rules: LiveRules = LiveRules(), laps: [Timestamp] = []) {
+        self.rules = rules
+        lapEnds = laps.map(\.microseconds)
+        distances = LiveDistances(rules, lapEnds: lapEnds)
+        energyFold = EnergyFold(rules.physiology.energy)
     }
 
     /// The time of the newest sample or location. Items of a clock that is ahead do not count.
     package var newest: Timestamp? {
-        let newest = max(newestTime, route?.newest?.microseconds ?? .min)
+        let newest = max(newestTime, routeTime)
         return newest == .min ? nil : Timestamp(microseconds: newest)
     }
 
@@ -112,6 +121,11 @@ package struct LiveMetrics: Sendable {
         _ sample: Sample, _ moment: Timestamp, _ row: Int, _ segments: [Segment], _ horizon: Int64
     ) {
         let time = moment.microseconds
+        if rows[row].newest > horizon, time <= horizon {
+            // The device's clock was ahead.
+            rows[row].forget(after: horizon)
+            isExact = false
+        }
         rows[row].newest = max(rows[row].newest, time)
         var isAhead = false
         if time > horizon, rows.count > 1 {
@@ -167,31 +181,48 @@ extension LiveMetrics {
         }
         guard isChosen(quantity, time, row, segments) else { return keep(value, quantity, time, row) }
         let track = tracks[index]
-        let position = segments.activeMicroseconds(from: .min, to: time)
-        let previous = track.current < 0 ? 0 : segments.activeMicroseconds(from: .min, to: track.time)
+        let position = position(time, in: segment, segments)
         if quantity.isDelta {
             // Counts only the part that exceeds the additions of other sources since this one's last reading.
             let meanwhile = track.sum - source.sum
             let added = max(0, value - meanwhile)
             tracks[index].sum += added
-            if quantity == .distance, added > 0 { noticeSplit(time) }
-            addEnergy(quantity, added, from: previous, to: position)
+            cover(added, quantity, time, position, segment, segments)
         } else {
-            weigh(quantity, from: previous, until: time)
-        }
-        if quantity == .barometricAltitude {
-            if climbSegment != segment.start.microseconds { climb.startLine() }
-            climbSegment = segment.start.microseconds
-            let change = climb.add(value, at: time)
-            ascent += change.ascent
-            energyFold.add(climb: change.rise, from: previous, to: position)
+            if quantity == .heartRate { passLaps(until: time) }
+            if track.current >= 0 {
+                weigh(track.value, quantity, for: held(quantity, until: time), from: track.position)
+            }
+            cover(value, quantity, time, position, segment, segments)
         }
         tracks[index].current = row
         tracks[index].time = time
+        tracks[index].position = position
         tracks[index].value = value
         tracks[index].until = segment.end?.microseconds ?? .max
         tracks[index].maximum = max(tracks[index].maximum, value)
         keep(value, quantity, time, row)
+    }
+
+    private mutating func cover(
+        _ value: Double, _ quantity: Quantity, _ time: Int64, _ position: Int64, _ segment: Segment,
+        _ segments: [Segment]
+    ) {
+        guard quantity.isCovered else { return }
+        let heart = tracks[Quantity.heartRate.rawValue]
+        let place = (time: time, position: position, segment: segment.start.microseconds)
+        guard cover(value, of: quantity, at: place, segments, beats: { moment, _ in heart.beats(at: moment) }) else {
+            return
+        }
+        energyFold.settle(before: position)
+        if !energyFold.isExact { isExact = false }
+    }
+
+    /// Active microseconds before a moment.
+    private mutating func position(_ time: Int64, in segment: Segment, _ segments: [Segment]) -> Int64 {
+        let start = segment.start.microseconds
+        if place.segment != start { place = (start, segments.activeMicroseconds(from: .min, to: start)) }
+        return place.position + time - start
     }
 
     /// Stores the latest reading of a device.
@@ -244,33 +275,17 @@ extension LiveMetrics {
         return false
     }
 
-    /// Adds a distance or a device's energy to the energy.
-    private mutating func addEnergy(_ quantity: Quantity, _ added: Double, from previous: Int64, to position: Int64) {
-        switch quantity {
-        case .distance: energyFold.add(meters: added, from: previous, to: position)
-        case .activeEnergy: energyFold.add(measured: added, at: position)
-        default: return
-        }
-        energyFold.settle(before: position)
-        if !energyFold.isExact { isExact = false }
-    }
-
-    /// The value counted last was valid until now, for at most 15 s and not beyond the end of its segment.
-    private mutating func weigh(_ quantity: Quantity, from position: Int64, until time: Int64) {
-        let index = quantity.rawValue
-        let track = tracks[index]
-        guard track.current >= 0, quantity.counts(track.value) else { return }
-        let held = held(quantity, until: time)
-        tracks[index].weighted += track.value * Double(held)
-        tracks[index].weight += held
+    /// Weighs a value that was valid for some microseconds.
+    mutating func weigh(_ value: Double, _ quantity: Quantity, for held: Int64, from position: Int64) {
+        guard quantity.counts(value) else { return }
+        tracks[quantity.rawValue].weighted += value * Double(held)
+        tracks[quantity.rawValue].weight += held
         guard quantity == .heartRate else { return }
-        if let limits = physiology.zones { zones[limits.zone(of: track.value)] += Double(held) / 1e6 }
-        energyFold.add(heartRate: track.value, from: position, to: position + held)
-        energyFold.settle(before: position)
-        if !energyFold.isExact { isExact = false }
+        if let limits = rules.physiology.zones { zones[limits.zone(of: value)] += Double(held) / 1e6 }
+        energyFold.add(heartRate: value, from: position, to: position + held)
     }
 
-    /// For how many microseconds the reading counted last has been valid.
+    /// For how many microseconds the reading counted last has been valid, at most until the end of its segment.
     func held(_ quantity: Quantity, until time: Int64) -> Int64 {
         let track = tracks[quantity.rawValue]
         return max(0, min(time, track.until, track.time + quantity.validity(of: track.value)) - track.time)
@@ -289,19 +304,21 @@ extension LiveMetrics {
             }
         }
     }
-
-    private mutating func noticeSplit(_ time: Int64) {
-        let sum = tracks[Quantity.distance.rawValue].sum
-        guard sum >= Double(splits.count + 1) * splitLength else { return }
-        let whole = Int(sum / splitLength)
-        splits = (Double(whole) * splitLength > sum ? whole - 1 : whole, Timestamp(microseconds: time))
-    }
 }
 
 extension LiveMetrics.Row {
     /// Stores the values of a list unless a later item of the device carries one.
     mutating func keepList(_ quantity: Quantity, of sample: Sample, at time: Int64) {
         if time >= sources[quantity.rawValue].time { lists[quantity] = sample[all: quantity] }
+    }
+
+    /// The readings of a clock that was ahead are not the latest.
+    mutating func forget(after horizon: Int64) {
+        newest = .min
+        for index in sources.indices where sources[index].time > horizon {
+            sources[index].time = .min
+            sources[index].inside = .min
+        }
     }
 }
 

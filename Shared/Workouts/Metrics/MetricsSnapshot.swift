@@ -5,6 +5,19 @@ package enum EnergySource: String, Codable, Sendable {
     case mixed
 }
 
+/// A device's part in a session.
+package struct DevicePresence: Equatable, Sendable {
+    /// The time of its newest item.
+    package var newest: Timestamp
+    /// Its last battery, 0…1.
+    package var battery: Double?
+
+    package init(newest: Timestamp, battery: Double? = nil) {
+        self.newest = newest
+        self.battery = battery
+    }
+}
+
 /// The live metrics of a session, cumulative, under a revision that never decreases. Absent means unknown, never zero.
 package struct MetricsSnapshot: Equatable, Sendable {
     package var user: User
@@ -20,6 +33,10 @@ package struct MetricsSnapshot: Equatable, Sendable {
     /// Beats per minute.
     package var heartRate: Double?
     package var averageHeartRate: Double?
+    package var averageCadence: Double?
+    package var averagePower: Double?
+    /// Seconds per kilometre of active time.
+    package var averagePace: Double?
     package var maximumHeartRate: Double?
     /// Seconds in each heart rate zone.
     package var zones: [Double]?
@@ -32,10 +49,19 @@ package struct MetricsSnapshot: Equatable, Sendable {
     package var cadence: Double?
     /// Watts.
     package var power: Double?
+    package var maximumSpeed: Double?
+    package var steps: Double?
+    /// Degrees Celsius at the device.
+    package var temperature: Double?
+    /// Active seconds without stretches at rest.
+    package var movingSeconds: Double?
     /// Whether the clock is stopped.
     package var isPaused = false
     /// The current lap, from 1.
     package var lap = 1
+    /// Active seconds and metres of the current lap.
+    package var lapSeconds: Double?
+    package var lapDistance: Double?
     /// Pace and speed that change at most every 5 s, so that a display does not flicker.
     package var displayPace: Double?
     package var displaySpeed: Double?
@@ -48,6 +74,8 @@ package struct MetricsSnapshot: Equatable, Sendable {
     package var ascent: Double?
     /// Items stored.
     package var count = 0
+    /// The devices whose samples arrived.
+    package var devices: [Device: DevicePresence] = [:]
     /// The latest values of the quantities without a property here, and the totals of their deltas; only a list has more
     /// than one value.
     package var others: [Quantity: [Double]] = [:]

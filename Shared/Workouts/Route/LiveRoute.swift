@@ -34,6 +34,8 @@ package struct LiveRoute: Sendable {
     /// The fix drawn last.
     private var drawn: CountedFix?
     var hasAltitude = false
+    /// m/s; `nan` if unknown.
+    var maximumSpeed = Double.nan
     /// Whether the totals equal those of a summary of the same items.
     package internal(set) var isExact = true
     var newestTime = Int64.min
@@ -111,6 +113,8 @@ extension LiveRoute {
     mutating func draw(_ fix: CountedFix) {
         if let drawn, fix.time <= drawn.time { return }
         sketch.add(fix.coordinate, startsLine: fix.startsLine || drawn?.segment != fix.segment)
+        // `maximum` ignores `nan`.
+        maximumSpeed = .maximum(maximumSpeed, fix.speed)
         drawn = fix
         if fix.hasAltitude { hasAltitude = true }
     }

@@ -13,6 +13,9 @@ package struct RouteSnapshot: Equatable, Sendable {
     package var altitude: Double?
     /// Metres per second.
     package var speed: Double?
+    package var maximumSpeed: Double?
+    /// Metres of ascent per metre, over the last half minute.
+    package var grade: Double?
     /// Metres.
     package var ascent: Double?
     package var descent: Double?
@@ -41,6 +44,9 @@ package struct RouteProgress: Equatable, Sendable {
     package var longitude: Double?
     /// Metres per second.
     package var speed: Double?
+    package var maximumSpeed: Double?
+    /// Metres of ascent per metre.
+    package var grade: Double?
 
     package init(revision: Int64) {
         self.revision = revision

@@ -25,6 +25,8 @@ extension SeededRandom {
         snapshot.longitude = maybe(.random(in: -180...180, using: &self))
         snapshot.altitude = maybe(-3.5)
         snapshot.speed = maybe(.random(in: 0...60, using: &self))
+        snapshot.maximumSpeed = maybe(4.25)
+        snapshot.grade = maybe(-0.125)
         snapshot.ascent = maybe(120.25)
         snapshot.descent = maybe(80)
         // All characters of an encoded polyline, including the backslash.

@@ -117,6 +117,18 @@ extension SeededRandom {
         snapshot.heartRate = maybe(.random(in: 20...300, using: &self))
         snapshot.averageHeartRate = maybe(120.5)
         snapshot.maximumHeartRate = maybe(181)
+        snapshot.averageCadence = maybe(171.5)
+        snapshot.averagePower = maybe(201.125)
+        snapshot.averagePace = maybe(345.678)
+        snapshot.maximumSpeed = maybe(5.5)
+        snapshot.steps = maybe(4_321)
+        snapshot.temperature = maybe(-12.5)
+        snapshot.movingSeconds = maybe(99.5)
+        snapshot.lapSeconds = maybe(60.25)
+        snapshot.lapDistance = maybe(180.5)
+        for _ in 0..<Int.random(in: 0...3, using: &self) {
+            snapshot.devices[name()] = DevicePresence(newest: time(), battery: maybe(0.8))
+        }
         snapshot.zones = maybe((0..<5).map { _ in .random(in: 0...10_000, using: &self) })
         snapshot.activeEnergy = maybe(.random(in: 0...5_000, using: &self))
         snapshot.energySource = maybe(.device)

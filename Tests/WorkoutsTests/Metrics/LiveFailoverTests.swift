@@ -19,6 +19,8 @@ import Testing
         return physiology
     }
 
+    private var rules: LiveRules { LiveRules(physiology: physiology) }
+
     /// Live items of up to three devices at once, in batches of two seconds, with silences.
     private func liveStreams(_ segments: [Segment], _ random: inout SeededRandom) -> [Device: [Sample]] {
         let end = segments.last!.end!.seconds(since: year2026) + 10
@@ -41,7 +43,7 @@ import Testing
     private func expectTotals(_ live: LiveMetrics, _ segments: [Segment], _ streams: [Device: [Sample]], _ note: String)
     {
         let items = CountedItems(streams: streams, segments: segments)
-        let summary = items.summary(laps: [], units: .metric, physiology: live.physiology)
+        let summary = items.summary(laps: [], units: .metric, physiology: live.rules.physiology)
         #expect(close(live.total(.distance), summary.distance), "\(note) distance")
         #expect(close(live.total(.steps), summary.steps), "\(note) steps")
         #expect(close(live.average(.heartRate), summary.averageHeartRate), "\(note) average heart rate")
@@ -57,7 +59,7 @@ import Testing
         }
         let whole = summary.splits.count { $0.distance == 1_000 }
         if let distance = summary.distance, distance < 900_000 {
-            #expect(abs(live.splits.count - whole) <= (distance.remainder(dividingBy: 1_000).magnitude < 0.01 ? 1 : 0))
+            #expect(abs(live.splitCount - whole) <= (distance.remainder(dividingBy: 1_000).magnitude < 0.01 ? 1 : 0))
         }
     }
 
@@ -68,7 +70,7 @@ import Testing
         for round in 0..<40 {
             let segments = random.segments()
             let streams = isWild ? random.streams(around: segments) : liveStreams(segments, &random)
-            var live = LiveMetrics(physiology: physiology)
+            var live = LiveMetrics(rules)
             var stored: [Device: [Sample]] = [:]
             var left = streams.keys.sorted()
             var turn = 0
@@ -83,7 +85,7 @@ import Testing
                 if stored[device]!.count == streams[device]!.count { left.removeAll { $0 == device } }
                 if !live.isExact, Int.random(in: 0..<8, using: &random) == 0 {
                     live = LiveMetrics(
-                        streams: stored, segments: segments, physiology: physiology, units: .metric,
+                        streams: stored, segments: segments, rules: rules,
                         now: year2026 + 100_000)
                     #expect(live.isExact)
                 }
@@ -92,7 +94,7 @@ import Testing
                 claimed += 1
             } else {
                 live = LiveMetrics(
-                    streams: stored, segments: segments, physiology: physiology, units: .metric, now: year2026 + 100_000
+                    streams: stored, segments: segments, rules: rules, now: year2026 + 100_000
                 )
             }
             expectTotals(live, segments, streams, "seed \(random.seed), round \(round)")
@@ -149,7 +151,7 @@ import Testing
     }
 
     @Test func `before the first item no value is known, whatever the profile`() {
-        let live = LiveMetrics(physiology: physiology)
+        let live = LiveMetrics(rules)
         #expect(live.energy(open) == nil)
         #expect(live.energy([segment(0, 10), segment(20, nil)])?.source == .estimate)
         #expect(live.latest(.heartRate) == nil && live.zoneSeconds == nil && live.newest == nil)

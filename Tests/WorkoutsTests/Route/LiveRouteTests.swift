@@ -120,6 +120,21 @@ import Testing
         }
     }
 
+    @Test func `the route has a grade and its maximum speed`() throws {
+        var random = SeededRandom()
+        let open = [segment(0, nil)]
+        var way = random.way(seconds: 300, speed: 3)
+        for second in way.indices { way[second][.altitude] = 500 + 0.15 * Double(second) }
+        var live = LiveRoute(activity: .running, environment: .outdoor)
+        live.add(way, from: watch, segments: open, now: now)
+        let shown = snapshot(live, open)
+        #expect(abs(try #require(shown.grade) - 0.05) < 0.02)
+        #expect(abs(try #require(shown.maximumSpeed) - 3) < 0.5)
+        #expect(try #require(shown.maximumSpeed) >= shown.speed ?? 0)
+        #expect(snapshot(fold([watch: way], open), open).grade == shown.grade)
+        #expect(snapshot(live, open, isSilent: true).grade == nil)
+    }
+
     @Test func `a late fix requires another fold`() {
         var random = SeededRandom()
         let way = random.way(seconds: 100, speed: 3)
