@@ -14,20 +14,41 @@ extension Text {
     }
 
     /// Live metrics, one to a line, without unknown ones.
-    static func metrics(_ metrics: MetricsSnapshot) -> String {
+    static func metrics(_ metrics: MetricsSnapshot, _ activity: Activity) -> String {
         let rows: [(String, String?)] = [
             ("distance", metrics.distance.map(distance)),
-            ("pace", metrics.pace.map { pace($0) }),
+            ("pace", metrics.pace.map { pace($0, activity) }),
+            ("average pace", metrics.averagePace.map { pace($0, activity) }),
+            ("speed", metrics.pace == nil ? metrics.speed.map(speed) : nil),
+            ("moving time", metrics.movingSeconds.map(duration)),
+            ("lap", metrics.lap > 1 ? lap(metrics.lap, metrics.lapSeconds, metrics.lapDistance) : nil),
             ("heart rate", metrics.heartRate.map(heartRate)),
             ("average heart rate", metrics.averageHeartRate.map(heartRate)),
             ("ascent", metrics.ascent.map { "\(Int($0.rounded())) m" }),
             ("energy", metrics.activeEnergy.map { "\(Int($0.rounded())) kcal" }),
             ("cadence", metrics.cadence.map { "\(Int($0.rounded())) /min" }),
             ("power", metrics.power.map { "\(Int($0.rounded())) W" }),
-            ("battery", metrics.battery.map { "\(Int(($0 * 100).rounded())) %" }),
+            ("average power", metrics.averagePower.map { "\(Int($0.rounded())) W" }),
+            ("steps", metrics.steps.map { "\(Int($0.rounded()))" }),
             ("items", "\(metrics.count)"),
         ]
-        return rows.map { name, value in value.map { "  \(name): \($0)\n" } ?? "" }.joined()
+        let devices = metrics.devices.sorted { $0.key < $1.key }.map { device, presence in
+            let battery = presence.battery.map { "battery \(Int(($0 * 100).rounded())) %, " } ?? ""
+            let silence = max(0, metrics.newest?.seconds(since: presence.newest) ?? 0)
+            return ("\(device)", battery + (silence > 15 ? "silent for \(duration(silence))" : "sending"))
+        }
+        return (rows + devices).map { name, value in value.map { "  \(name): \($0)\n" } ?? "" }.joined()
+    }
+
+    /// `24.5 km/h`.
+    private static func speed(_ metresPerSecond: Double) -> String {
+        String(format: "%.1f km/h", metresPerSecond * 3.6)
+    }
+
+    /// `3, 1:05, 210 m`.
+    private static func lap(_ number: Int, _ seconds: Double?, _ metres: Double?) -> String {
+        (["\(number)"] + [seconds.map { duration($0.rounded(.down)) }, metres.map(distance)].compactMap(\.self))
+            .joined(separator: ", ")
     }
 
     /// The time of a session's clock: now for a live session, else the time of its newest message.
@@ -56,7 +77,14 @@ extension Text {
             parts += [exercise(plan), done(plan)]
         }
         if moment != nil, let metrics {
-            parts += [metrics.distance.map(distance), metrics.heartRate.map(heartRate)].compactMap(\.self)
+            let tempo = metrics.displayPace.map { pace($0, state.activity) } ?? metrics.displaySpeed.map(speed)
+            parts += [metrics.distance.map(distance), tempo, metrics.heartRate.map(heartRate)].compactMap(\.self)
+        }
+        if let moment, let last = state.laps.last, state.status.isUnfinished {
+            let seconds = state.segments.activeDuration(at: moment) - state.segments.activeDuration(at: last)
+            // A snapshot from before the lap has the distance of another.
+            let metres = metrics?.lap == state.laps.count + 1 ? metrics?.lapDistance : nil
+            parts.append("lap \(lap(state.laps.count + 1, max(0, seconds), metres))")
         }
         return parts.joined(separator: " · ")
     }

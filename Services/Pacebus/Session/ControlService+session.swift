@@ -95,7 +95,7 @@ extension ControlService {
                 link.offset == nil
                 ? "  \(EngineLink.silence); this state is \(Text.age(state.revision, now)) old\n" : ""
             return "\(state.name), session \(key.session), is \(Text.status(state, moment))\n" + silence
-                + shown.planRows(now) + (metrics.map(Text.metrics) ?? "")
+                + shown.planRows(now) + (metrics.map { Text.metrics($0, state.activity) } ?? "")
                 + (shown.plan.map(Text.exercises) ?? "")
         }
         terminal.output(text)

@@ -42,6 +42,12 @@ extension Playback {
                 let received = try SessionState(message.payload)
                 if received.revision >= state?.revision ?? 0 { state = received }
                 if header.joins { isStarted = true }
+            case .session(_, .announcements):
+                // A newer service may have other kinds.
+                guard let announcement = try? JSONCoding.decode(Announcement.self, from: message.payload),
+                    let text = Text.announcement(announcement, state?.activity)
+                else { return .nothing }
+                return .remark("> \(text)")
             case .session(_, .workout):
                 let received = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
                 if received.revision >= workout?.revision ?? 0 { workout = received }

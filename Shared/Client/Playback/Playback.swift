@@ -225,6 +225,7 @@ package struct Playback {
     package var subscriptions: [MQTTSubscription] {
         [
             topic(.samplesAck(header.device)), topic(.locationsAck(header.device)), topic(.state), topic(.workout),
+            topic(.announcements),
             .user(header.user, .replies(commands.client)),
         ].map(TopicFilter.topic)
     }

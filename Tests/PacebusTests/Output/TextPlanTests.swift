@@ -162,6 +162,29 @@ import Workouts
         #expect(Text.live(state, nil, metrics, at: nil) == "active")
     }
 
+    @Test func `the lap in progress ticks, and pace or speed follow the activity`() {
+        let session = Session(key: key, start: SessionStart(activity: .swimming, countdown: 0), at: start, now: start)
+        var state = session.state(revision: 1)
+        state.laps = [start + 60, start + 700]
+        var metrics = MetricsSnapshot(user: key.user, revision: 1)
+        metrics.distance = 500
+        metrics.displayPace = 1_050
+        metrics.lap = 3
+        metrics.lapDistance = 25
+        #expect(Text.live(state, nil, metrics, at: start + 754) == "12:34 · 500 m · 1:45 /100 m · lap 3, 0:54, 25 m")
+        metrics.lap = 2
+        metrics.displayPace = nil
+        metrics.displaySpeed = 6.25
+        #expect(Text.live(state, nil, metrics, at: start + 754) == "12:34 · 500 m · 22.5 km/h · lap 3, 0:54")
+        metrics.devices = [
+            Device("strap-1")!: DevicePresence(newest: start + 700),
+            Device("watch-1")!: DevicePresence(newest: start + 750, battery: 0.8),
+        ]
+        metrics.newest = start + 750
+        #expect(
+            Text.metrics(metrics, .running).hasSuffix("  strap-1: silent for 0:50\n  watch-1: battery 80 %, sending\n"))
+    }
+
     @Test func `a recording published later shows its own time`() {
         let session = Session(
             key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start + 1e6)
