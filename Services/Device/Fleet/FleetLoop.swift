@@ -13,8 +13,6 @@ struct FleetLoop {
 
     private struct Runner {
         var playback: Playback
-        /// When the oldest batch without an acknowledgement was sent.
-        var sentAt: Moment?
         var isOver = false
     }
 
@@ -91,21 +89,17 @@ struct FleetLoop {
     /// The messages of a runner to send now.
     private mutating func takeOutgoing(_ index: Int, _ now: Moment) -> [MQTTMessage] {
         guard !runners[index].isOver else { return [] }
-        let outgoing = runners[index].playback.takeOutgoing(now)
-        if runners[index].sentAt == nil, runners[index].playback.itemsInFlight > 0 {
-            runners[index].sentAt = now
-        }
-        return outgoing
+        return runners[index].playback.takeOutgoing(now)
     }
 
     private mutating func receive(_ message: MQTTMessage, _ now: Moment) -> [MQTTMessage] {
         guard let index = index(message), !runners[index].isOver else { return [] }
         let before = runners[index].playback.acknowledgedCount
+        let askedAt = runners[index].playback.askedAt
         let reaction = runners[index].playback.receive(message, now)
         let after = runners[index].playback.acknowledgedCount
         if after > before {
-            meter.acknowledged(after - before, after: runners[index].sentAt.map { now.seconds(since: $0) } ?? 0)
-            runners[index].sentAt = runners[index].playback.itemsInFlight > 0 ? now : nil
+            meter.acknowledged(after - before, after: askedAt.map { now.seconds(since: $0) } ?? 0)
         }
         switch reaction {
         case .nothing, .note: break

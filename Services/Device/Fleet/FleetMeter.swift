@@ -7,7 +7,7 @@ struct FleetMeter {
     private var since: Moment
     private var items = 0
     private var acknowledgements = 0
-    /// The longest time from sending to acknowledgement, in seconds.
+    /// The longest time from sending a batch that asks for an acknowledgement to receiving it, in seconds.
     private var lag = 0.0
 
     init(_ now: Moment) {

@@ -35,8 +35,8 @@ extension Playback {
         guard !message.payload.isEmpty else { return .nothing }
         do throws(PayloadError) {
             switch Topic(message.topic) {
-            case .session(_, .samplesAck): return receive(try Ack(message.payload), .samples, now)
-            case .session(_, .locationsAck): return receive(try Ack(message.payload), .locations, now)
+            case .session(_, .samplesAck): return receive(try Ack.read(message.payload), .samples, now)
+            case .session(_, .locationsAck): return receive(try Ack.read(message.payload), .locations, now)
             case .user(_, .replies): return receive(try JSONCoding.decode(Reply.self, from: message.payload), now)
             case .session(_, .state):
                 let received = try SessionState(message.payload)
@@ -61,6 +61,7 @@ extension Playback {
     }
 
     private mutating func receive(_ reply: Reply, _ now: Moment) -> Reaction {
+        clock.receive(reply.now, now)
         switch commands.receive(reply, now) {
         case .nothing: return .nothing
         case .accepted(let command):
@@ -70,7 +71,8 @@ extension Playback {
             case .start:
                 isStarted = true
                 if isFirst, commands.clockOffset != 0 {
-                    return .note([.replied(command.id), .clock(commands.clockOffset)])
+                    clock.set(commands.clockOffset)
+                    return .note([.replied(command.id)] + (clock.takeChange().map { [.clock($0)] } ?? []))
                 }
             case .end, .discard: isClosed = true
             default: break

@@ -1,5 +1,5 @@
 import Bus
-import ServiceKit
+package import ServiceKit
 package import Workouts
 
 /// The samples and locations of a playback together.
@@ -7,6 +7,8 @@ extension Playback {
     /// The number of items.
     package var itemCount: Int { samples.count + locations.count }
     package var acknowledgedCount: Int { samples.acknowledged + locations.acknowledged }
+    /// When the oldest unacknowledged batch that asks for an acknowledgement was sent.
+    package var askedAt: Moment? { [samples.askedAt, locations.askedAt].compactMap(\.self).min() }
     /// Items that are sent and not acknowledged.
     package var itemsInFlight: Int { samples.itemsInFlight + locations.itemsInFlight }
     /// Whether every item is acknowledged.
@@ -19,11 +21,14 @@ extension Playback {
         return counts
     }
 
-    mutating func receive(_ ack: Ack, _ kind: StreamName.Kind, _ now: Moment) -> Reaction {
+    mutating func receive(
+        _ received: (ack: Ack, now: Timestamp?), _ kind: StreamName.Kind, _ now: Moment
+    ) -> Reaction {
+        if let serviceTime = received.now { clock.receive(serviceTime, now) }
         let progress =
             switch kind {
-            case .samples: samples.receive(ack, now)
-            case .locations: locations.receive(ack, now)
+            case .samples: samples.receive(received.ack, now)
+            case .locations: locations.receive(received.ack, now)
             }
         if case .moved = progress { settledAt = nil }
         return switch progress {

@@ -63,6 +63,8 @@ package struct Playback {
     /// How many times in a row the engine did not find the session.
     var notFoundCount = 0
     private var connects = 0
+    /// What later items and commands add to the device's time.
+    var clock: DeviceClock
 
     /// Resumes a queue: skips the steps that it holds.
     package init(
@@ -78,8 +80,9 @@ package struct Playback {
         replied = contents.replied
         commands = CommandSender(
             client: client, waiting: contents.commands.filter { !contents.replied.contains($0.id) },
-            leavesStartToEngine: header.source.isLive && header.notSynced == nil, clockOffset: contents.clockOffset)
+            leavesStartToEngine: header.source.isLive && header.notSynced == nil, clockOffset: contents.startOffset)
         newestItem = [contents.samples.items.last?.time, contents.locations.items.last?.time].compactMap(\.self).max()
+        clock = DeviceClock(offset: contents.clockOffset, corrects: header.source.isLive && header.notSynced == nil)
         for command in contents.commands { note(command, isReplied: replied.contains(command.id)) }
         next = closing == nil ? self.steps.next() : nil
     }
@@ -96,12 +99,13 @@ package struct Playback {
     package mutating func takeDue(_ now: Moment) -> [QueueEntry] {
         if isEndedElsewhere { return stop(now) }
         if isDiscardedElsewhere { next = nil }
-        var entries: [QueueEntry] = []
+        // An offset that is in the queue before the items that it changed.
+        var entries: [QueueEntry] = clock.takeChange().map { [.clock($0)] } ?? []
         var due: (samples: [Sample], locations: [Location]) = ([], [])
         for _ in 0..<room {
             guard let step = next, pace.isDue(step.at, now) else { break }
             next = steps.next()
-            let time = step.at + commands.clockOffset
+            let time = step.at + clock.offset
             switch step.kind {
             case .sample(var sample):
                 sample.time = time
@@ -125,7 +129,7 @@ package struct Playback {
         guard closing == nil else { return [] }
         next = nil
         let action: SessionAction = newestItem == nil && !header.joins ? .discard : .end(streams: [:])
-        return [.command(queue(action, at: newestItem ?? now.wallClock + commands.clockOffset))]
+        return [.command(queue(action, at: newestItem ?? now.wallClock + clock.offset))]
     }
 
     /// How many steps may be taken at once. Samples alone set the pace, so that the session ends even if no route-builder
@@ -169,6 +173,8 @@ package struct Playback {
         case .end, .discard:
             closing = command
             isClosed = isReplied
+            samples.isComplete = true
+            locations.isComplete = true
         default: break
         }
     }

@@ -36,7 +36,7 @@ extension QueueContents {
             start.endAt = start.endAt ?? endedAt
             command.action = .start(start)
             // The engine used its own clock.
-            command.at = command.at.map { $0 + clockOffset }
+            command.at = command.at.map { $0 + startOffset }
         }
         return command
     }

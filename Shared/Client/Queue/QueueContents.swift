@@ -7,21 +7,29 @@ package struct QueueContents: Equatable {
     package var locations = QueuedItems<Location>()
     package var commands: [Command] = []
     package var replied: Set<CommandID> = []
-    /// Seconds that the engine's clock is ahead of the device's; 0 when unknown.
-    package var clockOffset = 0.0
+    /// Seconds that the services' clock is ahead of the device's, as far as the newest items use it.
+    package private(set) var clockOffset = 0.0
+    /// Seconds that the engine's clock was ahead when it chose the time of the start; 0 if the start carried its time.
+    package private(set) var startOffset = 0.0
+    private var lastReplied: CommandID?
 
     package init() {}
 
     /// - Throws: `PayloadError` when the entry does not match those before it.
     package mutating func add(_ entry: QueueEntry) throws(PayloadError) {
+        let lastReplied = lastReplied.take()
         switch entry {
         case .samples(let batch): try samples.add(batch)
         case .locations(let batch): try locations.add(batch)
         case .command(let command): commands.append(command)
         case .acknowledged(.samples, let number): try samples.acknowledge(number)
         case .acknowledged(.locations, let number): try locations.acknowledge(number)
-        case .replied(let id): replied.insert(id)
-        case .clock(let offset): clockOffset = offset
+        case .replied(let id):
+            replied.insert(id)
+            self.lastReplied = id
+        case .clock(let offset):
+            clockOffset = offset
+            if let lastReplied, lastReplied == commands.first?.id { startOffset = offset }
         }
     }
 }

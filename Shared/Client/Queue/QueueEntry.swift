@@ -11,7 +11,7 @@ package enum QueueEntry: Equatable {
     case acknowledged(StreamName.Kind, Int)
     /// The engine has accepted the command.
     case replied(CommandID)
-    /// The engine's clock is this many seconds ahead of the device's; later items carry the engine's time.
+    /// The services' clock is this many seconds ahead of the device's; later items carry their time.
     case clock(Double)
 }
 

@@ -35,6 +35,12 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// Whether the first batch was sent again and no acknowledgement has confirmed `acknowledged` since.
     package private(set) var isInDoubt = false
     private var isConnected = false
+    /// Whether the stream went back, so that the next batches ask for an acknowledgement.
+    private var hasGoneBack = false
+    /// Whether no item follows the present ones: the last batch asks for an acknowledgement.
+    package var isComplete = false
+    /// When the oldest unacknowledged batch that asks for an acknowledgement was sent.
+    package private(set) var askedAt: Moment?
 
     /// Resumes a stream whose items below `acknowledged` are acknowledged.
     package init(items: [Item] = [], acknowledged: Int = 0) {
@@ -85,14 +91,17 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         flights.removeAll()
         stall = nil
         isInDoubt = false
+        hasGoneBack = true
+        askedAt = nil
     }
 
-    /// The batches to send now.
+    /// The batches to send now. The receiver acknowledges within 3 s, or at once what asks for it: the repeated batch of a
+    /// stall, the end of a rewind, the last batch of the stream, and those that find the window half full.
     package mutating func take(_ now: Moment) -> [ItemBatch<Item>] {
         guard isConnected else { return [] }
         var batches: [ItemBatch<Item>] = []
         if var current = stall, current.due <= now, let first = flights.first {
-            batches.append(batch(first))
+            batches.append(batch(first, asksAck: true))
             current.tries += 1
             current.restart(now)
             stall = current
@@ -101,9 +110,17 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         while batchesInFlight < StreamWindow.batches {
             let end = min(count, cursor + min(StreamWindow.batch, StreamWindow.items - itemsInFlight))
             guard cursor < end else { break }
-            batches.append(batch(cursor..<end))
-            flights.append(cursor..<end)
+            let range = cursor..<end
+            flights.append(range)
+            let isHalfFull =
+                2 * itemsInFlight >= StreamWindow.items || 2 * batchesInFlight >= StreamWindow.batches
+            batches.append(batch(range, asksAck: isHalfFull || isComplete && end == count))
         }
+        if hasGoneBack, !batches.isEmpty {
+            batches[batches.count - 1].asksAck = true
+            hasGoneBack = false
+        }
+        if askedAt == nil, batches.contains(where: \.asksAck) { askedAt = now }
         if stall == nil, !flights.isEmpty { stall = Stall(now) }
         return batches
     }
@@ -139,6 +156,7 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         }
         let hasStalled = stall.map { $0.tries > 1 } ?? false
         forget(below: number)
+        askedAt = nil
         stall = flights.isEmpty ? nil : Stall(now)
         // After a stall only the first batch was repeated: the receiver dropped the later ones.
         if hasStalled, !flights.isEmpty { goBack() }
@@ -148,6 +166,8 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private mutating func goBack() {
         flights.removeAll()
         wentBackFor = acknowledged
+        hasGoneBack = true
+        askedAt = nil
     }
 
     private mutating func forget(below number: Int) {
@@ -159,9 +179,9 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         }
     }
 
-    private func batch(_ range: Range<Int>) -> ItemBatch<Item> {
+    private func batch(_ range: Range<Int>, asksAck: Bool) -> ItemBatch<Item> {
         let indices = range.lowerBound - acknowledged..<range.upperBound - acknowledged
-        return ItemBatch(first: range.lowerBound, items: Array(items[indices]))
+        return ItemBatch(first: range.lowerBound, items: Array(items[indices]), asksAck: asksAck)
     }
 }
 
@@ -173,6 +193,6 @@ enum StreamWindow {
     static let batches = 20
     /// Items of one batch at most: a window of ten batches keeps the receiver busy while an acknowledgement travels.
     static let batch = 100
-    /// When the first batch is sent again without an acknowledgement.
+    /// When the first batch is sent again without an acknowledgement; a receiver defers one for at most 3 s.
     static let stall = Backoff(minimum: 5, maximum: 60)
 }

@@ -12,15 +12,34 @@ import Workouts
     /// The receiver of the numbering and acknowledgement protocol.
     private struct Receiver {
         private(set) var stored: [Sample] = []
+        /// Whether it waits for more, as a service does.
+        var defers = false
         private var gapAnsweredAt: Moment?
+        private var unacknowledged: (since: Moment, batches: Int, items: Int)?
 
         mutating func receive(_ batch: SampleBatch, _ now: Moment) -> Ack? {
             if batch.first > stored.count {
                 if let gapAnsweredAt, now.seconds(since: gapAnsweredAt) < 0.1 { return nil }
                 gapAnsweredAt = now
             } else {
-                stored += batch.items.dropFirst(stored.count - batch.first)
+                let new = batch.items.dropFirst(stored.count - batch.first)
+                stored += new
+                if defers, !new.isEmpty, !batch.asksAck {
+                    let before = unacknowledged ?? (now, 0, 0)
+                    unacknowledged = (before.since, before.batches + 1, before.items + new.count)
+                    return due(now)
+                }
             }
+            unacknowledged = nil
+            return .next(stored.count)
+        }
+
+        /// The acknowledgement that no more batches make due.
+        mutating func due(_ now: Moment) -> Ack? {
+            guard let waiting = unacknowledged,
+                now.seconds(since: waiting.since) >= 3 || waiting.batches >= 10 || waiting.items >= 500
+            else { return nil }
+            unacknowledged = nil
             return .next(stored.count)
         }
 
@@ -66,6 +85,7 @@ import Workouts
         var sent = 0
         var stream = ItemStream<Sample>()
         var receiver = Receiver()
+        receiver.defers = true
         var now = Moment(Timestamp(seconds: 1_700_000_000))
         var batches = Link<SampleBatch>()
         var acks = Link<Ack>()
@@ -95,6 +115,7 @@ import Workouts
             if let batch = batches.receive(&random, isChaotic: isChaotic), let ack = receiver.receive(batch, now) {
                 acks.send(ack)
             }
+            if let ack = receiver.due(now) { acks.send(ack) }
             if restored < restores, sent < items.count, Int.random(in: 0..<50, using: &random) == 0 {
                 restored += 1
                 receiver.restore(Int.random(in: 0...receiver.stored.count, using: &random))

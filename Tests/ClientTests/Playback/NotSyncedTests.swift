@@ -260,12 +260,12 @@ import Workouts
     }
 
     @Test func `items of a wrong clock keep the engine's times`() throws {
+        let begin = Command(
+            id: CommandID(UUID()), client: client, at: start,
+            action: .start(SessionStart(activity: .running, countdown: 0)))
         let queued = try contents([
-            .command(
-                Command(
-                    id: CommandID(UUID()), client: client, at: start,
-                    action: .start(SessionStart(activity: .running, countdown: 0)))),
-            .clock(600), .samples(SampleBatch(first: 0, items: samples(2, from: 1_700_000_601))),
+            .command(begin), .replied(begin.id), .clock(600),
+            .samples(SampleBatch(first: 0, items: samples(2, from: 1_700_000_601))),
         ])
         let header = QueueHeader(
             user: header.user, session: header.session, device: header.device, beganAt: start,

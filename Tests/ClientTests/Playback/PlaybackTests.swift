@@ -341,4 +341,41 @@ import Workouts
         #expect(contents.samples.items.map(\.time) == [time] + (1...9).map { time + 600 + Double($0) })
         #expect(contents.commands.map(\.at) == [time] + [4, 6, 9].map { time + 600 + $0 })
     }
+
+    @Test(arguments: [true, false])
+    func `acknowledgements show a clock that is off, and live items then carry the services' time`(isLive: Bool) throws
+    {
+        let time = now.wallClock
+        let steps = Recording(
+            start: time, end: time + 30, segments: [time...time + 30], activity: .running, environment: nil,
+            samples: (0...30).map { Sample(time: time + Double($0)) }
+        ).steps
+        var contents = QueueContents()
+        let source = isLive ? self.header.source : .recording(fingerprint: "0")
+        let header = QueueHeader(
+            user: header.user, session: header.session, device: header.device, beganAt: time, source: source,
+            joins: false, notSynced: nil)
+        func playback(_ contents: QueueContents) -> Playback {
+            Playback(
+                header: header, contents: contents, steps: steps.makeIterator(),
+                pace: Pace(beganAt: now, origin: time, speed: 1), client: client, newID: { CommandID(UUID()) })
+        }
+        var first = playback(contents)
+        func acknowledge(_ second: Double, ahead: Double) throws {
+            for entry in first.takeDue(now + second) { try contents.add(entry) }
+            let ack = Ack.next(0).payload(now: time + second + ahead)
+            _ = first.receive(message(.samplesAck(header.device), ack), now + second)
+        }
+        // Late ones and a few seconds say nothing.
+        for second in 0..<5 { try acknowledge(Double(second), ahead: 2.9 - Double(second % 3)) }
+        try acknowledge(5, ahead: 180)
+        for second in 6..<9 { try acknowledge(Double(second), ahead: 180 - Double(second - 6)) }
+        for second in 9..<20 { try acknowledge(Double(second), ahead: 180) }
+        var second = playback(contents)
+        for entry in second.takeDue(now + 30) { try contents.add(entry) }
+        let shifts = contents.samples.items.enumerated().map { $1.time!.seconds(since: time) - Double($0) }
+        #expect(Set(shifts) == (isLive ? [0, 180] : [0]))
+        #expect(shifts == shifts.sorted() && shifts[5] == 0)
+        #expect(contents.startOffset == 0 && contents.clockOffset == (isLive ? 180 : 0))
+    }
 }

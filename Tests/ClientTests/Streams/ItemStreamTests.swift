@@ -154,6 +154,41 @@ import Workouts
         #expect(stream.receive(.next(250), start + 5.4) == .nothing)
     }
 
+    // MARK: Asking for an acknowledgement
+
+    @Test func `a rewind, a stall, a half-full window and the end ask for an acknowledgement`() {
+        var stream = ItemStream<Sample>()
+        stream.connected()
+        var asked: [Int] = []
+        func append(_ stream: inout ItemStream<Sample>, _ now: Moment) {
+            stream.append(samples(1))
+            asked += stream.take(now).filter(\.asksAck).map(\.first)
+        }
+        for second in 0..<12 { append(&stream, start + Double(second) / 10) }
+        // The first batch of a connection, and from the tenth in flight on.
+        #expect(asked == [0, 9, 10, 11])
+        #expect(stream.askedAt == start)
+        #expect(stream.receive(.next(12), start + 1.2) == .moved(12))
+        #expect(stream.askedAt == nil)
+        asked = []
+        for second in 12..<14 { append(&stream, start + Double(second) / 10) }
+        #expect(asked.isEmpty)
+        #expect(stream.take(start + 6.2).map(\.asksAck) == [true])
+        #expect(stream.receive(.next(13), start + 6.3) == .moved(13))
+        #expect(stream.take(start + 6.3).map(\.asksAck) == [true])
+        #expect(stream.receive(.next(14), start + 6.4) == .moved(14))
+        stream.append(samples(1))
+        #expect(stream.take(start + 7).map(\.asksAck) == [false])
+        stream.append(samples(150))
+        stream.isComplete = true
+        #expect(stream.take(start + 8).map(\.asksAck) == [false, true])
+    }
+
+    @Test func `a full window asks from its half on`() {
+        var stream = connected(2_500)
+        #expect(stream.take(start).map(\.asksAck) == (0..<10).map { $0 >= 4 })
+    }
+
     @Test func `a reused stream fails`() {
         var stream = connected(3)
         #expect(stream.receive(.streamReused, start) == .failed(.reused))
