@@ -65,7 +65,7 @@ static char *write_location(char *at, int64_t number, int64_t start_milliseconds
 }
 
 size_t write_batch(char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds) {
-    char *at = write_text(write_number(write_text(text, "{\"s\":"), first), ",\"x\":[");
+    char *at = write_text(write_number(write_text(text, "{\"a\":1,\"s\":"), first), ",\"x\":[");
     for (int64_t number = first; number < first + count; number++) {
         if (number > first) *at++ = ',';
         at = kind == LOCATIONS ? write_location(at, number, start_milliseconds)

@@ -45,7 +45,8 @@ struct FairnessTests {
 
     private func batch(_ number: Int, of key: SessionKey) -> MQTTMessage {
         let items = (0..<10).map { Sample(time: Timestamp(seconds: 1_700_000_000 + Double(10 * number + $0))) }
-        var message = Topic.session(key, .samples(watch)).message(SampleBatch(first: 10 * number, items: items).payload)
+        var message = Topic.session(key, .samples(watch)).message(
+            SampleBatch(first: 10 * number, items: items, asksAck: true).payload)
         message.qos = .atLeastOnce
         return message
     }

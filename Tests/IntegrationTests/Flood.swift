@@ -109,7 +109,8 @@ final class Flood: Sendable {
             return sent..<end
         }
         return stride(from: range.lowerBound, to: range.upperBound, by: Self.batchSize).map { first in
-            MQTTMessage(topic: topic, payload: Array("{\"s\":\(first),\"x\":[\(Self.items)]}".utf8), qos: .atLeastOnce)
+            MQTTMessage(
+                topic: topic, payload: Array("{\"a\":1,\"s\":\(first),\"x\":[\(Self.items)]}".utf8), qos: .atLeastOnce)
         }
     }
 

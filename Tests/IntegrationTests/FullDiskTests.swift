@@ -23,7 +23,8 @@ struct FullDiskTests {
             sample[.distance] = 3
             return sample
         }
-        let batch = Topic.session(key, .samples(device)).message(SampleBatch(first: 0, items: items).payload)
+        let batch = Topic.session(key, .samples(device)).message(
+            SampleBatch(first: 0, items: items, asksAck: true).payload)
         let acks = Topic.session(key, .samplesAck(device)).name
         try await BusObserver.run(port: installation.broker.port) { observer in
             let client = CommandClient(key: key, observer: observer)
