@@ -125,12 +125,14 @@ struct ExporterLoop {
     private mutating func receive(_ message: MQTTMessage, _ topic: Topic?, _ targets: [User: [Target]], _ now: Moment) {
         // The filter for sessions' requests matches users' requests too.
         if case .user? = topic { return }
-        guard case .session(let key, let topic)? = topic else { return reject(message, "bad_topic", now) }
+        guard case .session(let key, let topic)? = topic else {
+            return reject(message, Rejection(badTopic: message.topic), now)
+        }
         guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {
             try receive(message, key, topic, targets[key.user] ?? [], now)
         } catch {
-            reject(message, error.reason, now)
+            reject(message, Rejection(topic: message.topic, error: error), now)
         }
     }
 
@@ -176,9 +178,9 @@ struct ExporterLoop {
         collector.receive(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
-        metrics.rejected(reason)
-        outbox.reject(message, reason, at: now)
+    private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
+        metrics.rejected(rejection.reason)
+        outbox.reject(message, rejection, at: now)
     }
 }
 

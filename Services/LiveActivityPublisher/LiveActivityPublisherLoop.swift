@@ -168,7 +168,7 @@ struct LiveActivityPublisherLoop {
 
     private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
         guard case .session(let key, let topic)? = Topic(message.topic) else {
-            return reject(message, "bad_topic", now)
+            return reject(message, Rejection(badTopic: message.topic), now)
         }
         guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {
@@ -192,7 +192,7 @@ struct LiveActivityPublisherLoop {
             default: break
             }
         } catch {
-            reject(message, error.reason, now)
+            reject(message, Rejection(topic: message.topic, error: error), now)
         }
     }
 
@@ -208,12 +208,15 @@ struct LiveActivityPublisherLoop {
         }
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
-        metrics.rejected(reason)
-        var message = message
+    private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
+        metrics.rejected(rejection.reason)
+        var (message, rejection) = (message, rejection)
         // A registration contains a token, which operators may not read.
-        if message.topic.hasSuffix("/register") { message.payload = [] }
-        outbox.reject(message, reason, at: now)
+        if message.topic.hasSuffix("/register") {
+            message.payload = []
+            rejection.value = nil
+        }
+        outbox.reject(message, rejection, at: now)
     }
 }
 

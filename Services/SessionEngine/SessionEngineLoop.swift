@@ -134,7 +134,7 @@ struct SessionEngineLoop {
 
     private mutating func receive(_ incoming: Incoming, _ now: Moment) {
         let message = incoming.message
-        guard let topic = incoming.topic else { return reject(message, "bad_topic", now) }
+        guard let topic = incoming.topic else { return reject(message, Rejection(badTopic: message.topic), now) }
         do throws(PayloadError) {
             switch topic {
             case .session(let key, let kind) where !outbox.owns(key.user.shard):
@@ -191,7 +191,7 @@ struct SessionEngineLoop {
             default: break
             }
         } catch {
-            reject(message, error.reason, now)
+            reject(message, Rejection(topic: message.topic, error: error), now)
         }
     }
 
@@ -217,7 +217,7 @@ struct SessionEngineLoop {
             outbox.add(machine.receive(request, of: user, now: now))
             if request.action == .deleteEverything, isNew { erasures[user] = Erasure(user) }
         case .failure(let error):
-            reject(message, error.reason, now)
+            reject(message, Rejection(topic: message.topic, error: error), now)
             guard error.kind == .malformed, let envelope = envelope(message) else { return }
             let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: .invalidCommand(error.text))
             outbox.add([.reply(user, envelope.client, reply)])
@@ -242,7 +242,7 @@ struct SessionEngineLoop {
             }
             outbox.add(machine.receive(request, of: user, from: viewer))
         case .failure(let error):
-            reject(message, error.reason, now)
+            reject(message, Rejection(topic: message.topic, error: error), now)
             guard error.kind == .malformed, let envelope = envelope(message) else { return }
             reply(envelope, .invalidCommand(error.text))
         case nil: break
@@ -261,14 +261,14 @@ struct SessionEngineLoop {
             for case .limited(let user, let limit) in actions { context.limits.reached(limit.name, by: user, at: now) }
             outbox.add(actions)
         } catch {
-            reject(message, error.reason, now)
+            reject(message, Rejection(topic: message.topic, error: error), now)
             guard error.kind == .malformed, let envelope = envelope(message) else { return }
             outbox.add([machine.refuse(envelope, for: key, .invalidCommand(error.text), now: now)])
         }
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
-        metrics.rejected(reason)
-        outbox.reject(message, reason, at: now)
+    private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
+        metrics.rejected(rejection.reason)
+        outbox.reject(message, rejection, at: now)
     }
 }

@@ -78,7 +78,7 @@ struct WeatherFetcherLoop {
 
     private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
         guard case .session(let key, let topic)? = Topic(message.topic) else {
-            return reject(message, "bad_topic", now)
+            return reject(message, Rejection(badTopic: message.topic), now)
         }
         guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {
@@ -98,13 +98,13 @@ struct WeatherFetcherLoop {
             default: break
             }
         } catch {
-            reject(message, error.reason, now)
+            reject(message, Rejection(topic: message.topic, error: error), now)
         }
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
-        metrics.rejected(reason)
-        outbox.reject(message, reason, at: now)
+    private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
+        metrics.rejected(rejection.reason)
+        outbox.reject(message, rejection, at: now)
     }
 
     private func report(_ flushed: Flushed<WeatherAction>) {

@@ -15,6 +15,8 @@ struct ItemChunk<Item: StreamItem>: Equatable {
     private(set) var bytes: [UInt8] = []
     private(set) var count = 0
     private var previous: Int64 = 0
+    /// The time of the last item with one.
+    private(set) var lastTime: Timestamp?
 
     var isFull: Bool { count == Self.capacity }
 
@@ -24,6 +26,7 @@ struct ItemChunk<Item: StreamItem>: Equatable {
         if let time = item.time {
             append(zigzag(time.microseconds &- previous))
             previous = time.microseconds
+            lastTime = time
         }
         let lists = item.lists
         for field in PresentFields<Item.Field>(present) {
@@ -70,7 +73,7 @@ extension ItemChunk {
     init(stored bytes: [UInt8]) throws(CorruptChunk) {
         for item in try Self.items(bytes) {
             count += 1
-            if let time = item.time { previous = time.microseconds }
+            if let time = item.time { (previous, lastTime) = (time.microseconds, time) }
         }
         self.bytes = bytes
     }

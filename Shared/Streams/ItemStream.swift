@@ -6,6 +6,8 @@ import Workouts
 enum StreamOutcome: Equatable {
     /// These items are new.
     case taken
+    /// These items are new. Metres that no one covers in the time since the previous item were dropped.
+    case corrected(PayloadError)
     /// All items are on disk already: acknowledge again.
     case repeated
     /// The batch begins after the expected number: no item is accepted.
@@ -32,6 +34,8 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     var expected: Int { next + pending.count }
     /// The time of item 0.
     private var firstTime: Timestamp?
+    /// The time of the last item on disk that has one.
+    private var lastTime: Timestamp?
     /// The last chunk on disk, and the one after the next commit.
     private var chunk = ItemChunk<Item>()
     private var staged = ItemChunk<Item>()
@@ -49,7 +53,32 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         guard new.count <= room else { return nil }
         if expected == 0 { firstTime = new.first?.time }
         pending += new
-        return .taken
+        return dropImpossibleDistances(from: pending.count - new.count).map { .corrected($0) } ?? .taken
+    }
+
+    /// Drops the distance of pending items that implies more than 60 m/s since the last item before it with a time. Times
+    /// may be rounded, so that the first 60 m always count. The first item with a time has none before it.
+    ///
+    /// It depends on the items and their order alone, so that every arrival stores the same.
+    private mutating func dropImpossibleDistances(from start: Int) -> PayloadError? {
+        guard let field = Item.Field.distance else { return nil }
+        var first: PayloadError?
+        for index in start..<pending.count {
+            guard let meters = pending[index][field], meters > StreamLimits.speed, let time = pending[index].time,
+                let last = pending[..<index].last(where: { $0.time != nil })?.time ?? lastTime
+            else { continue }
+            let seconds = time.seconds(since: last)
+            guard meters > StreamLimits.speed * max(1, seconds) else { continue }
+            pending[index][field] = nil
+            if first == nil {
+                first = PayloadError(
+                    kind: .flawedItems,
+                    text: "item \(next + index): \(field.key) is more than \(Int(StreamLimits.speed)) m/s: "
+                        + "\(meters) m in \(seconds) s since the previous item; it was dropped",
+                    field: field.key, value: "\(meters)", item: next + index)
+            }
+        }
+        return first
     }
 
     /// Whether to answer a gap or too many items now; answers have a rate limit.
@@ -81,6 +110,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// The staged chunks are on disk.
     mutating func committed() {
         chunk = staged
+        lastTime = pending.last { $0.time != nil }?.time ?? lastTime
         next += pending.count
         pending = []
         staged = ItemChunk<Item>()
@@ -97,12 +127,11 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
 extension ItemStream {
     /// Continues a stream from all its readable chunks.
     init(_ chunks: ArraySlice<[UInt8]>) {
+        self.init()
+        let lastTime = chunks.reversed().lazy.compactMap { (try? ItemChunk<Item>(stored: $0))?.lastTime }.first
         guard let first = chunks.first, let last = chunks.last,
-            let stream = try? ItemStream(first: first, last: last, number: chunks.count - 1)
-        else {
-            self.init()
-            return
-        }
+            let stream = try? ItemStream(first: first, last: last, number: chunks.count - 1, lastTime: lastTime)
+        else { return }
         self = stream
     }
 
@@ -110,11 +139,16 @@ extension ItemStream {
     ///
     /// - Parameters:
     ///   - first: its first chunk.
-    ///   - last: its last chunk, which has this number.
-    init(first: [UInt8], last: [UInt8], number: Int) throws(CorruptChunk) {
+    ///   - last: its last chunk, which has this number. If no item of it has a time, the chunks before it must be read.
+    ///   - lastTime: the time of the last item with one, if known.
+    init(first: [UInt8], last: [UInt8], number: Int, lastTime: Timestamp? = nil) throws(CorruptChunk) {
         let tail = try ItemChunk<Item>(stored: last)
         next = number * ItemChunk<Item>.capacity + tail.count
         firstTime = try ItemChunk<Item>.items(first).first?.time
+        self.lastTime = tail.lastTime ?? lastTime
         chunk = tail.isFull ? ItemChunk<Item>() : tail
     }
+
+    /// Whether ``init(first:last:number:lastTime:)`` found the time of the last item.
+    var knowsLastTime: Bool { lastTime != nil }
 }

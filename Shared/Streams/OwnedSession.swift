@@ -38,8 +38,10 @@ final class OwnedSession<Work: StreamWork> {
         private var acknowledged: Int
         private var batches = 0
         private(set) var unacknowledgedSince: Moment?
+        private(set) var skew: ClockSkew
 
-        init(_ stream: ItemStream<Work.Item>, device: Device, of key: SessionKey) {
+        init(_ stream: ItemStream<Work.Item>, device: Device, of key: SessionKey, skew: Double?) {
+            self.skew = ClockSkew(skew)
             self.device = device
             self.stream = stream
             ackTopic = Topic.session(key, Work.kind.ack(device)).name
@@ -47,8 +49,9 @@ final class OwnedSession<Work: StreamWork> {
             acknowledged = stream.next
         }
 
-        /// Notes an accepted batch. Its acknowledgement may wait for more, unless the device asks for it.
-        mutating func accepted(_ batch: ItemBatch<Work.Item>, _ now: Moment) {
+        /// Notes an accepted batch. Its acknowledgement may wait for more, unless the device asks for it. Returns whether
+        /// the skew of the device's clock changed.
+        mutating func accepted(_ batch: ItemBatch<Work.Item>, _ now: Moment) -> Bool {
             batches += 1
             unacknowledgedSince = unacknowledgedSince ?? now
             if batch.asksAck || batches >= StreamTimes.ackBatches
@@ -56,6 +59,7 @@ final class OwnedSession<Work: StreamWork> {
             {
                 owesAck = true
             }
+            return batch.items.last { $0.time != nil }?.time.map { skew.receive($0, now) } ?? false
         }
 
         /// Removes and returns the due acknowledgement.
@@ -106,6 +110,13 @@ final class OwnedSession<Work: StreamWork> {
     var newLap: (number: Int, since: Moment)?
     /// `metrics` or `route`.
     var liveTopic = RetainedTopic()
+    /// `heard/samples` or `heard/locations`, the stored items that it reports (`nil` until they are read), and the time of
+    /// the last message.
+    var heardTopic = RetainedTopic()
+    var heard: HeardItems<Work.Item>?
+    var heardAt: Moment?
+    /// The time of the last stored items since then.
+    var unheardSince: Moment?
     var publishedAt: Moment?
     /// The time of the last stored or reported item, or of loading the session.
     var receivedAt: Moment
@@ -142,6 +153,7 @@ final class OwnedSession<Work: StreamWork> {
         record = StreamRecord(state: state)
         summaryTopic = RetainedTopic()
         hasAllStreams = true
+        heard = HeardItems()
         live = Work.Live(ProfiledState(state))
         self.receivedAt = receivedAt
     }
@@ -226,9 +238,9 @@ final class OwnedSession<Work: StreamWork> {
             streams[index].stream.receive(batch, room: min(room, hourly.available(now)))
             ?? .limited(retryAfter: new > room ? nil : retryAfter(new, now))
         switch outcome {
-        case .taken:
+        case .taken, .corrected:
             _ = hourly.take(now, count: new)
-            streams[index].accepted(batch, now)
+            if streams[index].accepted(batch, now) { record.clockSkew[device] = streams[index].skew.seconds }
         case .repeated: streams[index].owesAck = true
         case .gap: streams[index].owesAck = streams[index].stream.answersGap(now) || streams[index].owesAck
         case .limited(let retryAfter):
@@ -250,7 +262,7 @@ final class OwnedSession<Work: StreamWork> {
     private func add(_ stream: ItemStream<Work.Item>, from device: Device) -> Int? {
         guard streams.count < SessionAction.streamLimit else { return nil }
         devices.append(device)
-        streams.append(NamedStream(stream, device: device, of: state.key))
+        streams.append(NamedStream(stream, device: device, of: state.key, skew: record.clockSkew[device]))
         return streams.count - 1
     }
 
@@ -294,6 +306,7 @@ final class OwnedSession<Work: StreamWork> {
             live?.add(
                 streams[index].stream.pending, from: streams[index].device, segments: record.state.segments,
                 now: now.wallClock)
+            heard?.add(streams[index].stream.pending)
             sinceFold?.append((streams[index].device, streams[index].stream.next, streams[index].stream.pending))
             streams[index].stream.committed()
         }

@@ -26,6 +26,7 @@ package struct StreamJob<Work: StreamWork>: Sendable {
         let outcome: Outcome
         /// The streams of all stored items.
         var streams: [Device: ItemStream<Work.Item>] = [:]
+        var heard = HeardItems<Work.Item>()
         /// How long the job took.
         package var cost: Duration
     }
@@ -64,7 +65,9 @@ package struct StreamJob<Work: StreamWork>: Sendable {
                 outcome = .finished(FinalResults(stored, of: profiled, with: route, input))
             }
         }
-        return End(job: self, outcome: outcome, streams: stored.streams, cost: ContinuousClock.now - begun)
+        return End(
+            job: self, outcome: outcome, streams: stored.streams, heard: stored.heard,
+            cost: ContinuousClock.now - begun)
     }
 }
 
@@ -74,6 +77,7 @@ struct StoredItems<Work: StreamWork> {
     private(set) var streams: [Device: ItemStream<Work.Item>] = [:]
     /// Devices whose items are readable only in part.
     private(set) var corrupt: [Device] = []
+    private(set) var heard = HeardItems<Work.Item>()
 
     static func records(_ key: SessionKey, _ store: any Store) async throws(StoreError) -> [StoreRecord] {
         try await store.records(
@@ -88,8 +92,18 @@ struct StoredItems<Work: StreamWork> {
             // Keys come in order; a stream has no gaps.
             if number == chunks[device, default: []].count { chunks[device, default: []].append(record.value) }
         }
+        var readableCounts: [Device: Int] = [:]
+        heard = HeardItems { visit in
+            for (device, stored) in chunks {
+                for chunk in stored {
+                    guard let items = try? ItemChunk<Work.Item>.items(chunk) else { break }
+                    readableCounts[device, default: 0] += 1
+                    for item in items { visit(item) }
+                }
+            }
+        }
         for (device, stored) in chunks {
-            let count = stored.firstIndex { (try? ItemChunk<Work.Item>.items($0)) == nil } ?? stored.count
+            let count = readableCounts[device] ?? 0
             if count < stored.count { corrupt.append(device) }
             let readable = stored[..<count]
             let stream = ItemStream<Work.Item>(readable)
@@ -127,7 +141,7 @@ struct FinalResults<Work: StreamWork>: Sendable {
         self.state = state.revision
         profile = profiled.profile
         self.route = route?.revision
-        gaps = ItemTimes(stored.items.values).silences
+        gaps = stored.heard.times.silences
         outside = Dictionary(
             uniqueKeysWithValues: stored.items.compactMap { device, items in
                 let count = items.count(outside: state.segments)

@@ -108,11 +108,13 @@ extension StreamLoop {
             guard let first = search.first, let last = search.last else { continue }
             do {
                 let stream = try ItemStream<Work.Item>(first: first, last: last.bytes, number: last.number)
-                machine.load(stream, from: search.device, of: search.key)
-            } catch {
-                // Reading the whole stream finds its readable part.
-                try await readStreams(search.key, context.clock.moment)
-            }
+                if stream.knowsLastTime {
+                    machine.load(stream, from: search.device, of: search.key)
+                    continue
+                }
+            } catch {}
+            // Reading the whole stream finds its readable part and the time of its last item.
+            try await readStreams(search.key, context.clock.moment)
         }
     }
 

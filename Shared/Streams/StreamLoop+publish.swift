@@ -5,11 +5,12 @@ import Storage
 import Workouts
 
 extension StreamLoop {
-    /// Publishes the live metrics that are due, after a commit that shows that their shards are not lost. Their
+    /// Publishes the live metrics and the `heard` that are due, after a commit that shows that their shards are not lost. Their
     /// revisions never decrease, even when the clock steps backwards.
     mutating func publishLive(_ now: Moment) async throws {
         let due = machine.liveDue(now: now)
-        let shards = Set(due.map(\.session.shard))
+        let heard = machine.heardDue
+        let shards = Set((due + heard).map(\.session.shard))
         let unsure = shards.filter { shard in
             now.wallClock.milliseconds + StreamTimes.reserve / 2 > ceilings[shard, default: 0]
                 || confirmed[shard].map { now.seconds(since: $0) > StreamTimes.confirmation } ?? true
@@ -28,6 +29,12 @@ extension StreamLoop {
         }
         for key in due {
             let message = machine.liveMessage(key, now: now, floor: floors[key.session.shard, default: 0])
+            guard let message else { continue }
+            retention.published(key, now)
+            send([message], of: key)
+        }
+        for key in heard {
+            let message = machine.heardMessage(key, now: now, floor: floors[key.session.shard, default: 0])
             guard let message else { continue }
             retention.published(key, now)
             send([message], of: key)

@@ -82,7 +82,10 @@ package struct StreamLoop<Work: StreamWork> {
             sendChunks()
             startJobs(now)
             try await clearRetained(now)
-            pendingBuffer.expire(now: now)
+            for message in pendingBuffer.expire(now: now) {
+                let text = "no state of the session came within \(Int(StreamTimes.pending)) s; send its start"
+                reject(message, Rejection(topic: message.topic, reason: "session_unknown", message: text), now)
+            }
         }
         await flush()
     }
@@ -105,6 +108,7 @@ package struct StreamLoop<Work: StreamWork> {
         }
         machine.sessions[key]?.summaryTopic.reconnected()
         machine.withNews.insert(key)
+        if session.isUnfinished || session.state.status == .canceled { machine.awaitingHeard.insert(key) }
         if retention.stands(key), let summary = machine.knownSummary(key) { send([summary], of: key) }
     }
 
@@ -116,13 +120,13 @@ package struct StreamLoop<Work: StreamWork> {
         try await replaceCorruptRecords(parsed, now)
         for (message, topic) in parsed {
             guard case .session(let key, let kind)? = topic, epochs[key.session.shard] != nil else {
-                if topic == nil { reject(message, "bad_topic", now) }
+                if topic == nil { reject(message, Rejection(badTopic: message.topic), now) }
                 continue
             }
             do throws(PayloadError) {
                 try receive(message, key, kind, now)
             } catch {
-                reject(message, error.reason, now)
+                reject(message, error, now)
             }
         }
     }
@@ -142,7 +146,7 @@ package struct StreamLoop<Work: StreamWork> {
                 do throws(PayloadError) {
                     try receive(waiting, key, kind, now)
                 } catch {
-                    reject(waiting, error.reason, now)
+                    reject(waiting, error, now)
                 }
             }
         case _ where kind == Work.kind.summary && !message.payload.isEmpty:
@@ -182,13 +186,21 @@ package struct StreamLoop<Work: StreamWork> {
     ) throws(PayloadError) {
         let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now.wallClock))
         guard machine.sessions[key] != nil else {
+            let overflowed = pendingBuffer.overflowed
             let isAllowed = pendingBuffer.add(message, for: key, of: key.user, now: now)
             if !isAllowed { context.limits.reached("waiting_for_state", by: key.user, at: now) }
+            if pendingBuffer.overflowed > overflowed {
+                let text = "too many items of sessions without a state are pending; send the session's start first"
+                reject(message, Rejection(topic: message.topic, reason: "waiting_for_state", message: text), now)
+            }
             return
         }
-        switch machine.receive(batch, from: device, of: key, now: now) {
-        case .taken where batch.invalidValues > 0: reject(message, "flawed_items", now)
-        case .taken, .repeated, .gap: break
+        let outcome = machine.receive(batch, from: device, of: key, now: now)
+        switch outcome {
+        case .taken, .corrected:
+            if let flaw = batch.flaw { reject(message, flaw, now) }
+            if case .corrected(let error) = outcome { reject(message, error, now) }
+        case .repeated, .gap: break
         case .full: throw .tooLarge("more than \(SessionAction.streamLimit) devices")
         case .limited(let retryAfter):
             // The next commit acknowledges what is stored, with the error.
@@ -204,10 +216,13 @@ package struct StreamLoop<Work: StreamWork> {
         }
     }
 
-    private mutating func reject(_ message: MQTTMessage, _ reason: String, _ now: Moment) {
-        metrics.rejected(reason)
-        let report = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
-        if let report { messages.append((nil, report)) }
+    private mutating func reject(_ message: MQTTMessage, _ error: PayloadError, _ now: Moment) {
+        reject(message, Rejection(topic: message.topic, error: error), now)
+    }
+
+    private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
+        metrics.rejected(rejection.reason)
+        for report in rejections.reject(message, rejection, at: now) { messages.append((nil, report)) }
     }
 
     /// The topic of a name, from a cache: the same names recur.

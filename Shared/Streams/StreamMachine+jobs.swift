@@ -83,6 +83,8 @@ extension StreamMachine {
         let key = end.job.key
         guard let session = sessions[key] else { return }
         session.foldedAt = now
+        session.heard = end.heard
+        for part in session.sinceFold ?? [] { session.heard?.add(part.items) }
         var live = live
         guard !Work.Live.isOther(session.profiled, than: end.job.profiled), live.follow(session.state) else {
             session.foldDue = now + session.spacing(session.foldCost)

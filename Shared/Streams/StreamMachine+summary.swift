@@ -105,7 +105,7 @@ extension StreamMachine {
 
     /// Clears the retained topics of a session.
     static func cleared(_ key: SessionKey) -> [MQTTMessage] {
-        [Work.kind.live, Work.kind.summary].map { Topic.session(key, $0).message([]) }
+        [Work.kind.live, Work.kind.heard, Work.kind.summary].map { Topic.session(key, $0).message([]) }
     }
 }
 
@@ -134,5 +134,22 @@ extension StreamMachine {
             count: session.count,
             isSilent: session.isSilent)
         return Topic.session(key, Work.kind.live).message(payload)
+    }
+    /// The sessions whose `heard` can be published.
+    var heardDue: [SessionKey] { awaitingHeard.filter { sessions[$0].map { $0.heard != nil && $0.isShown } ?? false } }
+
+    /// What the service has stored of a session's items. A heard of a session without items says so.
+    mutating func heardMessage(_ key: SessionKey, now: Moment, floor: Int64) -> MQTTMessage? {
+        awaitingHeard.remove(key)
+        guard let session = sessions[key], let items = session.heard else { return nil }
+        session.heardAt = now
+        session.unheardSince = nil
+        let floor = max(floor, evicted[key.session.shard] ?? 0)
+        var heard = Heard(revision: session.heardTopic.revise(now.wallClock, above: floor), count: session.count)
+        heard.newest = items.times.newest
+        heard.position = items.position
+        heard.clockSkew = session.record.clockSkew
+        heard.silences = items.times.silences
+        return Topic.session(key, Work.kind.heard).message(heard.payload)
     }
 }

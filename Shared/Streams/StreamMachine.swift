@@ -15,6 +15,8 @@ struct StreamMachine<Work: StreamWork> {
     var sessions: [SessionKey: OwnedSession<Work>] = [:]
     /// Sessions with unpublished live metrics.
     var withNews: Set<SessionKey> = []
+    /// Sessions with an unpublished `heard`.
+    var awaitingHeard: Set<SessionKey> = []
     /// Sessions that wait for a summary.
     var awaitingSummary: Set<SessionKey> = []
     /// Sessions whose live metrics must be computed from all items again.
@@ -62,6 +64,13 @@ struct StreamMachine<Work: StreamWork> {
             session.isTouched = true
             touched.append(session)
         }
+        let skews = session.record.skews
+        defer {
+            if session.record.skews != skews {
+                unsaved.insert(key)
+                awaitingHeard.insert(key)
+            }
+        }
         return session.receive(batch, from: device, now: now)
     }
 
@@ -98,7 +107,11 @@ struct StreamMachine<Work: StreamWork> {
             session.committed(now)
             session.receivedAt = now
             session.isSilent = false
-            if session.live?.isExact == false { requestFold(key, now) }
+            if session.live?.isExact == false || session.heard?.times.isExact == false { requestFold(key, now) }
+            session.unheardSince = now
+            if session.heardAt.map({ now.seconds(since: $0) >= StreamTimes.heard }) ?? true {
+                awaitingHeard.insert(key)
+            }
             if let splits = session.live?.splitCount, splits > session.announcedSplits { withSplits.insert(key) }
             withNews.insert(key)
             if session.isOver { requestSummary(key, now) }
@@ -293,10 +306,14 @@ struct StreamMachine<Work: StreamWork> {
         for (key, session) in sessions {
             statusCounts[session.state.status, default: 0] += 1
             if session.becomesSilent(now) { withNews.insert(key) }
+            if let since = session.unheardSince, now.seconds(since: since) >= StreamTimes.silence {
+                awaitingHeard.insert(key)
+            }
             if session.isIdle(now), intakes[key]?.isActive(now) != true, !awaitingSummary.contains(key),
                 !unsaved.contains(key), !toPurge.contains(key)
             {
-                evicted[key.session.shard] = max(evicted[key.session.shard] ?? 0, session.liveTopic.revision)
+                evicted[key.session.shard] = max(
+                    evicted[key.session.shard] ?? 0, session.liveTopic.revision, session.heardTopic.revision)
                 forget(key)
             }
         }
@@ -310,6 +327,7 @@ struct StreamMachine<Work: StreamWork> {
         intakes[key] = nil
         withRoute.remove(key)
         withNews.remove(key)
+        awaitingHeard.remove(key)
         stale.remove(key)
         withSplits.remove(key)
         withLaps.remove(key)
@@ -332,6 +350,7 @@ struct StreamMachine<Work: StreamWork> {
         }
         session.hasAllStreams = true
         session.isCorrupt = false
+        session.heard = stored.heard
         noteSize(session)
         let isFirst = session.live == nil
         let live = Work.Live(streams: stored.items, state: session.profiled, now: now.wallClock, shown: session.live)

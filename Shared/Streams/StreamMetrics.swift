@@ -4,7 +4,10 @@ import Workouts
 
 /// The service's metrics, updated once a batch.
 struct StreamMetrics {
-    private static let reasons = ["bad_topic", "flawed_items", "malformed", "too_large"]
+    private static let reasons = [
+        "bad_topic", "flawed_items", "malformed", "session_unknown", "too_large", "uppercase_session",
+        "waiting_for_state",
+    ]
 
     private let items: Counter
     private let messages: Counter

@@ -54,6 +54,13 @@ struct StreamRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable 
     var profile: SessionProfile?
     /// The newest complete route.
     var route: StoredRoute?
+    /// The seconds by which clocks of devices are ahead, of those whose clock is off.
+    var skews: [Device: Double]?
+
+    var clockSkew: [Device: Double] {
+        get { skews ?? [:] }
+        set { skews = newValue.isEmpty ? nil : newValue }
+    }
 }
 
 extension StreamRecord {

@@ -8,6 +8,8 @@ enum StreamTimes {
     static let confirmation = 1.0
     /// The time without items after which live values are unknown.
     static let silence = 15.0
+    /// The interval of `heard` while items arrive.
+    static let heard = 300.0
     /// The minimum interval of summaries while items arrive; longer for sessions with many items.
     static let summary = 1.0
     static let longSummary = 10.0

@@ -78,7 +78,7 @@ package struct HandoverStorm<Work: StreamWork> {
             guard message.retain else { continue }
             if message.payload.isEmpty {
                 let owns = replicas[replica].store.owned.contains(key.session.shard)
-                if !owns || topic == Work.kind.live || topic == Work.kind.summary {
+                if !owns || [Work.kind.live, Work.kind.heard, Work.kind.summary].contains(topic) {
                     violations.append("\(message.topic) cleared, by its owner: \(owns)")
                 }
             } else if let former = retained[message.topic], Self.revision(message) < Self.revision(former) {

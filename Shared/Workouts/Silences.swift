@@ -88,22 +88,35 @@ package struct ItemTimes: Sendable {
 
     package init() {}
 
-    /// The times of all items of a session.
-    package init<Item: StreamItem>(_ streams: some Sequence<ItemSource<Item>>) {
-        var found: [ClosedRange<Timestamp>] = []
-        for stream in streams {
-            stream.visit { item in
-                guard let time = item.time else { return }
-                if let last = found.last, last.isNear(time) {
-                    found[found.count - 1] = last.extended(to: time)
-                } else {
-                    found.append(time...time)
-                }
+    /// The times of a pass over all items, in any order.
+    package struct Pass {
+        fileprivate var runs: [ClosedRange<Timestamp>] = []
+
+        package init() {}
+
+        package mutating func add(_ time: Timestamp) {
+            if let last = runs.last, last.isNear(time) {
+                runs[runs.count - 1] = last.extended(to: time)
+            } else {
+                runs.append(time...time)
             }
         }
-        found.sort { $0.lowerBound < $1.lowerBound }
-        for run in found { append(run) }
+    }
+
+    package init(_ pass: Pass) {
+        for run in pass.runs.sorted(by: { $0.lowerBound < $1.lowerBound }) { append(run) }
         trim()
+    }
+
+    /// The times of all items of a session.
+    package init<Item: StreamItem>(_ streams: some Sequence<ItemSource<Item>>) {
+        var pass = Pass()
+        for stream in streams {
+            stream.visit { item in
+                if let time = item.time { pass.add(time) }
+            }
+        }
+        self.init(pass)
     }
 
     /// The silences between the times.

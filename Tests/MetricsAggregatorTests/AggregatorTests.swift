@@ -78,7 +78,10 @@ struct AggregatorTests {
         var broken = script.batch("watch-1", 0, items(0..<10))
         broken.payload = broken.payload.dropLast(2)
         let sent = try await aggregator.deliver([broken])
-        #expect(sent.map(\.topic) == [Topic.rejected(service: "metrics-aggregator").name])
+        #expect(
+            sent.map(\.topic) == [
+                Topic.rejected(service: "metrics-aggregator").name, Topic.user(script.key.user, .rejected).name,
+            ])
         #expect(aggregator.loop.machine.sessions[script.key]?.count == 0)
     }
 

@@ -81,4 +81,70 @@ struct ItemStreamTests {
             #expect(stream.receive(batch(0, 1, offset: 1)) == .reused)
         }
     }
+
+    // MARK: Distances
+
+    private func sample(_ second: Double?, _ meters: Double? = nil) -> Sample {
+        var sample = Sample(time: second.map { Timestamp(seconds: 1_700_000_000 + $0) })
+        if second != nil { sample[.distance] = meters }
+        return sample
+    }
+
+    @Test func `metres that imply more than 60 m/s are dropped and named`() throws {
+        var stream = ItemStream<Sample>()
+        let items = [
+            sample(0, 9_000), sample(1, 9_000), sample(11, 600), sample(12, 60), sample(12, 60), sample(11.5, 60.5),
+            sample(nil), sample(21.5, 600.5),
+        ]
+        let outcome = stream.receive(SampleBatch(first: 0, items: items))
+        guard case .corrected(let error)? = outcome else { throw CorruptChunk() }
+        #expect(
+            error.text == "item 1: d is more than 60 m/s: 9000.0 m in 1.0 s since the previous item; it was dropped")
+        #expect([error.field, error.value, error.reason] == ["d", "9000.0", "flawed_items"] && error.item == 1)
+        // Item 0 has no item before it: its metres count from 0 at a time that the stream does not know.
+        #expect(stream.pending.map { $0[.distance] } == [9_000, nil, 600, 60, 60, nil, nil, nil])
+        #expect(stream.pending[1].time == items[1].time)
+    }
+
+    /// The rule over the whole stream, without batches.
+    private func kept(_ items: [Sample]) -> [Double?] {
+        var last: Timestamp?
+        return items.map { item in
+            defer { last = item.time ?? last }
+            guard let meters = item[.distance], let time = item.time, let last else { return item[.distance] }
+            return meters > 60 * max(1, time.seconds(since: last)) ? nil : meters
+        }
+    }
+
+    @Test func `every arrival of a stream stores the same distances`() throws {
+        var random = SeededRandom()
+        for _ in 0..<60 {
+            var second = 0.0
+            // Long runs without a time reach beyond a chunk.
+            let items = (0..<Int.random(in: 1...700, using: &random)).flatMap { _ -> [Sample] in
+                second += [0, 0.5, 1, 2, 30, -1].randomElement(using: &random)!
+                let empty = Int.random(in: 0..<100, using: &random) == 0 ? Int.random(in: 1...300, using: &random) : 0
+                return Array(repeating: sample(nil), count: empty)
+                    + [sample(second, [nil, 3, 59, 61, 119, 121, 2_000].randomElement(using: &random)!)]
+            }
+            var stream = ItemStream<Sample>()
+            var stored: [Int: [UInt8]] = [:]
+            while stream.next < items.count {
+                let first = Int.random(in: max(0, stream.next - 20)...stream.next, using: &random)
+                let end = min(items.count, first + Int.random(in: 1...200, using: &random))
+                _ = stream.receive(SampleBatch(first: first, items: Array(items[first..<end])))
+                guard Int.random(in: 0..<8, using: &random) > 0 else {
+                    stream.discardPending()
+                    continue
+                }
+                for chunk in commit(&stream) { stored[chunk.number] = chunk.bytes }
+                guard Bool.random(using: &random), let last = stored.keys.max() else { continue }
+                // As the service does after a restart.
+                stream = try ItemStream<Sample>(first: stored[0]!, last: stored[last]!, number: last)
+                if !stream.knowsLastTime { stream = ItemStream<Sample>((0...last).map { stored[$0]! }[...]) }
+            }
+            let samples = try stored.sorted { $0.key < $1.key }.flatMap { try ItemChunk<Sample>.items($0.value) }
+            #expect(samples.map { $0[.distance] } == kept(items), "seed \(random.seed)")
+        }
+    }
 }

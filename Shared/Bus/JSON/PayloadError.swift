@@ -20,6 +20,14 @@ package struct PayloadError: Error, Equatable, Sendable {
     /// The number of the item.
     package var item: Int?
 
+    package init(kind: Kind, text: String, field: String? = nil, value: String? = nil, item: Int? = nil) {
+        self.kind = kind
+        self.text = text
+        self.field = field
+        self.value = value
+        self.item = item
+    }
+
     package var reason: String { kind.rawValue }
 
     package static func malformed(_ text: String, field: String? = nil, value: String? = nil) -> PayloadError {

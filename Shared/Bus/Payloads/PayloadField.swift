@@ -7,6 +7,12 @@ package protocol PayloadField: StreamField {
 
     /// All fields by their keys.
     static var table: FieldTable<Self> { get }
+
+    /// The field with the metres since the previous item, if items have one.
+    static var distance: Self? { get }
+
+    /// The fields of a position, if items have one.
+    static var position: (latitude: Self, longitude: Self)? { get }
 }
 
 /// Finds a field and its properties by its key of one or two lower-case letters.
@@ -57,6 +63,8 @@ package enum StreamLimits {
     package static let session = 2_000_000
     /// Items of one kind that a session accepts in an hour of the service's clock.
     package static let hour = 250_000
+    /// The speed that metres since the previous item may imply, in metres per second.
+    package static let speed = 60.0
 }
 
 /// A batch on `samples/{device}`.
@@ -64,6 +72,8 @@ package typealias SampleBatch = ItemBatch<Sample>
 
 extension Quantity: PayloadField {
     package static let table = FieldTable<Self>()
+    package static var distance: Quantity? { Optional(.distance) }
+    package static var position: (latitude: Quantity, longitude: Quantity)? { nil }
 }
 
 /// A batch on `locations/{device}`.
@@ -83,4 +93,6 @@ extension LocationField: PayloadField {
     }
 
     package static let table = FieldTable<Self>()
+    package static var distance: LocationField? { nil }
+    package static var position: (latitude: LocationField, longitude: LocationField)? { (.latitude, .longitude) }
 }

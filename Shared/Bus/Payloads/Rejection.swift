@@ -16,6 +16,12 @@ package struct Rejection: Codable, Equatable, Sendable {
         self.message = message
     }
 
+    package init(badTopic name: String) {
+        let reason = Topic.rejectionReason(name)
+        let text = reason == Topic.uppercaseReason ? "the session id of a topic is in lower case" : "no such topic"
+        self.init(topic: name, reason: reason, message: text)
+    }
+
     package init(topic: String, error: PayloadError) {
         self.init(topic: topic, reason: error.reason, message: error.text)
         field = error.field

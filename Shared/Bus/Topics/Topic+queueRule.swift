@@ -1,4 +1,5 @@
 package import MQTT
+package import Workouts
 
 extension Topic {
     /// Who publishes on a topic, for the fair queue of a service. It also classifies names that are no topics of the bus:
@@ -15,6 +16,12 @@ extension Topic {
         let (kind, parameters) = UserTopic.Kind.match(levels[4...]) ?? (.request, [])
         // A viewer's requests wait in the viewer's own queue.
         return QueueRule(owner: kind == .viewerRequest ? parameters[0] : levels[3], kind: kind.queueKind)
+    }
+
+    /// The user who publishes on a topic, or on a name that is none; `nil` if a service does.
+    package static func publisher(_ name: String) -> User? {
+        let rule = queueRule(name)
+        return rule.kind == .service ? nil : User(rule.owner)
     }
 }
 

@@ -64,8 +64,10 @@ package enum Topic: Hashable, Sendable {
         guard levels.count > 4, let session = SessionID(levels[4]), session.description != levels[4] else {
             return "bad_topic"
         }
-        return "uppercase_session"
+        return uppercaseReason
     }
+
+    static let uppercaseReason = "uppercase_session"
 
     private static func service(_ level: String) -> String? {
         guard level.hasPrefix("_"), let name = ProcessName(String(level.dropFirst())) else { return nil }

@@ -1,9 +1,10 @@
-import Bus
+package import Bus
 package import MQTT
 import Timing
 import Workouts
 
-/// Reports the payloads that a service rejected to operators: 10 a second in bursts of 100. The rest is only counted.
+/// Reports the payloads that a service rejected: to operators, 10 a second in bursts of 100, and to the user who published
+/// the payload, one a second in bursts of 20. The rest is only counted.
 package struct Rejections: Sendable {
     private struct Payload: Encodable {
         let at: Timestamp
@@ -17,23 +18,46 @@ package struct Rejections: Sendable {
     package private(set) var count = 0
     private let service: String
     private var limit = TokenBucket<Moment>(burst: 100, perSecond: 10)
+    private var users = UserBuckets()
 
     /// - Parameter service: the executable's name.
     package init(service: String) {
         self.service = service
     }
 
-    /// Counts a rejected payload and returns the report: its topic, reason, size and first 256 bytes.
-    ///
-    /// Returns `nil` above the rate limit.
-    package mutating func reject(
-        topic: String, payload: ArraySlice<UInt8>, reason: String, at now: Moment
-    ) -> MQTTMessage? {
+    /// Counts a rejected payload. Returns the messages for operators, with its size and first 256 bytes, and for its user,
+    /// as far as the rate limits allow them.
+    package mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, at now: Moment) -> [MQTTMessage] {
         count += 1
-        guard limit.take(now) else { return nil }
-        let report = Payload(
-            at: now.wallClock, bytes: payload.count, head: String(decoding: payload.prefix(256), as: UTF8.self),
-            reason: reason, topic: topic)
-        return Topic.rejected(service: service).message(JSONCoding.encode(report))
+        var messages: [MQTTMessage] = []
+        if limit.take(now) {
+            let report = Payload(
+                at: now.wallClock, bytes: message.payload.count,
+                head: String(decoding: message.payload.prefix(256), as: UTF8.self), reason: rejection.reason,
+                topic: message.topic)
+            messages.append(Topic.rejected(service: service).message(JSONCoding.encode(report)))
+        }
+        if let user = Topic.publisher(message.topic), users.take(user, now) {
+            messages.append(Topic.user(user, .rejected).message(JSONCoding.encode(rejection)))
+        }
+        return messages
+    }
+}
+
+/// The rate limits of users who were sent a message lately.
+private struct UserBuckets {
+    /// A user above this number receives nothing until others have their whole burst again.
+    private static let limit = 5_000
+
+    private var buckets: [User: TokenBucket<Moment>] = [:]
+    private var sweptAt: Moment?
+
+    mutating func take(_ user: User, _ now: Moment) -> Bool {
+        if buckets[user] == nil, buckets.count >= Self.limit, sweptAt.map({ now.seconds(since: $0) >= 1 }) ?? true {
+            sweptAt = now
+            for (user, var bucket) in buckets where bucket.available(now) >= Int(bucket.burst) { buckets[user] = nil }
+        }
+        guard buckets[user] != nil || buckets.count < Self.limit else { return false }
+        return buckets[user, default: TokenBucket(burst: 20, perSecond: 1)].take(now)
     }
 }

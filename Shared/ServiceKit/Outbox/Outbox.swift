@@ -1,3 +1,4 @@
+package import Bus
 import Logging
 package import MQTT
 package import Storage
@@ -74,10 +75,9 @@ package struct Outbox<Machine: OwningMachine> {
         if owns(shard) { messages.append((shard, message)) }
     }
 
-    /// Publishes the refusal of a payload for operators, within the limit of ``Rejections``.
-    package mutating func reject(_ message: MQTTMessage, _ reason: String, at now: Moment) {
-        let rejection = rejections.reject(topic: message.topic, payload: message.payload, reason: reason, at: now)
-        if let rejection { messages.append((nil, rejection)) }
+    /// Publishes the refusal of a payload for operators and its user, within the limits of ``Rejections``.
+    package mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, at now: Moment) {
+        for report in rejections.reject(message, rejection, at: now) { messages.append((nil, report)) }
     }
 
     // MARK: Output

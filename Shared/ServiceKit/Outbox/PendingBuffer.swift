@@ -51,11 +51,12 @@ package struct PendingBuffer<Key: Hashable> {
         return remove(key).map(\.message)
     }
 
-    /// Removes what waited too long; checks once a second.
-    package mutating func expire(now: Moment) {
-        guard expiredAt.map({ now.seconds(since: $0) >= Self.interval }) ?? true else { return }
+    /// Removes what waited too long; checks once a second. Returns the first removed message of each key.
+    @discardableResult
+    package mutating func expire(now: Moment) -> [MQTTMessage] {
+        guard expiredAt.map({ now.seconds(since: $0) >= Self.interval }) ?? true else { return [] }
         expiredAt = now
-        for key in messages.keys { expire(key, now) }
+        return messages.keys.compactMap { expire($0, now) }
     }
 
     /// Removes what is pending under some keys.
@@ -63,14 +64,15 @@ package struct PendingBuffer<Key: Hashable> {
         for key in messages.keys where isDropped(key) { _ = remove(key) }
     }
 
-    private mutating func expire(_ key: Key, _ now: Moment) {
-        guard let first = messages[key]?.first, first.since + timeout <= now else { return }
+    @discardableResult
+    private mutating func expire(_ key: Key, _ now: Moment) -> MQTTMessage? {
+        guard let first = messages[key]?.first, first.since + timeout <= now else { return nil }
         let all = remove(key)
         let left = all.drop { $0.since + timeout <= now }
         expired += all.count - left.count
-        guard !left.isEmpty else { return }
         for pending in left { count(pending.message, of: pending.user, 1) }
-        messages[key] = Array(left)
+        if !left.isEmpty { messages[key] = Array(left) }
+        return first.message
     }
 
     private mutating func remove(_ key: Key) -> [Pending] {

@@ -165,7 +165,9 @@ struct OutboxTests {
         await run.flush()
         run.outbox.add([.report("news"), .ask(Shard(2))])
         run.outbox.send(CounterMachine.message("direct", Shard(3), 1), of: Shard(3))
-        run.outbox.reject(CounterMachine.message("bad", Shard(1), 1), "malformed", at: run.clock.moment)
+        run.outbox.reject(
+            CounterMachine.message("bad", Shard(1), 1), Rejection(topic: "bad", reason: "malformed"),
+            at: run.clock.moment)
         let flushed = await run.outbox.flush(&run.machine, at: run.clock.moment)
         #expect(flushed.performed == [.report("news"), .ask(Shard(2))])
         #expect(!flushed.isSaved)
