@@ -49,6 +49,25 @@ struct RouteBuilderTests {
         return try JSONCoding.decode(Summary.self, from: payload)
     }
 
+    @Test func `heard has the newest position, whatever came last, and a restart reads it again`() async throws {
+        var builder: Builder? = try await Builder(folder, clock: clock)
+        var sent = try await builder!.deliver([
+            script.stateMessage, script.batch("watch-1", 0, fixes(100..<200)),
+            script.batch("phone-1", 0, fixes(0..<50) + [Location(time: Timestamp(seconds: Self.start + 300))]),
+        ])
+        sent += try await builder!.tick()
+        builder = nil
+        builder = try await Builder(folder, clock: clock)
+        sent += try await builder!.deliver([script.stateMessage])
+        sent += try await builder!.tick()
+        let heard = try sent.payloads(.session(script.key, .heard(.locations))).map {
+            try JSONCoding.decode(Heard.self, from: $0)
+        }
+        #expect(heard.map(\.count) == [151, 151])
+        #expect(heard.allSatisfy { $0.position?.latitude == fixes(199..<200)[0][.latitude] })
+        #expect(heard.allSatisfy { $0.newest == Timestamp(seconds: Self.start + 300) })
+    }
+
     @Test mutating func `fixes are acknowledged and become a route, a summary and a track`() async throws {
         var builder = try await Builder(folder, clock: clock)
         try await builder.deliver([script.stateMessage])
