@@ -68,6 +68,8 @@ import Workouts
         try await RunningExporter.run(in: folder, broker: broker, clock: clock) { exporter in
             try await exporter.send(workout.messages)
             status = try await exporter.status(of: workout.key, .folder)
+            try await exporter.send(workout.result())
+            try await exporter.status(of: workout.key, .healthKit)
             try await exporter.pass(48 * 3_600 - 1)
             try await exporter.settle()
             #expect(try exporter.retainedStatus(of: workout.key, .folder) == status)

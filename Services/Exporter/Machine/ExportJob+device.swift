@@ -8,8 +8,11 @@ extension ExportJob {
     private static let denied = "denied"
     /// The longest reason that is kept, in characters.
     private static let reasonLimit = 200
+    /// After this many seconds without a result of the watch, the phone performs the export.
+    static let watchTimeout = 24 * 3_600.0
 
     mutating func renewOnDevice(_ known: ExportRecord.Workout) -> Bool {
+        let previous = mode
         if isAsked != true {
             // The watch keeps its own workout up to date.
             guard status != .done else { return false }
@@ -20,14 +23,20 @@ extension ExportJob {
         status = .pending
         workout = known.revision
         attempts = 0
-        nextAttemptAt = mode == .watch ? nil : known.readyAt
+        if mode != .watch {
+            nextAttemptAt = known.readyAt
+        } else if previous != .watch || nextAttemptAt == nil {
+            // Later revisions leave the watch no more time.
+            nextAttemptAt = known.readyAt + Self.watchTimeout
+        }
         return true
     }
 
-    /// Whether it is time to ask the phone, for the first time or again.
+    /// Whether it is time to ask the phone: for the first time, again, or because the watch is silent.
     func isDeviceDue(_ now: Moment) -> Bool {
-        guard mode == .phone, isOpen, let nextAttemptAt else { return false }
-        return nextAttemptAt <= now
+        // Earlier versions stored no time for a watch.
+        guard isForDevice, isOpen, let due = nextAttemptAt ?? (mode == .watch ? now : nil) else { return false }
+        return due <= now
     }
 
     /// Asks the phone. An earlier request without a result counts as a failed attempt.
@@ -37,6 +46,12 @@ extension ExportJob {
         workout = known.revision
         isAsked = true
         nextAttemptAt = RetryPlan.next(after: attempts + 1, now: now)
+    }
+
+    /// Makes the phone perform the export of a silent watch.
+    mutating func replaceWatch(_ known: ExportRecord.Workout, now: Moment) {
+        requestPhone(known, now: now)
+        reason = "the watch has not reported a result for 24 hours"
     }
 
     /// Ends requests without a result, because the retained topics expire.

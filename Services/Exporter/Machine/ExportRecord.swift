@@ -79,9 +79,12 @@ struct ExportRecord: Codable, Equatable, Sendable {
         jobs.filter { !$0.isForDevice && $0.status == .pending }.compactMap(\.nextAttemptAt).min()
     }
 
-    /// Whether no work is left and the retained topics have expired. Such a record leaves memory until a message about
+    /// Whether the lifetime of retained topics has passed since the last change.
+    func isOld(_ now: Moment) -> Bool { now.seconds(since: changedAt) >= RetainedTopic.lifetime }
+
+    /// Whether no export is open and the retained topics have expired. Such a record leaves memory until a message about
     /// its session arrives.
     func isAtRest(_ now: Moment) -> Bool {
-        !isOpen && now.seconds(since: changedAt) >= RetainedTopic.lifetime
+        !jobs.contains(where: \.isOpen) && isOld(now)
     }
 }

@@ -98,26 +98,33 @@ extension ExporterMachine {
         return [.save(key), .publish(key, target)]
     }
 
-    /// Advances to `now`: asks devices and clears expired retained topics. Sweeps once a second.
+    /// Advances to `now`: asks devices and clears expired retained topics. A topic expires only after its export is
+    /// `done` or `failed`. Sweeps once a second.
     mutating func advance(to now: Moment) -> [ExportAction] {
         guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval }) ?? true else { return [] }
         sweptAt = now
         var actions: [ExportAction] = []
         for (key, entry) in entries {
-            let hasExpired = entry.record.isAtRest(now)
-            let jobs = entry.record.jobs.filter {
-                hasExpired ? $0.isForDevice && $0.status == .exporting : $0.isDeviceDue(now)
-            }
-            guard !jobs.isEmpty else {
-                guard hasExpired else { continue }
+            if entry.record.isAtRest(now) {
                 evict(key)
                 actions += entry.record.jobs.map { .publish(key, $0.target) }
                 continue
             }
+            let isOld = entry.record.isOld(now)
+            let jobs = entry.record.jobs.filter { $0.isDeviceDue(now) || isOld && $0.isForDevice && $0.isOpen }
+            guard !jobs.isEmpty else { continue }
             var entry = entry
-            if hasExpired { entry.record.changedAt = now }
             for var job in jobs {
-                if hasExpired { job.giveUp() } else { job.askDevice(entry.record.workout, now: now) }
+                if job.mode == .watch {
+                    job.replaceWatch(entry.record.workout, now: now)
+                    // The phone has as much time as in phone mode.
+                    entry.record.changedAt = now
+                } else if isOld {
+                    job.giveUp()
+                    entry.record.changedAt = now
+                } else {
+                    job.askDevice(entry.record.workout, now: now)
+                }
                 entry.revise(job, now)
             }
             store(entry, key)

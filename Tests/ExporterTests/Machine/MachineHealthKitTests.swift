@@ -69,11 +69,12 @@ struct MachineHealthKitTests {
     }
 
     @Test mutating func `in watch mode no request is published, and the watch's result ends the export`() {
+        let start = run.now
         finish(7, mode: .watch)
-        run.pass(86_400)
+        run.pass(86_390)
         let status = run.status(.healthKit)
         #expect(status?.status == .pending && status?.mode == .watch && status?.healthKit == nil)
-        #expect(status?.nextAttemptAt == nil)
+        #expect(status?.nextAttemptAt == start + 86_400)
         finish(8, mode: .watch)
         #expect(run.status(.healthKit)?.workout == 8)
         #expect(run.result(7)?.ok == true)
@@ -82,6 +83,44 @@ struct MachineHealthKitTests {
         run.request(nil)
         run.pass(1)
         #expect(run.status(.healthKit)?.status == .done)
+    }
+
+    @Test mutating func `24 hours after the workout the phone is asked for a silent watch, and has 48 hours`() throws {
+        finish(7, mode: .watch)
+        run.pass(80_000)
+        // A later revision leaves the watch no more time.
+        finish(8, mode: .watch)
+        run.crash()
+        #expect(run.status(.healthKit)?.status == .pending)
+        run.pass(86_400 - 80_002 + 1)
+        run.pass(1)
+        let status = try #require(run.status(.healthKit))
+        #expect(status.status == .exporting && status.mode == .phone && status.reason?.contains("watch") == true)
+        let workout = try #require(status.healthKit)
+        #expect(workout.metadata.syncIdentifier == "\(MachineRun.key)" && workout.metadata.syncVersion == 8)
+        #expect(workout.startDate < workout.endDate)
+        run.pass(47 * 3_600)
+        #expect(run.status(.healthKit)?.status == .exporting)
+        run.pass(3_600)
+        #expect(run.status(.healthKit)?.status == .failed)
+    }
+
+    @Test(arguments: [Mode.watch, .phone], [false, true])
+    mutating func `a status stays until it is done or failed, also when the exporter was down for days`(
+        mode: Mode, isBackingOff: Bool
+    ) {
+        finish(7, mode: mode)
+        if isBackingOff { run.result(7, fault) }
+        run.pass(0)
+        run.pause(7 * 86_400)
+        run.crash()
+        var last: ExportStatus.Status?
+        for _ in 0..<(5 * 24) {
+            run.pass(3_600)
+            guard let status = run.status(.healthKit)?.status else { break }
+            last = status
+        }
+        #expect(run.status(.healthKit) == nil && last == .failed)
     }
 
     @Test mutating func `after a failure of the watch the phone performs the export for good`() {

@@ -126,6 +126,9 @@ struct MachineRun {
         perform(machine.advance(to: moment))
     }
 
+    /// Passes time in which the process does nothing.
+    mutating func pause(_ seconds: Double) { moment = moment + seconds }
+
     /// Sets the wall clock.
     mutating func step(by seconds: Double) { moment = moment.stepped(by: seconds) }
 
