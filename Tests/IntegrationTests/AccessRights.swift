@@ -7,8 +7,7 @@ import Workouts
 struct AccessRights {
     enum Account: Hashable {
         case user(User)
-        /// A viewer of this user.
-        case viewer(User)
+        case viewer(User, of: User)
         case service(String)
         case operators, coach, simulator
     }
@@ -18,10 +17,12 @@ struct AccessRights {
         case (.operators, _): true
         case (.user(let name), .session(let key, _)): key.user == name
         case (.user(let name), .user(let user, _)): user == name
-        case (.viewer(let name), .session(let key, let topic)): key.user == name && topic != .activityRegister
-        case (.viewer(let name), .user(let user, let topic)):
+        case (.viewer(_, let name), .session(let key, let topic)):
+            key.user == name && topic != .activityRegister && topic != .profile
+        case (.viewer(let viewer, let name), .user(let user, let topic)):
             switch topic {
-            case .replies, .coachRequest, .coachReply: false
+            case .replies: user == viewer
+            case .coachRequest, .coachReply, .rejected, .viewerRequest: false
             default: user == name
             }
         case (.coach, .user(_, let topic)): topic == .coachRequest
@@ -29,12 +30,15 @@ struct AccessRights {
         case (.simulator, .user(_, let topic)): topic != .coachRequest
         case (.service("session-engine"), .session(_, let topic)):
             switch topic {
-            case .command, .state, .workout, .metrics, .route, .summaryMetrics, .summaryRoute, .weather, .request: true
+            case .command, .state, .profile, .workout, .metrics, .route, .heard, .summaryMetrics, .summaryRoute,
+                .weather,
+                .request:
+                true
             default: false
             }
         case (.service("session-engine"), .user(_, let topic)):
             switch topic {
-            case .current, .profile, .plans, .request, .coachReply: true
+            case .current, .profile, .plans, .request, .viewerRequest, .coachReply: true
             // Its own topic. The rule for a session's requests also allows this.
             case .coachRequest: true
             default: false
@@ -44,9 +48,11 @@ struct AccessRights {
         case (.service(let name), .presence(let service, _)) where service == name: true
         case (.service("metrics-aggregator"), .session(_, let topic)):
             switch topic {
-            case .samples, .state, .route, .request, .summaryMetrics: true
+            case .samples, .state, .profile, .route, .request, .summaryMetrics, .summaryRoute, .track: true
             default: false
             }
+        case (.service("metrics-aggregator"), .user(_, let topic)), (.service("route-builder"), .user(_, let topic)):
+            if case .viewerRequest = topic { true } else { false }
         case (.service("route-builder"), .session(_, let topic)):
             switch topic {
             case .locations, .state, .request, .summaryRoute: true
@@ -54,7 +60,7 @@ struct AccessRights {
             }
         case (.service("weather-fetcher"), .session(_, let topic)):
             switch topic {
-            case .state, .route, .weather: true
+            case .state, .route, .heard, .weather: true
             default: false
             }
         case (.service("live-activity-publisher"), .session(_, let topic)):
@@ -76,27 +82,29 @@ struct AccessRights {
         switch (account, topic) {
         case (.user(let name), .session(let key, let topic)): key.user == name && isFromDevice(topic)
         case (.user(let name), .user(let user, let topic)): user == name && isFromDevice(topic)
+        case (.viewer(let viewer, let name), .user(let user, let topic)):
+            user == name && topic == .viewerRequest(viewer)
         case (.simulator, .session(_, let topic)): isFromDevice(topic)
         case (.simulator, .user(_, let topic)): isFromDevice(topic)
         case (.coach, .user(_, let topic)): topic == .coachReply
         case (.service("session-engine"), .session(_, let topic)):
             switch topic {
-            case .state, .workout, .announcements: true
+            case .state, .profile, .workout, .announcements: true
             default: false
             }
         case (.service("session-engine"), .user(_, let topic)):
             switch topic {
-            case .current, .profile, .plans, .replies, .coachRequest: true
+            case .current, .profile, .plans, .replies, .rejected, .coachRequest: true
             default: false
             }
         case (.service("metrics-aggregator"), .session(_, let topic)):
             switch topic {
-            case .samplesAck, .metrics, .summaryMetrics, .series, .announcements: true
+            case .samplesAck, .heard(.samples), .metrics, .summaryMetrics, .series, .announcements, .request: true
             default: false
             }
         case (.service("route-builder"), .session(_, let topic)):
             switch topic {
-            case .locationsAck, .route, .summaryRoute, .track: true
+            case .locationsAck, .heard(.locations), .route, .summaryRoute, .track: true
             default: false
             }
         case (.service("weather-fetcher"), .session(_, let topic)): topic == .weather
@@ -107,7 +115,13 @@ struct AccessRights {
             }
         case (.service("live-activity-publisher"), .session(_, let topic)): topic == .activity
         case (.service("exporter"), .user(_, let topic)), (.service("live-activity-publisher"), .user(_, let topic)):
-            if case .replies = topic { true } else { false }
+            switch topic {
+            case .replies, .rejected: true
+            default: false
+            }
+        case (.service("metrics-aggregator"), .user(_, let topic)), (.service("route-builder"), .user(_, let topic)),
+            (.service("weather-fetcher"), .user(_, let topic)):
+            topic == .rejected
         case (.service(let name), .presence(let service, _)), (.service(let name), .rejected(let service)):
             service == name
         default: false
@@ -130,12 +144,14 @@ struct AccessRights {
         let health = Target("healthkit")!
         let run = RunID(UUID())
         let sessionTopics: [SessionTopic] = [
-            .command, .state, .samples(watch), .samplesAck(watch), .locations(watch), .locationsAck(watch), .metrics,
-            .route, .weather, .announcements, .activityRegister, .activity, .summaryMetrics, .summaryRoute, .series(0),
+            .command, .state, .profile, .samples(watch), .samplesAck(watch), .locations(watch), .locationsAck(watch),
+            .heard(.samples), .heard(.locations), .metrics, .route, .weather, .announcements, .activityRegister,
+            .activity, .summaryMetrics, .summaryRoute, .series(0),
             .track(0), .request, .workout, .export(health), .exportResult(health),
         ]
         let userTopics: [UserTopic] = [
-            .current, .profile, .request, .plans, .replies(Client("phone-1")!), .coachRequest, .coachReply,
+            .current, .profile, .request, .plans, .replies(Client("phone-1")!), .rejected, .coachRequest, .coachReply,
+            .viewerRequest(User("annas-coach")!), .viewerRequest(User("bob")!),
             .virtualRunRequest, .virtualRun(run), .partner(run, User("partner")!), .virtualRunAnnouncements(run),
         ]
         let services = [

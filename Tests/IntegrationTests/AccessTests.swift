@@ -17,7 +17,10 @@ struct AccessTests {
         let people = [
             (try await compose.addAccount("anna"), AccessRights.Account.user(anna), "anna"),
             (try await compose.addAccount("bob"), .user(bob), "bob"),
-            (try await compose.addAccount("annas-coach", "--viewer-of", "anna"), .viewer(anna), "annas-coach"),
+            (
+                try await compose.addAccount("annas-coach", "--viewer-of", "anna"), .viewer(coach, of: anna),
+                "annas-coach"
+            ),
         ]
         try await compose.needAccounts("_coach", "_simulator", "_everything")
         let others: [(AccessRights.Account, String)] = [
@@ -39,11 +42,13 @@ struct AccessTests {
         let accounts =
             people.map { ($0.1, AccountClient($0.2, $0.0, port: broker.port)) }
             + (try others.map { ($0.0, AccountClient($0.1, try compose.password(of: $0.1), port: broker.port)) })
-        // The viewer's name is included: it is not a user.
+        // The viewer's name is included: it is not a user, and has replies only.
         let topics = AccessRights.topics(of: [anna, bob, coach])
         let unknownTopics = [
             "pacebus/v1/u/anna", "pacebus/v1/u/anna/unknown", "pacebus/v1/u/anna/current/more", "pacebus/v1/ff/anna",
-            "pacebus/v1/ff/anna/session/unknown", "pacebus/v1/ff/anna/session/samples/watch/more",
+            "pacebus/v1/u/anna/viewers/annas-coach/request/more",
+            "pacebus/v1/u/anna/viewers/annas-coach2/request", "pacebus/v1/ff/anna/session/unknown",
+            "pacebus/v1/ff/anna/session/samples/watch/more",
             "pacebus/v2/ff/anna/session/command", "anna", "other",
         ]
 

@@ -114,13 +114,26 @@ static bool matches(const char *topic, const char *const filters[]) {
     return is_match;
 }
 
-static bool may_read(const struct account *account, const char *topic) {
-    static const char *const hidden[] = {"replies/#", "coach/#", NULL};
-    static const char *const hidden_of_session[] = {"activity/register", NULL};
+static bool is_viewer(const struct account *account) { return strcmp(account->user, account->name) != 0; }
+
+static bool may_read(const struct account *account, const char *name) {
+    static const char *const hidden[] = {"replies/#", "coach/#", "rejected", "viewers/#", NULL};
+    static const char *const hidden_of_session[] = {"activity/register", "profile", NULL};
+    static const char *const of_viewer[] = {"replies/+", NULL};
     bool is_session;
-    topic = topic_of(account->user, topic, &is_session);
-    if (topic == NULL) return false;
-    return strcmp(account->user, account->name) == 0 || !matches(topic, is_session ? hidden_of_session : hidden);
+    const char *topic = topic_of(account->user, name, &is_session);
+    if (topic) return !is_viewer(account) || !matches(topic, is_session ? hidden_of_session : hidden);
+    // The replies to a viewer's own requests.
+    topic = topic_of(account->name, name, &is_session);
+    return topic && is_viewer(account) && !is_session && matches(topic, of_viewer);
+}
+
+/// Whether a topic below `u/{user}/` is `viewers/{name}/request`.
+static bool is_request_of(const char *name, const char *topic) {
+    static const char prefix[] = "viewers/";
+    size_t length = strlen(name);
+    return strncmp(topic, prefix, sizeof prefix - 1) == 0 && strncmp(topic + sizeof prefix - 1, name, length) == 0 &&
+           strcmp(topic + sizeof prefix - 1 + length, "/request") == 0;
 }
 
 static bool may_write(const struct account *account, const char *topic) {
@@ -129,9 +142,11 @@ static bool may_write(const struct account *account, const char *topic) {
         "command", "samples/+", "locations/+", "activity/register", "export/+/result", "request", NULL,
     };
     bool is_session;
-    if (strlen(topic) > TOPIC_LENGTH || strcmp(account->user, account->name)) return false;
+    if (strlen(topic) > TOPIC_LENGTH) return false;
     topic = topic_of(account->user, topic, &is_session);
-    return topic && matches(topic, is_session ? of_session : of_user);
+    if (topic == NULL) return false;
+    if (is_viewer(account)) return !is_session && is_request_of(account->name, topic);
+    return matches(topic, is_session ? of_session : of_user);
 }
 
 // MARK: Limits
@@ -181,11 +196,16 @@ static int on_delivery(struct account *account, const struct mosquitto_evt_acl_c
     return MOSQ_ERR_SUCCESS;
 }
 
+/// Whether the first level is this name.
+static bool begins_with(const char *levels, const char *name) {
+    size_t length = strlen(name);
+    return strncmp(levels, name, length) == 0 && strchr("/", levels[length]);
+}
+
 static int on_subscription(struct account *account, const struct mosquitto_evt_acl_check *subscription) {
     const char *filter = subscription->topic;
     const char *name = strncmp(filter, "pacebus/v1/", 11) ? NULL : strchr(filter + 11, '/');
-    size_t length = strlen(account->user);
-    bool is_own = name && strncmp(name + 1, account->user, length) == 0 && strchr("/", name[1 + length]);
+    bool is_own = name && (begins_with(name + 1, account->user) || begins_with(name + 1, account->name));
     if (strlen(filter) > TOPIC_LENGTH || strncmp(filter, "$share", 6) == 0 ||
         mosquitto_client_sub_count(subscription->client) >= SUBSCRIPTION_COUNT ||
         !take_messages(account, is_own ? 1 : WIDE_SUBSCRIPTION, 0))
