@@ -13,6 +13,7 @@ final class AccountClient: Sendable {
     private struct State {
         var retained: Set<String> = []
         var live: Set<String> = []
+        var payloads: [String: [[UInt8]]] = [:]
         var disconnects = 0
     }
 
@@ -56,6 +57,7 @@ final class AccountClient: Sendable {
                 case .batch(let batch):
                     state.withLock { state in
                         for message in batch.messages {
+                            state.payloads[message.topic, default: []].append(Array(message.payload))
                             if message.retain {
                                 state.retained.insert(message.topic)
                             } else {
@@ -73,8 +75,13 @@ final class AccountClient: Sendable {
     var retained: Set<String> { state.withLock { $0.retained } }
     /// The topics of live messages.
     var live: Set<String> { state.withLock { $0.live } }
+    /// The payloads of a topic, oldest first.
+    func payloads(_ topic: String) -> [[UInt8]] { state.withLock { $0.payloads[topic, default: []] } }
     var isConnected: Bool { client.isReady }
     var disconnects: Int { state.withLock { $0.disconnects } }
+
+    /// Publishes messages without waiting for the broker.
+    func send(_ messages: [MQTTMessage]) async throws { try await client.send(messages) }
 
     /// Publishes a message and returns whether the broker accepted it.
     func mayPublish(_ topic: String, retain: Bool = false) async throws -> Bool {

@@ -107,10 +107,14 @@ final class Installation {
     func log(_ service: Service) -> String { folder.file("\(service.rawValue).log") }
 
     /// Starts one of the package's executables.
-    static func run(_ name: String, _ arguments: [String], log: String) throws -> ChildProcess {
+    ///
+    /// - Parameter environment: `NAME=VALUE`, besides the environment of the tests.
+    static func run(
+        _ name: String, _ arguments: [String], environment: [String] = [], log: String
+    ) throws -> ChildProcess {
         let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let executable = URL(filePath: tests).deletingLastPathComponent().appending(path: name).path
-        return try ChildProcess([executable] + arguments, log: log)
+        return try ChildProcess(["env"] + environment + [executable] + arguments, log: log)
     }
 
     /// Starts a device that plays a recording into a session, through the port of the broker or of a link to it.
