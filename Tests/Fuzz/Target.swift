@@ -83,16 +83,16 @@ enum Target: CaseIterable {
         let middle = items.count / 2
         let streams = [watch: Array(items[..<middle]), strap: Array(items[middle...])]
         let counted = CountedItems(streams: streams, segments: state.segments)
-        let totals = counted.summary(laps: laps, units: state.units, physiology: Physiology(state))
+        let totals = counted.summary(laps: laps, units: state.units, physiology: Physiology(nil, of: state))
         roundTrip(MetricsSummary.self, JSONCoding.encode(totals))
         let series = Series(counted)
         for number in 0..<FinalRows(series).chunkCount {
             _ = FinalRows(series).payload(number: number, revision: 1)
         }
-        var live = LiveMetrics(LiveRules(state, state.profile), laps: laps)
+        var live = LiveMetrics(LiveRules(state, nil), laps: laps)
         for (device, samples) in streams { live.add(samples, from: device, segments: state.segments, now: now) }
         let again = LiveMetrics(
-            streams: streams, segments: state.segments, rules: LiveRules(state, state.profile), laps: laps, now: now,
+            streams: streams, segments: state.segments, rules: LiveRules(state, nil), laps: laps, now: now,
             shown: live)
         for live in [live, again] {
             let snapshot = live.snapshot(state, revision: 1, count: items.count, isSilent: false)

@@ -96,6 +96,21 @@ struct HeardTests {
         #expect(solo.advance(to: now + 1_000) == [])
     }
 
+    @Test mutating func `a summary's silences change the segments like a report's`() throws {
+        solo.begin()
+        solo.perform(.end(streams: [solo.samples: 2]), at: 20 * Self.hour)
+        let now = 20 * Self.hour + 1
+        var report = solo.metrics(2, revision: 1)
+        report.gaps = heard([1, 3_600]).silences
+        let actions = solo.machine.receive(report, for: solo.key(), now: Moment(solo.time(now)))
+        // The record waits for a summary of the new segments.
+        #expect(actions.contains(.publishState(solo.key())) && !actions.contains(.publishWorkout(solo.key())))
+        report.state = try #require(solo.record()).revision
+        let done = solo.machine.receive(report, for: solo.key(), now: Moment(solo.time(now + 1)))
+        #expect(done.contains(.publishWorkout(solo.key())))
+        #expect(solo.record()?.workout?.activeDuration == Self.hour)
+    }
+
     @Test mutating func `a recovered session ends with the last item that is reported later`() {
         solo.begin()
         solo.perform(.discard, at: 600)

@@ -41,7 +41,7 @@ extension SessionEngineMachine {
     }
 
     /// Publishes a state that items changed. The summaries of an ended session follow, and its record.
-    private mutating func publish(
+    mutating func publish(
         _ entry: inout Entry, _ before: SessionRecord, _ now: Moment
     ) -> [SessionEngineAction] {
         let isAlike =

@@ -227,10 +227,13 @@ extension SessionEngineMachine {
                 (report.revision, report.state, report.route ?? 0) > (known.revision, known.state, known.route ?? 0)
             guard isNewer else { return [] }
         }
+        let before = entry.record
         entry.record[keyPath: part] = report
+        entry.record.session.receive(report.gaps)
+        let published = publish(&entry, before, now)
         if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
         store(entry, key, now)
-        return [.save(key)] + settle(key, now)
+        return [.save(key)] + published + settle(key, now)
     }
 
     /// Receives the weather. Older revisions change nothing.

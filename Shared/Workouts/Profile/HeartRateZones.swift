@@ -46,10 +46,6 @@ package struct Physiology: Hashable, Sendable {
     /// Without a profile.
     package init() {}
 
-    package init(_ state: SessionState) {
-        self.init(state.profile, of: state)
-    }
-
     /// From the user's profile, as of the day the session began.
     package init(_ profile: Profile?, of state: SessionState) {
         guard let profile else { return }

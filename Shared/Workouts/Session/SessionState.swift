@@ -29,7 +29,6 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var timeZone: String?
     /// The revision of the user's profile at the start of the session; absent if the user had none.
     package var profileRevision: Int64?
-    package var profile: Profile?
     package var permissions: Permissions?
     package var place: Place?
     /// The length of the pool in metres.
@@ -75,7 +74,7 @@ extension Session {
             symbol: activity.symbol(environment),
             healthKitActivityType: activity.healthKitActivityType, mode: mode, banner: banner, startedAt: startedAt,
             endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,
-            units: units, timeZone: timeZone, profileRevision: profileRevision, profile: profile,
+            units: units, timeZone: timeZone, profileRevision: profileRevision,
             permissions: permissions, place: place, poolLength: poolLength, run: run, lastActiveAt: lastEvent,
             expiresAt: lastEvent.map { $0 + Self.expiry }, clockSkew: clockSkew.isEmpty ? nil : clockSkew,
             streams: streams)
@@ -91,11 +90,7 @@ extension SessionState {
         if let error = segments.validationError { return "segments: \(error)" }
         if !laps.allSatisfy(times.contains) { return "laps: out of range" }
         if let start = startedAt, !times.contains(start) { return "startedAt: out of range" }
-        guard let profile else { return nil }
-        let year = profile.birthYear ?? 2000
-        guard (1...9999).contains(year) else { return "profile: birthYear: out of range" }
-        // The year of birth was validated against the year in which the profile was set.
-        return profile.validationError(year: year).map { "profile: \($0)" }
+        return nil
     }
 }
 

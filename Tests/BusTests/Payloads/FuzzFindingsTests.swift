@@ -53,7 +53,6 @@ import Workouts
         "status": #""active""#, "activity": #""running""#, "environment": #""outdoor""#, "name": #""Run""#,
         "symbol": #""figure.run""#, "healthKitActivityType": "37", "mode": #""watch""#, "segments": "[[1,2],[2,null]]",
         "laps": "[2]", "units": #""metric""#, "streams": "{}", "startedAt": "1",
-        "profile": #"{"birthYear":1980,"weight":60}"#,
     ]
 
     private func payload(_ fields: [String: String]) -> [UInt8] {
@@ -64,13 +63,24 @@ import Workouts
         ("segments", "[[0,4e12],[-4e12,4e12]]"), ("segments", "[[2,1]]"), ("segments", "[[1,3],[2,4]]"),
         ("segments", "[[1,null],[2,3]]"), ("segments", "[[-1,1]]"), ("segments", "[[1,4e12]]"), ("laps", "[4e12]"),
         ("startedAt", "-1"), ("revision", "9223372036854775807"), ("revision", "-1"),
-        ("profile", #"{"birthYear":-9223372036854775808}"#), ("profile", #"{"weight":1e308}"#),
-        ("profile", #"{"zones":[1]}"#),
     ])
     func `a state that no session can have is refused with its field`(field: String, value: String) throws {
         #expect(try SessionState(payload(Self.state)).segments.count == 2)
         let text = payload(Self.state.merging([field: value]) { $1 })
         let error = #expect(throws: PayloadError.self) { try SessionState(text) }
+        guard let message = error?.text else { return }
+        #expect(message.hasPrefix("\(field): "))
+    }
+
+    @Test(arguments: [
+        ("birthYear", "-9223372036854775808"), ("weight", "1e308"), ("zones", "[1]"), ("revision", "-1"),
+        ("revision", "9223372036854775807"),
+    ])
+    func `a session's profile that no user can have is refused with its field`(field: String, value: String) throws {
+        let fields = ["revision": "1", "birthYear": "1980", "weight": "60"]
+        #expect(try SessionProfile(payload(fields)).profile.weight == 60)
+        let text = payload(fields.merging([field: value]) { $1 })
+        let error = #expect(throws: PayloadError.self) { try SessionProfile(text) }
         guard let message = error?.text else { return }
         #expect(message.hasPrefix("\(field): "))
     }

@@ -105,7 +105,8 @@ extension SeededRandom {
             revision: revision(), state: revision(), next: streams(), chunks: 3, route: maybe(revision()),
             gaps: silences(), outside: streams(),
             totals: items.summary(
-                laps: session.laps, units: session.units, physiology: Physiology(session.state(revision: 1))))
+                laps: session.laps, units: session.units,
+                physiology: Physiology(session.profile, of: session.state(revision: 1))))
     }
 
     mutating func snapshot() -> MetricsSnapshot {
