@@ -92,6 +92,8 @@ final class OwnedSession<Work: StreamWork> {
     var hasAllStreams: Bool
     /// The live fold; `nil` until it is computed from the stored items.
     var live: Work.Live?
+    /// Whether a live route has arrived.
+    var hasLiveRoute = false
     /// The last live route, kept until a fold exists.
     var pendingCompanion: Work.Live.Companion?
     /// The times of the next and the last fold over all stored items, and the cost of the last job.
@@ -193,10 +195,10 @@ final class OwnedSession<Work: StreamWork> {
     /// Whether the profile that the state names has arrived, if the results take it in.
     var hasProfile: Bool { !Work.inputs.contains(.profile) || profiled.isComplete }
 
-    /// Whether the first summary waits for a route: its locations are announced.
+    /// Whether the first summary waits for a route: its locations are announced or were published live.
     var awaitsRoute: Bool {
         Work.inputs.contains(.summaryRoute) && record.route == nil && record.report == nil && summarizedAt == nil
-            && state.streams.contains { stream, count in stream.kind == .locations && count > 0 }
+            && (hasLiveRoute || state.streams.contains { stream, count in stream.kind == .locations && count > 0 })
     }
 
     /// Whether a summary is published, with its chunks.

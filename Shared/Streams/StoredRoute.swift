@@ -44,14 +44,14 @@ struct StoredRoute: Codable, Equatable, Sendable {
     }
 }
 
-/// Puts a track together from its chunks, one after the other.
+/// Puts the columns of a track together that summaries use, one chunk after the other.
 private struct TrackReader: Sendable {
     let revision: Int64
     let count: Int
     private var next = 0
     private var isValid = true
     private var times: [Timestamp] = []
-    private var columns: [Track.Kind: [Double?]] = [:]
+    private var columns: [Track.Kind: CompactNumbers] = [:]
 
     init(revision: Int64, count: Int) {
         self.revision = revision
@@ -67,10 +67,13 @@ private struct TrackReader: Sendable {
         }
         next += 1
         let part = [chunk].track
-        for column in part.columns {
-            // A column may begin in a later chunk.
-            let missing = times.count - (columns[column.kind]?.count ?? 0)
-            columns[column.kind, default: []] += [Double?](repeating: nil, count: missing) + column.values
+        for kind in Track.Kind.allCases where kind.isJoined {
+            let values = part[kind]
+            guard values != nil || columns[kind] != nil else { continue }
+            var numbers =
+                columns[kind] ?? CompactNumbers(count: times.count, scale: kind == .distance ? 1e3 : 1e6)
+            for row in part.times.indices { numbers.append(values?[row] ?? .nan) }
+            columns[kind] = numbers
         }
         times += part.times
     }
@@ -81,12 +84,20 @@ private struct TrackReader: Sendable {
     /// `nil` after an invalid chunk.
     var track: Track? {
         guard isValid else { return nil }
-        let found = Track.Kind.allCases.compactMap { kind in
-            columns[kind].map { values in
-                Track.Column(
-                    kind: kind, values: values + [Double?](repeating: nil, count: times.count - values.count))
-            }
+        return Track(
+            times: times,
+            columns: Track.Kind.allCases.compactMap { kind in
+                columns[kind].map { Track.Column(kind: kind, numbers: $0) }
+            })
+    }
+}
+
+extension Track.Kind {
+    /// Whether a summary of samples may use the column. The others would take most of the memory.
+    fileprivate var isJoined: Bool {
+        switch self {
+        case .latitude, .longitude, .course, .horizontalAccuracy: false
+        default: true
         }
-        return Track(times: times, columns: found)
     }
 }

@@ -1,7 +1,10 @@
 import Bus
 import Foundation
 import Logging
+import MQTT
+import OrderedCollections
 import ServiceKit
+import Timing
 import Workouts
 
 extension StreamLoop {
@@ -17,5 +20,21 @@ extension StreamLoop {
             let request = SessionRequest(id: CommandID(UUID()), client: context.configuration.client, action: .track)
             send([Topic.session(key, .request).message(JSONCoding.encode(request))], of: key)
         }
+    }
+
+    /// Handles a request of a viewer. The chunks of a session are published for all readers.
+    mutating func receive(_ message: MQTTMessage, of user: User, from viewer: User, _ now: Moment) async throws {
+        if viewerRates[viewer] == nil, viewerRates.count >= StreamTimes.viewerLimit { viewerRates = [:] }
+        let full = TokenBucket<Moment>(burst: StreamTimes.viewerBurst, perSecond: StreamTimes.viewerRate)
+        guard viewerRates[viewer, default: full].take(now) else {
+            return context.limits.reached("viewer_requests", by: viewer, at: now)
+        }
+        // The engine handles requests for history and rejects invalid ones.
+        guard case .chunks(let session)? = try? JSONCoding.decode(ViewerRequest.self, from: message.payload).action,
+            epochs[session.shard] != nil
+        else { return }
+        let key = SessionKey(user, session)
+        try await load([.session(key, .request)], now)
+        if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
     }
 }

@@ -4,6 +4,7 @@ import MQTT
 import OrderedCollections
 package import ServiceKit
 package import Storage
+import Timing
 import Workouts
 
 /// The service's only flow of events, and the only place for effects.
@@ -23,6 +24,8 @@ package struct StreamLoop<Work: StreamWork> {
     private(set) var messages: [(shard: Shard?, message: MQTTMessage)] = []
     /// Sessions whose chunks a client requested.
     var requestedChunks: OrderedSet<SessionKey> = []
+    /// The rates of viewers' requests.
+    var viewerRates: [User: TokenBucket<Moment>] = [:]
     /// Sessions without a stored record.
     var unknown: Set<SessionKey> = []
     /// Sessions with an unreadable record.
@@ -83,6 +86,10 @@ package struct StreamLoop<Work: StreamWork> {
             startJobs(now)
             try await clearRetained(now)
             for message in pendingBuffer.expire(now: now) {
+                // Services' retained messages of an old session are no error.
+                guard case .session(_, let kind)? = topic(message.topic), Work.kind.device(of: kind) != nil else {
+                    continue
+                }
                 let text = "no state of the session came within \(Int(StreamTimes.pending)) s; send its start"
                 reject(message, Rejection(topic: message.topic, reason: "session_unknown", message: text), now)
             }
@@ -119,6 +126,10 @@ package struct StreamLoop<Work: StreamWork> {
         try await load(parsed.compactMap { message, topic in message.payload.isEmpty ? nil : topic }, now)
         try await replaceCorruptRecords(parsed, now)
         for (message, topic) in parsed {
+            if case .user(let user, .viewerRequest(let viewer))? = topic {
+                try await receive(message, of: user, from: viewer, now)
+                continue
+            }
             guard case .session(let key, let kind)? = topic, epochs[key.session.shard] != nil else {
                 if topic == nil { reject(message, Rejection(badTopic: message.topic), now) }
                 continue

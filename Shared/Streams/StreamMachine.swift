@@ -244,6 +244,7 @@ struct StreamMachine<Work: StreamWork> {
     /// Receives the live route of a session.
     mutating func receive(_ companion: Work.Live.Companion, of key: SessionKey, now: Moment) {
         guard let session = sessions[key] else { return }
+        session.hasLiveRoute = true
         guard session.live != nil else {
             session.pendingCompanion = companion
             return

@@ -38,9 +38,8 @@ package struct StreamService<Work: StreamWork>: Service {
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         // States first, so that they arrive before the items of their sessions.
-        filters.flatMap {
-            TopicFilter.sessions($0, shards: shards)
-        }
+        filters.flatMap { TopicFilter.sessions($0, shards: shards) }
+            + (shards.isEmpty ? [] : [TopicFilter.viewerRequests])
     }
 
     private static var filters: [SessionTopic.Kind] {

@@ -32,6 +32,11 @@ enum StreamTimes {
     static let route = 2.0
     /// How long the chunks of a track are requested without an answer.
     static let routeTimeout = 600.0
+    /// Requests of a viewer: how many at once, and how many a second.
+    static let viewerBurst = 10.0
+    static let viewerRate = 1.0
+    /// The maximum number of viewers whose rates are known.
+    static let viewerLimit = 10_000
     /// The minimum interval of answers to gaps of a stream.
     static let gap = 0.1
     /// The idle time after which an ended session leaves memory.

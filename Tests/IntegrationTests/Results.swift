@@ -28,19 +28,21 @@ struct Results {
             guard let record = try? JSONCoding.decode(WorkoutRecord.self, from: payload) else { return false }
             return record.incomplete != true && holdsAll(record.next)
         }
+        self.workout = try JSONCoding.decode(WorkoutRecord.self, from: workout)
+        let locations = self.workout.next.filter { $0.key.kind == .locations }
+        let routeTopic = Topic.session(key, .summaryRoute).name
         let summary = try await observer.wait(for: Topic.session(key, .summaryMetrics).name) { payload in
             guard let report = try? JSONCoding.decode(MetricsReport.self, from: payload) else { return false }
-            return holdsAll(report.next)
+            let route = observer.latest(routeTopic).flatMap { try? JSONCoding.decode(RouteReport.self, from: $0) }
+            return holdsAll(report.next) && (locations.isEmpty || report.route == route?.revision)
         }
-        self.workout = try JSONCoding.decode(WorkoutRecord.self, from: workout)
         self.summary = try JSONCoding.decode(MetricsReport.self, from: summary)
-        let locations = self.workout.next.filter { $0.key.kind == .locations }
         guard !locations.isEmpty else {
             route = nil
             comparable = try [workout, summary].map(Self.comparable)
             return
         }
-        let route = try await observer.wait(for: Topic.session(key, .summaryRoute).name) { payload in
+        let route = try await observer.wait(for: routeTopic) { payload in
             guard let report = try? JSONCoding.decode(RouteReport.self, from: payload) else { return false }
             return locations.allSatisfy { stream, count in report.next[stream, default: 0] >= count }
         }
@@ -50,7 +52,7 @@ struct Results {
 
     private static func comparable(_ payload: [UInt8]) throws -> String {
         var object = try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
-        for excepted in ["revision", "state", "summaries", "weather", "incomplete"] { object[excepted] = nil }
+        for excepted in ["revision", "state", "route", "summaries", "weather", "incomplete"] { object[excepted] = nil }
         return String(decoding: try JSONSerialization.data(withJSONObject: object, options: .sortedKeys), as: UTF8.self)
     }
 }

@@ -39,6 +39,7 @@ struct JoinTests {
         try await world.pass(2)
         let report = try #require(try world.report())
         #expect(report.route == (try world.routeReport()?.revision))
+        #expect(abs(try #require(report.totals.distance) - 3 * 499) < 20)
         #expect(world.count(.summaryMetrics) == 1)
         #expect(try requests(world) == 0)
         #expect(try await world.tracks() == ["\(world.script.key)/a/00000000"])
@@ -50,6 +51,8 @@ struct JoinTests {
         try await world.pass(2)
         let report = try #require(try world.report())
         #expect(report.next.isEmpty && report.chunks == 0)
+        #expect(abs(try #require(report.totals.distance) - 3 * 499) < 20)
+        #expect(!report.totals.splits.isEmpty)
         #expect(report.route == (try world.routeReport()?.revision))
     }
 
@@ -79,7 +82,7 @@ struct JoinTests {
         #expect(try world.report() == nil)
         try await world.pass(1)
         let first = try #require(try world.report())
-        #expect(first.route == nil)
+        #expect(first.route == nil && first.totals.distance == nil)
         // Meanwhile the session leaves memory.
         try await world.pass(120)
         #expect(world.aggregator?.loop.machine.sessions.isEmpty == true)
@@ -123,7 +126,8 @@ struct JoinTests {
         try await world.pass(3)
         let second = try #require(try world.report())
         #expect(second.route == (try world.routeReport()?.revision))
-        #expect(second.route! > first.route!)
+        #expect(second.revision > first.revision)
+        #expect(try #require(second.totals.distance) > first.totals.distance! + 500)
         #expect(try await world.tracks() == ["\(world.script.key)/b/00000000"])
     }
 

@@ -33,7 +33,7 @@ package struct Track: Equatable, Sendable {
             self.init(kind: kind, numbers: CompactNumbers(values.map { $0 ?? .nan }))
         }
 
-        fileprivate init(kind: Kind, numbers: CompactNumbers) {
+        package init(kind: Kind, numbers: CompactNumbers) {
             self.kind = kind
             self.numbers = numbers
         }
