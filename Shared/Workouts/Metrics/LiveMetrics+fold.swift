@@ -130,7 +130,7 @@ extension LiveMetrics {
             if let value = values.last {
                 weigh(value.value, quantity, for: value.until - value.from, from: value.from)
                 // Only splits and laps need the earlier ones.
-                if quantity != .heartRate { values = [] }
+                if quantity != .heartRate { values.removeAll(keepingCapacity: true) }
             }
             values.append(next)
         }
