@@ -56,6 +56,7 @@ struct EngineStorm: StormService {
         for (key, record) in try database.sessions(SessionRecord.sessions, SessionRecord.self) {
             stored.raise(.session(key, .state), record.revision)
             stored.raise(.session(key, .workout), record.workout?.revision)
+            stored.raise(.session(key, .profile), record.profileRevision)
             stored.raise(.user(key.user, .current), record.revision)
             var state = record.session.state(revision: 0, lastActiveAt: Timestamp(seconds: 0))
             // Ids differ between runs.
