@@ -113,7 +113,7 @@ struct AccountAbuseTests {
             #expect(refused.allSatisfy { $0.code == "too_many_requests" && $0.retryAfter ?? 0 > 0 })
             // Each turn answers equal requests once.
             let pages = world.mallory.replies(to: flood).compactMap(\.workouts)
-            #expect(!pages.isEmpty && pages.allSatisfy { $0.count == UserRequest.pageLimit })
+            #expect(!pages.isEmpty && pages.allSatisfy { $0.count == HistoryQuery.limit })
             #expect((1..<50).contains(world.mallory.replies(to: flood).count))
             #expect(try world.mostMemory() < Self.memoryLimit)
         }
@@ -137,7 +137,7 @@ struct AccountAbuseTests {
     private func page(of user: User, client: Client? = nil) -> Message {
         let request = UserRequest(
             id: CommandID(UUID()), client: client ?? self.client,
-            action: .workouts(before: nil, limit: UserRequest.pageLimit))
+            action: .workouts(HistoryQuery(limit: HistoryQuery.limit)))
         return (request.id, Topic.user(user, .request).message(JSONCoding.encode(request)))
     }
 
