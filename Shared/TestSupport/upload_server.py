@@ -93,7 +93,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if 200 <= status < 300:
             status = self.store(body, status, step.get("known", 409))
         if kind == "store-hang":
-            time.sleep(30)
+            time.sleep(600)
         if kind in ("store-hang", "store-close"):
             return self.hang_up()
         if kind == "nonsense":

@@ -153,7 +153,7 @@ struct RouteTests {
         #expect(receive(joined, at: 80) == [.save(solo.key())])
         #expect(solo.advance(to: 109) == [])
         #expect(solo.advance(to: 110).contains(.publishWorkout(solo.key())))
-        #expect(solo.record()?.workout?.summaries["route"] == 3)
+        #expect(solo.record()?.workout?.summaries["route"] == 2)
         #expect(solo.advance(to: 1_000) == [])
     }
 
