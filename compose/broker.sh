@@ -29,7 +29,9 @@ launch_mosquitto() {
         printf '\nacl_file access.conf\npersistence_location db/\n'
         printf '\nplugin ./pacebus_plugin.so\nplugin_opt_passwords passwords\nplugin_opt_viewers viewers\n'
         printf '\nlistener %s 127.0.0.1\n' "${ports[mosquitto]}"
-    } >"$broker/mosquitto.conf"
+    } 2>/dev/null >"$broker/mosquitto.conf.new" && mv "$broker/mosquitto.conf.new" "$broker/mosquitto.conf"
+    # On a full disk the broker starts with the file of its last start.
+    [[ -s $broker/mosquitto.conf ]] || fail "data/broker/mosquitto.conf: cannot be written"
     if ((EUID == 0)); then
         # As root, drop to the account of Debian's package.
         find "$broker" -maxdepth 1 -type f -exec chown root:mosquitto {} + -exec chmod 640 {} +

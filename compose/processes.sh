@@ -24,7 +24,7 @@ rotate_logs() {
     local size log
     while read -r size log; do
         if ((size >= log_limit)); then
-            cp "$log" "$log.1"
+            cp "$log" "$log.1" || continue
             : >"$log"
         fi
     done < <(stat -c '%s %n' data/log/*.log)

@@ -60,6 +60,6 @@ record_processes() {
     local name
     for name in "${supervised[@]}"; do
         if [[ -v starts[$name] ]]; then say "$name ${pids[$name]:-0} $((starts[$name] - 1))"; fi
-    done >data/run/processes.new
+    done 2>/dev/null >data/run/processes.new || return 0 # a full disk ends nothing
     mv data/run/processes.new data/run/processes
 }

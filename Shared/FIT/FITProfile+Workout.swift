@@ -58,6 +58,7 @@ extension FITProfile {
         package static let trigger = FITField(24, .enumeration)
         package static let sport = FITField(25, .enumeration)
         package static let subSport = FITField(39, .enumeration)
+        package static let averageFractionalCadence = FITField(80, .uint8, scale: 128)
         package static let enhancedAverageSpeed = FITField(110, .uint32, scale: 1000)
         package static let enhancedMaximumSpeed = FITField(111, .uint32, scale: 1000)
     }

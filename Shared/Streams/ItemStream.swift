@@ -56,8 +56,9 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         return dropImpossibleDistances(from: pending.count - new.count).map { .corrected($0) } ?? .taken
     }
 
-    /// Drops the distance of pending items that implies more than 60 m/s since the last item before it with a time. Times
-    /// may be rounded, so that the first 60 m always count. The first item with a time has none before it.
+    /// Drops the distance of pending items that implies more than 60 m/s since the last item before it with a time, but
+    /// over at least 15 s: a sensor's metres may arrive at once after seconds without any. The first item with a time has
+    /// none before it.
     ///
     /// It depends on the items and their order alone, so that every arrival stores the same.
     private mutating func dropImpossibleDistances(from start: Int) -> PayloadError? {
@@ -68,7 +69,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
                 let last = pending[..<index].last(where: { $0.time != nil })?.time ?? lastTime
             else { continue }
             let seconds = time.seconds(since: last)
-            guard meters > StreamLimits.speed * max(1, seconds) else { continue }
+            guard meters > StreamLimits.speed * max(SourceOrder.freshness, seconds) else { continue }
             pending[index][field] = nil
             if first == nil {
                 first = PayloadError(

@@ -197,7 +197,8 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Whether the first summary waits for a route: its locations are announced or were published live.
     var awaitsRoute: Bool {
-        Work.inputs.contains(.summaryRoute) && record.route == nil && record.report == nil && summarizedAt == nil
+        Work.inputs.contains(.summaryRoute) && record.route == nil && record.report?.route == nil
+            && summarizedAt == nil
             && (hasLiveRoute || state.streams.contains { stream, count in stream.kind == .locations && count > 0 })
     }
 

@@ -187,7 +187,8 @@ struct StreamMachine<Work: StreamWork> {
             let before = session.profiled
             session.record.state = state
             if state.laps.count > known.laps.count {
-                session.newLap = (state.laps.count, now)
+                let index = zip(state.laps, known.laps).enumerated().first { $1.0 != $1.1 }?.offset ?? known.laps.count
+                session.newLap = (index + 1, now)
                 withLaps.insert(key)
             }
             requestOtherFold(session, before, now)

@@ -64,6 +64,22 @@ struct StreamRecord<Totals: Codable & Equatable & Sendable>: Codable, Equatable 
 }
 
 extension StreamRecord {
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        state = try container.decode(SessionState.self, forKey: .state)
+        report = try container.decodeIfPresent(SummaryReport<Totals>.self, forKey: .report)
+        needsSummary = try container.decode(Bool.self, forKey: .needsSummary)
+        isLarge = try container.decodeIfPresent(Bool.self, forKey: .isLarge)
+        profile = try container.decodeIfPresent(SessionProfile.self, forKey: .profile)
+        route = try container.decodeIfPresent(StoredRoute.self, forKey: .route)
+        skews = try container.decodeIfPresent([Device: Double].self, forKey: .skews)
+        // Earlier versions stored the profile in the state.
+        if profile == nil, let earlier = try container.decode(EarlierState.self, forKey: .state).profile {
+            profile = SessionProfile(revision: 0, profile: earlier)
+            state.profileRevision = state.profileRevision ?? 0
+        }
+    }
+
     /// The rest of a deleted session: its revision, which prevents a return, and no personal data.
     init(deleted state: SessionState) {
         var state = state
@@ -75,4 +91,9 @@ extension StreamRecord {
         state.streams = [:]
         self.init(state: state)
     }
+}
+
+/// The part of a state of earlier versions that is a topic of its own today.
+private struct EarlierState: Decodable {
+    let profile: Profile?
 }

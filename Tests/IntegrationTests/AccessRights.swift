@@ -22,7 +22,7 @@ struct AccessRights {
         case (.viewer(let viewer, let name), .user(let user, let topic)):
             switch topic {
             case .replies: user == viewer
-            case .coachRequest, .coachReply, .rejected, .viewerRequest: false
+            case .coachRequest, .coachReply, .profile, .rejected, .viewerRequest: false
             default: user == name
             }
         case (.coach, .user(_, let topic)): topic == .coachRequest

@@ -28,7 +28,8 @@ struct RecordingTests {
 
         let workout = results.workout
         let distance = try #require(session["total_distance"])
-        #expect(abs(try #require(workout.distance) - distance) <= distance / 1_000)
+        let found = try #require(workout.distance)
+        #expect(abs(found - distance) <= distance / 1_000, "\(found) for \(distance)")
         #expect(abs(workout.activeDuration - (try #require(session["total_timer_time"]))) <= tolerance)
         #expect(workout.segments.activeDuration() == workout.activeDuration)
         #expect(workout.next[try #require(StreamName("samples/watch-1"))] == read.records.count)

@@ -122,7 +122,7 @@ struct PublishedTests {
         let (profileAt, stateAt) = (
             names.firstIndex(of: copies[0].topic), names.firstIndex(of: Topic.session(key, .state).name)
         )
-        #expect(try #require(profileAt) < (try #require(stateAt)))
+        #expect(try #require(profileAt) > (try #require(stateAt)))
         var other = profile
         other.weight = 80
         _ = try await engine.deliver([request(.setProfile(other))])

@@ -93,8 +93,8 @@ struct ItemStreamTests {
     @Test func `metres that imply more than 60 m/s are dropped and named`() throws {
         var stream = ItemStream<Sample>()
         let items = [
-            sample(0, 9_000), sample(1, 9_000), sample(11, 600), sample(12, 60), sample(12, 60), sample(11.5, 60.5),
-            sample(nil), sample(21.5, 600.5),
+            sample(0, 9_000), sample(1, 9_000), sample(21, 1_200), sample(22, 900), sample(22, 900),
+            sample(21.5, 900.5), sample(nil), sample(41.5, 1_200.5),
         ]
         let outcome = stream.receive(SampleBatch(first: 0, items: items))
         guard case .corrected(let error)? = outcome else { throw CorruptChunk() }
@@ -102,7 +102,7 @@ struct ItemStreamTests {
             error.text == "item 1: d is more than 60 m/s: 9000.0 m in 1.0 s since the previous item; it was dropped")
         #expect([error.field, error.value, error.reason] == ["d", "9000.0", "flawed_items"] && error.item == 1)
         // Item 0 has no item before it: its metres count from 0 at a time that the stream does not know.
-        #expect(stream.pending.map { $0[.distance] } == [9_000, nil, 600, 60, 60, nil, nil, nil])
+        #expect(stream.pending.map { $0[.distance] } == [9_000, nil, 1_200, 900, 900, nil, nil, nil])
         #expect(stream.pending[1].time == items[1].time)
     }
 
@@ -112,7 +112,7 @@ struct ItemStreamTests {
         return items.map { item in
             defer { last = item.time ?? last }
             guard let meters = item[.distance], let time = item.time, let last else { return item[.distance] }
-            return meters > 60 * max(1, time.seconds(since: last)) ? nil : meters
+            return meters > 60 * max(15, time.seconds(since: last)) ? nil : meters
         }
     }
 
@@ -125,7 +125,7 @@ struct ItemStreamTests {
                 second += [0, 0.5, 1, 2, 30, -1].randomElement(using: &random)!
                 let empty = Int.random(in: 0..<100, using: &random) == 0 ? Int.random(in: 1...300, using: &random) : 0
                 return Array(repeating: sample(nil), count: empty)
-                    + [sample(second, [nil, 3, 59, 61, 119, 121, 2_000].randomElement(using: &random)!)]
+                    + [sample(second, [nil, 3, 899, 901, 1_799, 1_801, 2_000].randomElement(using: &random)!)]
             }
             var stream = ItemStream<Sample>()
             var stored: [Int: [UInt8]] = [:]

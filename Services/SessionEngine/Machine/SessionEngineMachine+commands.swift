@@ -75,12 +75,12 @@ extension SessionEngineMachine {
             entry.record.session.isUnfinished
             && now.seconds(since: entry.record.lastActiveAt) >= Self.activityInterval
         let cues = takeCue(&entry, key, now)
-        if case .start = command.action { actions += publishProfile(entry) }
         if hasChanged || isOverdue || !cues.isEmpty {
             entry.record.lastActiveAt = now
             bump(&entry, now)
             actions += [.publishState(key), .publishCurrent(key.user)]
         }
+        if case .start = command.action { actions += publishProfile(entry) }
         if hasChanged { reviseEnd(&entry, now) }
         if hasChanged, entry.record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         let at = command.at ?? now.wallClock

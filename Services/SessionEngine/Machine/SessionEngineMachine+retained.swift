@@ -35,11 +35,12 @@ extension SessionEngineMachine {
         return sessions + current + profiles + plans
     }
 
-    /// The retained topics of a session: readers of `state` need the profile that it names.
+    /// The retained topics of a session. Its `state` comes first: a reader keeps messages of an unknown session only as
+    /// long as it has room.
     func announce(_ entry: Entry) -> [SessionEngineAction] {
         let key = entry.record.session.key
         let workout: [SessionEngineAction] = entry.record.workout == nil ? [] : [.publishWorkout(key)]
-        return publishProfile(entry) + [.publishState(key)] + workout
+        return [.publishState(key)] + publishProfile(entry) + workout
     }
 
     /// Publishes the copy of the profile, if the session has one.

@@ -21,14 +21,15 @@ extension SessionEngineMachine {
         return actions + skewed + receive(progress, kind, of: key, now: now)
     }
 
-    /// Takes the clocks that are off, and announces each once.
+    /// Takes the clocks that are off, and announces each once. Played at its own speed, a recording would look like one.
     private func take(
         _ heard: Heard, _ kind: StreamName.Kind, _ record: inout SessionRecord, _ key: SessionKey, _ now: Moment
     ) -> [SessionEngineAction] {
         let part: WritableKeyPath<SessionRecord, HeardRevision?> =
             kind == .samples ? \.heardSamples : \.heardLocations
         guard heard.revision > record[keyPath: part]?.revision ?? -1 else { return [] }
-        record[keyPath: part] = HeardRevision(revision: heard.revision, clockSkew: heard.clockSkew)
+        record[keyPath: part] = HeardRevision(
+            revision: heard.revision, clockSkew: record.session.isLive ? heard.clockSkew : [:])
         let new = record.clockSkew.filter { record.skewedDevices?.contains($0.key) != true }
         guard !new.isEmpty else { return [] }
         record.skewedDevices = (record.skewedDevices ?? []).union(new.keys)

@@ -15,6 +15,10 @@ extension FITExport {
         let averageHeartRate: Double?
         let maximumHeartRate: Double?
         let averageSpeed: Double?
+        /// Of steps or turns, as ``MetricsSummary`` has it.
+        let averageCadence: Double?
+        let averagePower: Double?
+        let ascent: Double?
 
         fileprivate init(_ lap: MetricsSummary.Lap, _ clock: Clock) {
             start = clock[lap.startedAt]
@@ -25,7 +29,10 @@ extension FITExport {
             activeEnergy = lap.activeEnergy
             averageHeartRate = lap.averageHeartRate
             maximumHeartRate = lap.maximumHeartRate
-            averageSpeed = lap.distance.map { $0 / lap.duration }
+            averageSpeed = lap.duration > 0 ? lap.distance.map { $0 / lap.duration } : nil
+            averageCadence = lap.averageCadence
+            averagePower = lap.averagePower
+            ascent = lap.ascent
         }
 
         fileprivate init(_ workout: WorkoutRecord, _ clock: Clock) {
@@ -38,6 +45,9 @@ extension FITExport {
             averageHeartRate = workout.averageHeartRate
             maximumHeartRate = workout.maximumHeartRate
             averageSpeed = workout.averageSpeed
+            averageCadence = workout.averageCadence
+            averagePower = workout.averagePower
+            ascent = workout.ascent
         }
     }
 
@@ -47,6 +57,7 @@ extension FITExport {
     mutating func add(_ lap: Lap, index: Int) {
         typealias Field = FITProfile.Lap
         let isLast = index + 1 >= workout.laps.count
+        let cadence = workout.activity.cadenceInFiles(lap.averageCadence).map(Turns.init)
         file.add(
             Field.global,
             [
@@ -55,8 +66,9 @@ extension FITExport {
                 .init(Field.elapsedTime, lap.elapsedTime), .init(Field.timerTime, lap.timerTime),
                 .init(Field.distance, lap.distance), .init(Field.calories, lap.activeEnergy),
                 .init(Field.averageHeartRate, lap.averageHeartRate),
-                .init(Field.maximumHeartRate, lap.maximumHeartRate),
-                .init(Field.enhancedAverageSpeed, lap.averageSpeed),
+                .init(Field.maximumHeartRate, lap.maximumHeartRate), .init(Field.averageCadence, cadence?.whole),
+                .init(Field.averageFractionalCadence, cadence?.fraction), .init(Field.averagePower, lap.averagePower),
+                .init(Field.enhancedAverageSpeed, lap.averageSpeed), .init(Field.ascent, lap.ascent),
                 .init(Field.trigger, isLast ? FITCode.sessionEnd : FITCode.manual),
                 .init(Field.sport, workout.activity.fitSport.rawValue), .init(Field.subSport, subSport),
             ])
@@ -66,7 +78,7 @@ extension FITExport {
         typealias Field = FITProfile.Session
         let whole = Lap(workout, clock)
         let first = points.first { $0.latitude != nil }
-        let cadence = workout.activity.cadenceInFiles(workout.averageCadence).map(Turns.init)
+        let cadence = workout.activity.cadenceInFiles(whole.averageCadence).map(Turns.init)
         file.add(
             Field.global,
             [
@@ -81,9 +93,9 @@ extension FITExport {
                 .init(Field.averageHeartRate, whole.averageHeartRate),
                 .init(Field.maximumHeartRate, whole.maximumHeartRate), .init(Field.averageCadence, cadence?.whole),
                 .init(Field.averageFractionalCadence, cadence?.fraction),
-                .init(Field.averagePower, workout.averagePower), .init(Field.maximumPower, workout.maximumPower),
+                .init(Field.averagePower, whole.averagePower), .init(Field.maximumPower, workout.maximumPower),
                 .init(Field.enhancedAverageSpeed, whole.averageSpeed),
-                .init(Field.enhancedMaximumSpeed, workout.maximumSpeed), .init(Field.ascent, workout.ascent),
+                .init(Field.enhancedMaximumSpeed, workout.maximumSpeed), .init(Field.ascent, whole.ascent),
                 .init(Field.descent, workout.descent), .init(Field.firstLap, 0), .init(Field.laps, laps.count),
                 .init(Field.trigger, 0),
             ])

@@ -23,7 +23,7 @@ struct TCXLap {
     /// The laps of a workout; one lap if no lap was marked.
     static func laps(of exported: ExportedWorkout, _ active: ActiveTime) -> [TCXLap] {
         let workout = exported.workout
-        var laps = workout.laps.map { TCXLap($0, start: active.start(from: $0.startedAt)) }
+        var laps = workout.laps.map { TCXLap($0, of: workout.activity, start: active.start(from: $0.startedAt)) }
         if laps.isEmpty {
             let start = active.segments.first?.start ?? workout.startedAt ?? exported.points.first?.time
             laps = [TCXLap(whole: workout, start: start ?? Timestamp(microseconds: 0))]
@@ -39,13 +39,15 @@ struct TCXLap {
         return laps
     }
 
-    private init(_ lap: MetricsSummary.Lap, start: Timestamp) {
+    private init(_ lap: MetricsSummary.Lap, of activity: Activity, start: Timestamp) {
         self.start = start
         duration = lap.duration
         distance = lap.distance
         activeEnergy = lap.activeEnergy
         averageHeartRate = lap.averageHeartRate
         maximumHeartRate = lap.maximumHeartRate
+        averageCadence = activity.cadenceInFiles(lap.averageCadence)
+        averagePower = lap.averagePower
     }
 
     private init(whole workout: WorkoutRecord, start: Timestamp) {

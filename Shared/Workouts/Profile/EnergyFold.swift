@@ -78,6 +78,8 @@ package struct EnergyFold: Sendable {
         } else if let last, position - last <= Self.measuredGap {
             deviceEnergy += kcal
             spread(from: last, to: position) { slot, seconds in slot.measured += seconds }
+        } else if lastReading ?? 0 >= Self.limit {
+            deviceEnergy += kcal
         } else {
             // The time before is estimated. Only the part of the reading that exceeds the estimate counts.
             firsts.append((lastReading ?? 0, position, kcal))
@@ -89,6 +91,8 @@ package struct EnergyFold: Sendable {
     /// often; it removes some every five minutes.
     package mutating func settle(before position: Int64) {
         var end = min(position, Self.limit) - Self.measuredGap
+        // The usual case comes first: a live fold calls this with each reading.
+        guard Int(end / Self.length) - settled >= Int(Self.measuredGap / Self.length) else { return }
         for first in firsts where first.at > end { end = min(end, first.since) }
         let count = Int(end / Self.length) - settled
         guard count >= Int(Self.measuredGap / Self.length) else { return }

@@ -156,6 +156,12 @@ struct FITExportTests {
             #expect(lap.averageHeartRate == original.averageHeartRate?.rounded())
             #expect(lap.maximumHeartRate == original.maximumHeartRate)
         }
+        let messages = try written(exported).filter { $0.global == FITProfile.Lap.global }
+        for (message, original) in zip(messages, exported.workout.laps) {
+            let cadence = try #require(exported.workout.activity.cadenceInFiles(original.averageCadence))
+            #expect(message.integer(FITProfile.Lap.averageCadence) == Int(cadence))
+            #expect(message.integer(FITProfile.Lap.averagePower) == original.averagePower.map { Int($0.rounded()) })
+        }
         #expect(try only(18, of: exported).integer(FITProfile.Session.laps) == 2)
     }
 
