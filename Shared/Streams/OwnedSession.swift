@@ -22,66 +22,9 @@ package struct StreamBounds: Sendable {
 ///
 /// An object, because each message looks it up and it is too large to copy. The machine that holds it is never copied.
 final class OwnedSession<Work: StreamWork> {
-    /// A device's stream, with the names for its commits.
-    struct NamedStream {
-        let device: Device
-        let ackTopic: String
-        /// The prefix of its chunk keys.
-        let chunkPrefix: String
-        var stream: ItemStream<Work.Item>
-        /// Whether an acknowledgement follows the next commit.
-        var owesAck = false
-        /// Whether it reports too many items, and after how many seconds the device may continue.
-        var isLimited = false
-        var retryAfter: Int?
-        /// The number in the last acknowledgement, the batches accepted since, and when the first of them came.
-        private var acknowledged: Int
-        private var batches = 0
-        private(set) var unacknowledgedSince: Moment?
-        private(set) var skew: ClockSkew
-
-        init(_ stream: ItemStream<Work.Item>, device: Device, of key: SessionKey, skew: Double?) {
-            self.skew = ClockSkew(skew)
-            self.device = device
-            self.stream = stream
-            ackTopic = Topic.session(key, Work.kind.ack(device)).name
-            chunkPrefix = StreamStore.chunkPrefix(key, device)
-            acknowledged = stream.next
-        }
-
-        /// Notes an accepted batch. Its acknowledgement may wait for more, unless the device asks for it. Returns whether
-        /// the skew of the device's clock changed.
-        mutating func accepted(_ batch: ItemBatch<Work.Item>, _ now: Moment) -> Bool {
-            batches += 1
-            unacknowledgedSince = unacknowledgedSince ?? now
-            if batch.asksAck || batches >= StreamTimes.ackBatches
-                || stream.expected - acknowledged >= StreamTimes.ackItems
-            {
-                owesAck = true
-            }
-            return batch.items.last { $0.time != nil }?.time.map { skew.receive($0, now) } ?? false
-        }
-
-        /// Removes and returns the due acknowledgement.
-        mutating func takeAck() -> Ack? {
-            guard owesAck else { return nil }
-            acknowledged = stream.next
-            (batches, unacknowledgedSince) = (0, nil)
-            defer { (owesAck, isLimited, retryAfter) = (false, false, nil) }
-            return isLimited ? .tooManyItems(next: stream.next, retryAfter: retryAfter) : .next(stream.next)
-        }
-
-        /// After a failed commit, only what is on disk waits for an acknowledgement.
-        mutating func discardPending() {
-            stream.discardPending()
-            (owesAck, isLimited) = (false, false)
-            if stream.next <= acknowledged { (batches, unacknowledgedSince) = (0, nil) }
-        }
-    }
-
     var record: StreamRecord<Work.Totals>
     /// The loaded streams by device.
-    private(set) var streams: [NamedStream] = []
+    private(set) var streams: [DeviceStream<Work>] = []
     /// The devices of ``streams`` in the same order, searched for each message.
     private var devices: [Device] = []
     /// Whether the next commit includes the session.
@@ -106,10 +49,8 @@ final class OwnedSession<Work: StreamWork> {
     var sinceFold: [(device: Device, first: Int, items: [Work.Item])]?
     /// Whether a job found items unreadable, so that the loop must read them.
     var isCorrupt = false
-    /// The number of splits that were announced or are too old to announce.
-    var announcedSplits = 0
-    /// The lap to announce, and when its state came.
-    var newLap: (number: Int, since: Moment)?
+    /// The splits and laps to announce.
+    var news: StretchNews
     /// `metrics` or `route`.
     var liveTopic = RetainedTopic()
     /// `heard/samples` or `heard/locations`, the stored items that it reports (`nil` until they are read), and the time of
@@ -145,6 +86,8 @@ final class OwnedSession<Work: StreamWork> {
         self.record = record
         summaryTopic = RetainedTopic(revision: record.report?.revision ?? 0)
         hasAllStreams = false
+        // An earlier process announced the splits before this one started.
+        news = StretchNews(splits: nil)
         self.receivedAt = receivedAt
     }
 
@@ -155,6 +98,7 @@ final class OwnedSession<Work: StreamWork> {
         record = StreamRecord(state: state)
         summaryTopic = RetainedTopic()
         hasAllStreams = true
+        news = StretchNews(splits: 0)
         heard = HeardItems()
         live = Work.Live(ProfiledState(state))
         self.receivedAt = receivedAt
@@ -265,7 +209,7 @@ final class OwnedSession<Work: StreamWork> {
     private func add(_ stream: ItemStream<Work.Item>, from device: Device) -> Int? {
         guard streams.count < SessionAction.streamLimit else { return nil }
         devices.append(device)
-        streams.append(NamedStream(stream, device: device, of: state.key, skew: record.clockSkew[device]))
+        streams.append(DeviceStream(stream, device: device, of: state.key, skew: record.clockSkew[device]))
         return streams.count - 1
     }
 
@@ -351,32 +295,6 @@ final class OwnedSession<Work: StreamWork> {
     }
 
     // MARK: Due work
-
-    /// The split that was just completed and not announced. Old splits are never announced.
-    func takeFinishedSplit(_ now: Moment) -> LiveStretch? {
-        guard let live, live.splitCount > announcedSplits else { return nil }
-        announcedSplits = live.splitCount
-        guard let split = live.split, isNews(split.at, now) else { return nil }
-        return split
-    }
-
-    /// The lap that just ended and was not announced, once its items are there or some seconds have passed.
-    ///
-    /// - Parameter isStale: whether a fold over all items is due.
-    func takeFinishedLap(isStale: Bool, _ now: Moment) -> LiveStretch? {
-        guard let (number, since) = newLap, state.laps.count >= number, isNews(state.laps[number - 1], now) else {
-            newLap = nil
-            return nil
-        }
-        let hasItems = live?.newest.map { $0 >= state.laps[number - 1] } == true && !isStale
-        guard let live, hasItems || now.seconds(since: since) >= StreamTimes.lap else { return nil }
-        newLap = nil
-        return live.lap(number, of: state)
-    }
-
-    private func isNews(_ time: Timestamp, _ now: Moment) -> Bool {
-        abs(time.seconds(since: now.wallClock)) <= StreamTimes.news
-    }
 
     /// Whether the live values have just become too old to display.
     func becomesSilent(_ now: Moment) -> Bool {

@@ -91,8 +91,6 @@ extension StreamMachine {
             stale.insert(key)
             return
         }
-        // An earlier process announced the splits before this one started.
-        if session.live == nil { session.announcedSplits = live.splitCount }
         if let shown = session.live { live.continueDisplay(of: shown) }
         for part in session.sinceFold ?? [] {
             let known = (end.streams[part.device]?.next ?? 0) - part.first

@@ -112,7 +112,7 @@ struct StreamMachine<Work: StreamWork> {
             if session.heardAt.map({ now.seconds(since: $0) >= StreamTimes.heard }) ?? true {
                 awaitingHeard.insert(key)
             }
-            if let splits = session.live?.splitCount, splits > session.announcedSplits { withSplits.insert(key) }
+            if let live = session.live, session.news.hasSplit(in: live) { withSplits.insert(key) }
             withNews.insert(key)
             if session.isOver { requestSummary(key, now) }
         }
@@ -186,11 +186,8 @@ struct StreamMachine<Work: StreamWork> {
             guard isNewer else { return }
             let before = session.profiled
             session.record.state = state
-            if state.laps.count > known.laps.count {
-                let index = zip(state.laps, known.laps).enumerated().first { $1.0 != $1.1 }?.offset ?? known.laps.count
-                session.newLap = (index + 1, now)
-                withLaps.insert(key)
-            }
+            session.news.note(state, after: known, now: now)
+            if session.news.hasLaps { withLaps.insert(key) }
             requestOtherFold(session, before, now)
         } else {
             sessions[key] = OwnedSession(new: state, receivedAt: now, bounds: bounds)
@@ -262,12 +259,11 @@ struct StreamMachine<Work: StreamWork> {
 
     /// Removes and returns the splits that were just completed.
     mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
-        defer { withSplits = [] }
-        return withSplits.compactMap { key in
-            guard let session = sessions[key], let split = session.takeFinishedSplit(now), session.isShown else {
-                return nil
-            }
-            return (session.state, split)
+        let due = withSplits.filter { key in !stale.contains(key) || sessions[key]?.news.awaitsFold != true }
+        withSplits.subtract(due)
+        return due.compactMap { key in
+            guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
+            return session.news.takeSplit(of: live, now: now).map { (session.state, $0) }
         }
     }
 
@@ -279,10 +275,9 @@ struct StreamMachine<Work: StreamWork> {
                 withLaps.remove(key)
                 continue
             }
-            if let lap = session.takeFinishedLap(isStale: stale.contains(key), now) {
-                laps.append((session.state, lap))
-            }
-            if session.newLap == nil { withLaps.remove(key) }
+            let ended = session.news.takeLaps(of: session.live, session.state, isStale: stale.contains(key), now: now)
+            laps += ended.map { (session.state, $0) }
+            if !session.news.hasLaps { withLaps.remove(key) }
         }
         return laps
     }
@@ -354,11 +349,8 @@ struct StreamMachine<Work: StreamWork> {
         session.isCorrupt = false
         session.heard = stored.heard
         noteSize(session)
-        let isFirst = session.live == nil
         let live = Work.Live(streams: stored.items, state: session.profiled, now: now.wallClock, shown: session.live)
         show(live, session, now)
-        // An earlier process announced the splits before this one started.
-        if isFirst { session.announcedSplits = session.live?.splitCount ?? 0 }
     }
 
     /// Replaces the live fold of a session.

@@ -16,24 +16,26 @@ struct SeveralDevicesTests {
     ]
     private static let items = ["watch-1": 601 + 1_101, "strap-1": 901, "phone-1": 1_701]
 
-    private func files(_ folder: TemporaryFolder) throws -> [String: String] {
-        try Self.recordings.reduce(into: [:]) { files, recording in
-            files[recording.key] = folder.file("\(recording.key).fit")
-            try Data(recording.value).write(to: URL(filePath: folder.file("\(recording.key).fit")))
+    /// Writes the recordings before any device reads one.
+    private func install() async throws -> Installation {
+        let installation = try await Installation()
+        for (device, bytes) in Self.recordings {
+            try Data(bytes).write(to: URL(filePath: installation.folder.file("\(device).fit")))
         }
+        return installation
     }
 
     private func play(
         _ device: String, _ installation: Installation, _ key: SessionKey, port: UInt16? = nil, speedUp: Double = 0
     ) throws -> ChildProcess {
-        let file = try #require(try files(installation.folder)[device])
-        return try installation.replay(
-            file, key, device: device, port: port, speedUp: speedUp, joins: device != "watch-1")
+        try installation.replay(
+            installation.folder.file("\(device).fit"), key, device: device, port: port, speedUp: speedUp,
+            joins: device != "watch-1")
     }
 
     /// Plays the devices one after the other, without faults.
     private func calm(_ key: SessionKey) async throws -> Results {
-        let installation = try await Installation()
+        let installation = try await install()
         return try await BusObserver.run(port: installation.broker.port) { observer in
             for device in ["watch-1", "strap-1", "phone-1"] {
                 #expect(try await play(device, installation, key).finish() == 0, "\(installation.deviceLog)")
@@ -48,7 +50,7 @@ struct SeveralDevicesTests {
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let expected = try await calm(key)
 
-        let installation = try await Installation()
+        let installation = try await install()
         let link = try FaultyLink(to: installation.broker.port, random: SeededRandom(seed: random.next()))
         defer { link.close() }
         let late = Topic.session(key, .samplesAck(try #require(Device("phone-1")))).name

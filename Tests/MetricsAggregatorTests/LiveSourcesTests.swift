@@ -172,6 +172,39 @@ struct LiveSourcesTests {
         #expect(laps.map(\.distance) == [153])
     }
 
+    @Test mutating func `two laps at once are both announced, also one before the other's mark`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let start = script.state.segments[0].start
+        try await aggregator.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<100, [.distance: 3, .heartRate: 150])),
+        ])
+        try await aggregator.tick()
+        script.state.laps = [start + 80]
+        try await aggregator.deliver([script.change(.active, script.state.segments)])
+        script.state.laps = [start + 60, start + 80]
+        try await aggregator.deliver([script.change(.active, script.state.segments)])
+        clock.advance(by: .seconds(3))
+        let laps = try announced(try await aggregator.tick())
+        #expect(laps.map(\.number).sorted { $0 ?? 0 < $1 ?? 0 } == [1, 2])
+        #expect(try announced(try await aggregator.tick()).isEmpty)
+    }
+
+    @Test mutating func `a change of units announces miles from then on`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<100, [.distance: 30])),
+        ])
+        #expect(try announced(try await aggregator.tick()).map(\.number) == [2])
+        script.state.units = .imperial
+        try await aggregator.deliver([script.change(.active, script.state.segments)])
+        clock.advance(by: .seconds(20))
+        #expect(try announced(try await aggregator.tick()).isEmpty)
+        let second = Int(clock.now.seconds) - 1_700_000_000
+        try await aggregator.deliver([script.batch("watch-1", 100, items(second - 15..<second, [.distance: 30]))])
+        let miles = try announced(try await aggregator.tick())
+        #expect(miles.map(\.number) == [2] && miles.map(\.unit) == [.mile])
+    }
+
     @Test mutating func `after a restart items are acknowledged before stored ones are folded`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         _ = try await aggregator?.deliver([script.stateMessage])

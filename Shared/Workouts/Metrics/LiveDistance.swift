@@ -25,7 +25,7 @@ struct LiveDistance: Sendable {
     /// A stretch at rest is at least this long.
     private static let shortestRest: Int64 = 5_000_000
 
-    let splitLength: Double
+    private(set) var splitLength: Double
     /// The speed in m/s below which a person rests; `nil` for an activity in one place.
     private let restSpeed: Double?
     /// Metres; meaningless before ``time`` is known.
@@ -54,10 +54,13 @@ struct LiveDistance: Sendable {
 
     var isKnown: Bool { time > .min }
 
-    /// The part of the active time in stretches of 5 s and more at rest, in microseconds.
-    var resting: Int64? {
+    /// The part of the active time in stretches of 5 s and more at rest, in microseconds. So is the time without readings
+    /// at the end, if it is long.
+    func resting(until end: Int64) -> Int64? {
         guard restSpeed != nil, isKnown else { return nil }
-        return rest.whole + (rest.stretch >= Self.shortestRest ? rest.stretch : 0)
+        let silence = end - position > LiveMetrics.freshness ? end - position : 0
+        let stretch = rest.stretch + silence
+        return rest.whole + (stretch >= Self.shortestRest ? stretch : 0)
     }
 
     /// Adds the metres since the last reading.
@@ -90,8 +93,21 @@ struct LiveDistance: Sendable {
         sum = metres
         time = max(time, moment)
         position = max(position, place)
-        let whole = Int(min(max(0, metres / splitLength), 1e9))
-        guard whole != splits else { return }
+        let whole = wholeSplits
+        if whole != splits { begin(after: whole) }
+    }
+
+    /// Continues with splits of another length. The one that lasts began at an unknown moment.
+    mutating func change(splitLength length: Double) {
+        guard length != splitLength else { return }
+        splitLength = length
+        begin(after: wholeSplits)
+        split = nil
+    }
+
+    private var wholeSplits: Int { Int(min(max(0, sum / splitLength), 1e9)) }
+
+    private mutating func begin(after whole: Int) {
         splits = whole
         splitStart = nil
         nextSplit = Double(whole + 1) * splitLength

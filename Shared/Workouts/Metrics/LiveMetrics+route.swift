@@ -16,6 +16,7 @@ extension LiveMetrics {
         route = other.route
         routeTime = other.routeTime
         distances.route = other.distances.route
+        distances.route.change(splitLength: rules.units.splitLength)
         for end in lapEnds.dropFirst(other.lapEnds.count) { distances.route.addLapEnd(end) }
     }
 
@@ -79,6 +80,7 @@ extension LiveMetrics {
         if let grade = route?.grade, climbSegment == .min {
             energyFold.add(climb: grade * metres, from: start, to: end)
         }
+        settleEnergy(before: end)
         isRouteInEnergy = true
     }
 

@@ -146,7 +146,9 @@ extension LiveMetrics {
         snapshot.activeSeconds = active
         snapshot.lapSeconds = thousandths(
             max(0, active - (state.laps.last.map { state.segments.activeDuration(at: $0) } ?? 0)))
-        snapshot.movingSeconds = distances.counted?.resting.map { thousandths(max(0, active - Double($0) / 1e6)) }
+        snapshot.movingSeconds = distances.counted?.resting(until: Int64((active * 1e6).rounded())).map { rest in
+            thousandths(max(0, active - Double(rest) / 1e6))
+        }
         let average = active > 0 ? distances.counted.map { $0.sum / active } : nil
         let fastest = usesRoute ? route?.maximumSpeed : maximum(.speed)
         snapshot.maximumSpeed = [average, fastest].compactMap(\.self).max().map(thousandths)

@@ -192,6 +192,7 @@ extension LiveMetrics {
             if quantity == .heartRate { passLaps(until: time) }
             if track.current >= 0 {
                 weigh(track.value, quantity, for: held(quantity, until: time), from: track.position)
+                if quantity == .heartRate { settleEnergy(before: position) }
             }
             cover(value, quantity, time, position, segment, segments)
         }
@@ -214,6 +215,11 @@ extension LiveMetrics {
         guard cover(value, of: quantity, at: place, segments, beats: { moment, _ in heart.beats(at: moment) }) else {
             return
         }
+        settleEnergy(before: position)
+    }
+
+    /// Keeps only the energy fold's last minutes in memory.
+    mutating func settleEnergy(before position: Int64) {
         energyFold.settle(before: position)
         if !energyFold.isExact { isExact = false }
     }

@@ -13,7 +13,7 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
         package var distance: Double
         /// Active seconds.
         package var duration: Double
-        /// Seconds per kilometre; swimming, per 100 m.
+        /// Seconds per kilometre.
         package var pace: Double?
         package var averageHeartRate: Double?
         package var maximumHeartRate: Double?
@@ -32,7 +32,7 @@ package struct MetricsSummary: Codable, Equatable, Sendable {
         package var activeEnergy: Double?
         package var averageHeartRate: Double?
         package var maximumHeartRate: Double?
-        /// Seconds per kilometre; swimming, per 100 m.
+        /// Seconds per kilometre.
         package var pace: Double?
         package var averageCadence: Double?
         package var averagePower: Double?
@@ -81,7 +81,9 @@ extension MetricsSummary {
                 averageSpeed = thousandths(way.meters.total / (Double(total) / 1e6))
                 maximumSpeed = way.maximumSpeed(items, route).map { max(thousandths($0), averageSpeed ?? 0) }
             }
-            movingDuration = activity.restSpeed.map { thousandths(Double(total - way.rest(below: $0)) / 1e6) }
+            movingDuration = activity.restSpeed.map {
+                thousandths(Double(total - way.rest(below: $0, until: total)) / 1e6)
+            }
         }
         var parts = SummaryParts(items, way, laps: marks, splitLength: units.splitLength)
         steps = items.cumulative(.steps).map { thousandths($0.total) }

@@ -96,6 +96,6 @@ extension Quantity {
         self == .power && value == 0 ? 3_000_000 : Int64(SourceOrder.freshness * 1e6)
     }
 
-    /// Whether a value is part of the average. Cadence leaves out zeros: nobody pedals at a standstill.
+    /// Whether a value is part of the average. Cadence leaves out zeros, as bicycle computers do.
     func counts(_ value: Double) -> Bool { self != .cadence || value > 0 }
 }

@@ -15,18 +15,21 @@ struct Way {
     /// m/s² by which a measured speed may differ from those before and after it.
     private static let acceleration = 12.0
 
-    /// The microseconds of active time in stretches of 5 s and more below a speed.
-    func rest(below speed: Double) -> Int64 {
-        var (rest, stretch) = (Int64(0), Int64(0))
-        func end() {
+    /// The microseconds of active time in stretches of 5 s and more below a speed. So is the time without readings before
+    /// the end, if it is longer than 15 s.
+    func rest(below speed: Double, until end: Int64) -> Int64 {
+        var (rest, stretch, last) = (Int64(0), Int64(0), Int64(0))
+        func endStretch() {
             if stretch >= Self.shortestRest { rest += stretch }
             stretch = 0
         }
         meters.visit { from, to, meters in
             guard to > from else { return }
-            if meters / (Double(to - from) / 1e6) < speed { stretch += to - from } else { end() }
+            if meters / (Double(to - from) / 1e6) < speed { stretch += to - from } else { endStretch() }
+            last = to
         }
-        end()
+        if end - last > Int64(SourceOrder.freshness * 1e6) { stretch += end - last }
+        endStretch()
         return rest
     }
 

@@ -38,6 +38,8 @@ import Testing
         let result = summary(["watch": items], [segment(0, 600)], activity: .running)
         #expect(result.movingDuration == 540)
         #expect(summary(["watch": items], [segment(0, 600)], activity: .hiit).movingDuration == nil)
+        // Nothing moves after the last reading.
+        #expect(summary(["watch": items], [segment(0, 900)], activity: .running).movingDuration == 540)
     }
 
     @Test func `the maximum speed is at least the average and exists without measured speeds`() throws {

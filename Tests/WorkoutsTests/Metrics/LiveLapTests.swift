@@ -52,6 +52,24 @@ import Testing
         #expect(!isFollowingLate)
     }
 
+    @Test func `splits along the route follow a change of units`() {
+        let open = [segment(0, nil)]
+        func progress(_ second: Int) -> RouteProgress {
+            var progress = RouteProgress(revision: Int64(second))
+            progress.newest = year2026 + Double(second)
+            progress.distance = 3 * Double(second)
+            return progress
+        }
+        var live = LiveMetrics()
+        for second in 1...1_000 { live.receive(progress(second), segments: open) }
+        #expect(live.splitCount == 3)
+        let imperial = LiveRules(units: .imperial)
+        var other = LiveMetrics(streams: [Device: [Sample]](), segments: open, rules: imperial, now: now, shown: live)
+        #expect(other.splitCount == 1 && other.split == nil)
+        for second in 1_001...1_100 { other.receive(progress(second), segments: open) }
+        #expect(other.splitCount == 2 && other.split?.number == 2)
+    }
+
     @Test func `laps of the running fold equal those of the summary`() {
         var random = SeededRandom()
         var compared = 0

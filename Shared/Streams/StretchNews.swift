@@ -1,0 +1,57 @@
+import ServiceKit
+import Workouts
+
+/// The splits and laps of a session that are to be announced, each once and only while they are new.
+struct StretchNews {
+    /// The number of splits that were announced or are too old to announce; `nil` until a fold tells it.
+    private var splits: Int?
+    /// The ends of laps to announce, and when their state came.
+    private var laps: [(end: Timestamp, since: Moment)] = []
+
+    init(splits: Int?) {
+        self.splits = splits
+    }
+
+    var hasLaps: Bool { !laps.isEmpty }
+
+    /// Whether only a fold over all items tells which splits are old.
+    var awaitsFold: Bool { splits == nil }
+
+    func hasSplit(in live: some LiveFold) -> Bool { splits.map { live.splitCount > $0 } ?? true }
+
+    /// Notes what a newer state adds. Splits of another unit are counted again.
+    mutating func note(_ state: SessionState, after known: SessionState, now: Moment) {
+        if state.units != known.units { splits = nil }
+        for end in state.laps where !known.laps.contains(end) { laps.append((end, now)) }
+    }
+
+    /// Removes and returns the split that was just completed.
+    mutating func takeSplit(of live: some LiveFold, now: Moment) -> LiveStretch? {
+        guard hasSplit(in: live) else { return nil }
+        defer { splits = live.splitCount }
+        guard splits != nil, let split = live.split, Self.isNew(split.at, now) else { return nil }
+        return split
+    }
+
+    /// Removes and returns the laps that just ended, each once its items are there or some seconds have passed.
+    ///
+    /// - Parameter isStale: whether a fold over all items is due.
+    mutating func takeLaps(of live: (some LiveFold)?, _ state: SessionState, isStale: Bool, now: Moment)
+        -> [LiveStretch]
+    {
+        laps.removeAll { lap in !Self.isNew(lap.end, now) || !state.laps.contains(lap.end) }
+        guard let live else { return [] }
+        let newest = isStale ? nil : live.newest
+        let due = laps.filter { lap in
+            newest.map { $0 >= lap.end } ?? false || now.seconds(since: lap.since) >= StreamTimes.lap
+        }
+        laps.removeAll { lap in due.contains { $0.end == lap.end } }
+        return due.compactMap { lap in
+            state.laps.firstIndex(of: lap.end).flatMap { index in live.lap(index + 1, of: state) }
+        }
+    }
+
+    private static func isNew(_ time: Timestamp, _ now: Moment) -> Bool {
+        abs(time.seconds(since: now.wallClock)) <= StreamTimes.news
+    }
+}
