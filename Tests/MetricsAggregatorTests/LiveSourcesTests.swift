@@ -194,7 +194,7 @@ struct LiveSourcesTests {
         try await aggregator.deliver([
             script.stateMessage, script.batch("watch-1", 0, items(0..<100, [.distance: 30])),
         ])
-        #expect(try announced(try await aggregator.tick()).map(\.number) == [2])
+        #expect(try announced(try await aggregator.tick()).map(\.number) == [3])
         script.state.units = .imperial
         try await aggregator.deliver([script.change(.active, script.state.segments)])
         clock.advance(by: .seconds(20))
