@@ -61,6 +61,7 @@ let package = Package(
         .executable(name: "weather-fetcher", targets: ["WeatherFetcher"]),
         .executable(name: "live-activity-publisher", targets: ["LiveActivityPublisher"]),
         .executable(name: "exporter", targets: ["Exporter"]),
+        .executable(name: "virtual-run", targets: ["VirtualRun"]),
         .executable(name: "websocket-gateway", targets: ["WebSocketGateway"]),
         .executable(name: "device", targets: ["Device"]),
         .executable(name: "pacebus", targets: ["Pacebus"]),
@@ -123,6 +124,7 @@ let package = Package(
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
+        service("VirtualRun", ["Storage"]),
         service("WebSocketGateway", [nioCore, nioHTTP1, nioPosix, nioWebSocket]),
         service("Device", ["Client", "Formats"]),
         service("Pacebus", ["Client", "Formats"], exclude: ["Plans"]),
@@ -140,6 +142,7 @@ let package = Package(
         tests("Client", ["Client", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts"]),
         tests("Formats", ["Formats", "Bus", "FIT", "Streams", "Workouts"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
+        tests("VirtualRun", ["VirtualRun", "Bus", "MQTT", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
         tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),
         tests(

@@ -152,7 +152,7 @@ struct AccessRights {
         let userTopics: [UserTopic] = [
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .rejected, .coachRequest, .coachReply,
             .viewerRequest(User("annas-coach")!), .viewerRequest(User("bob")!),
-            .virtualRunRequest, .virtualRun(run), .partner(run, User("partner")!), .virtualRunAnnouncements(run),
+            .virtualRunRequest, .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunAnnouncements(run),
         ]
         let services = [
             "session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter",

@@ -15,6 +15,10 @@ package struct Reply: Codable, Hashable, Sendable {
     package var workouts: [WorkoutOverview]?
     /// The position of the last workout: `before` for the next page. Absent on the last page.
     package var next: HistoryPlace?
+    /// The requested page of virtual runs, newest first.
+    package var runs: [RunOverview]?
+    /// The routes that participants of a virtual run share.
+    package var routes: [RunRoute]?
 
     package init(id: CommandID, revision: Int64?, now: Timestamp, error: Refusal? = nil) {
         self.id = id

@@ -42,8 +42,8 @@ extension UserTopic.Kind {
     fileprivate var queueKind: QueueRule.Kind {
         switch self {
         case .request, .viewerRequest, .virtualRunRequest: .request
-        case .current, .profile, .plans, .replies, .rejected, .coachRequest, .coachReply, .virtualRun, .partner,
-            .virtualRunAnnouncements:
+        case .current, .profile, .plans, .replies, .rejected, .coachRequest, .coachReply, .virtualRun, .partners,
+            .partnerPositions, .virtualRunAnnouncements, .virtualRunPeople:
             .service
         }
     }

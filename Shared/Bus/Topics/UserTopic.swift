@@ -16,10 +16,15 @@ package enum UserTopic: Hashable, Sendable {
     case coachReply
     case virtualRunRequest
     case virtualRun(RunID)
-    case partner(RunID, User)
+    /// The other runners of a virtual run now.
+    case partners(RunID)
+    /// The positions that the other runners share.
+    case partnerPositions(RunID)
     case virtualRunAnnouncements(RunID)
+    /// The user's contacts for virtual runs.
+    case virtualRunPeople
 
-    /// The levels of a user topic as an MQTT filter: `+` stands for any client, viewer, run or partner.
+    /// The levels of a user topic as an MQTT filter: `+` stands for any client, viewer or run.
     enum Kind: String {
         case current, profile, request, plans
         case viewerRequest = "viewers/+/request"
@@ -29,7 +34,9 @@ package enum UserTopic: Hashable, Sendable {
         case coachReply = "coach/reply"
         case virtualRunRequest = "virtual-run/request"
         case virtualRun = "virtual-run/+"
-        case partner = "virtual-run/+/partner/+"
+        case virtualRunPeople = "virtual-run/people"
+        case partners = "virtual-run/+/partners"
+        case partnerPositions = "virtual-run/+/positions"
         case virtualRunAnnouncements = "virtual-run/+/announcements"
     }
 
@@ -40,15 +47,20 @@ package enum UserTopic: Hashable, Sendable {
 
     package var isRetained: Bool {
         switch self {
-        case .current, .profile, .plans, .virtualRun, .partner: true
+        case .current, .profile, .plans, .virtualRun, .partners, .virtualRunPeople: true
         case .request, .viewerRequest, .replies, .rejected, .coachRequest, .coachReply, .virtualRunRequest,
-            .virtualRunAnnouncements:
+            .virtualRunAnnouncements, .partnerPositions:
             false
         }
     }
 
     var qos: QoS {
-        if case .rejected = self { .atMostOnce } else { .atLeastOnce }
+        switch self {
+        case .rejected, .partners, .partnerPositions, .virtualRunAnnouncements: .atMostOnce
+        case .current, .profile, .request, .viewerRequest, .plans, .replies, .coachRequest, .coachReply,
+            .virtualRunRequest, .virtualRun, .virtualRunPeople:
+            .atLeastOnce
+        }
     }
 }
 
@@ -66,7 +78,9 @@ extension UserTopic {
         case .coachReply: (.coachReply, [])
         case .virtualRunRequest: (.virtualRunRequest, [])
         case .virtualRun(let run): (.virtualRun, [run.description])
-        case .partner(let run, let partner): (.partner, [run.description, partner.description])
+        case .virtualRunPeople: (.virtualRunPeople, [])
+        case .partners(let run): (.partners, [run.description])
+        case .partnerPositions(let run): (.partnerPositions, [run.description])
         case .virtualRunAnnouncements(let run): (.virtualRunAnnouncements, [run.description])
         }
     }
@@ -87,12 +101,9 @@ extension UserTopic {
             case .coachReply: .coachReply
             case .virtualRunRequest: .virtualRunRequest
             case .virtualRun: Self.run(first).map(UserTopic.virtualRun)
-            case .partner:
-                if let run = Self.run(first), let partner = User(parameters.last ?? "") {
-                    .partner(run, partner)
-                } else {
-                    nil
-                }
+            case .virtualRunPeople: .virtualRunPeople
+            case .partners: Self.run(first).map(UserTopic.partners)
+            case .partnerPositions: Self.run(first).map(UserTopic.partnerPositions)
             case .virtualRunAnnouncements: Self.run(first).map(UserTopic.virtualRunAnnouncements)
             }
         guard let topic else { return nil }

@@ -41,9 +41,7 @@ package enum Text {
         let time = announcement.duration.map { " in \(duration($0))" } ?? ""
         let rate = announcement.averageHeartRate.map(heartRate)
         switch announcement.kind {
-        case .split:
-            let unit = announcement.unit == .mile ? "Mile" : "Kilometer"
-            return ["\(unit)\(number)\(time)", rate].compactMap(\.self).joined(separator: ", ")
+        case .split: return ["\(unit(announcement))\(number)\(time)", rate].compactMap(\.self).joined(separator: ", ")
         case .lap:
             let length = announcement.distance.map { ": \(distance($0))" } ?? ""
             let speed = announcement.pace.map { pace($0, activity) }
@@ -53,7 +51,35 @@ package enum Text {
             return "the \(device.kind)'s clock is \(Int(seconds.magnitude.rounded())) s off"
         case .interval: return announcement.text
         case .warning: return announcement.text.map { "warning: \($0)" }
+        case .gap:
+            let place = announcement.place.map { "place \($0)" }
+            let ahead = announcement.ahead.map { "\(name($0.user, $0.ghost))\(gap($0)) ahead" }
+            let behind = announcement.behind.map { "\(name($0.user, $0.ghost))\(gap($0)) behind" }
+            let parts = [place, ahead, behind].compactMap(\.self).joined(separator: ", ")
+            return "\(unit(announcement))\(number): \(parts)"
+        case .lead:
+            let partner = name(announcement.user, announcement.ghost)
+            return announcement.taken == true ? "you are ahead of \(partner)" : "\(partner) is ahead of you"
+        case .finished:
+            let parts = [announcement.distance.map(distance), announcement.pace.map { pace($0, activity) }]
+            let values = parts.compactMap(\.self).joined(separator: ", ")
+            return "\(name(announcement.user, announcement.ghost)) finished\(values.isEmpty ? "" : ": \(values)")"
+        case .lost: return "no data from your partners; keep waiting, or run on alone"
+        case .left: return "\(name(announcement.user, announcement.ghost)) left the run"
         }
+    }
+
+    private static func unit(_ announcement: Announcement) -> String {
+        announcement.unit == .mile ? "Mile" : "Kilometer"
+    }
+
+    private static func gap(_ neighbor: Announcement.Neighbor) -> String {
+        neighbor.seconds.map { " \(Int($0.rounded())) s" } ?? ""
+    }
+
+    /// `ben`, or `ghost 2`.
+    package static func name(_ user: User?, _ ghost: Int?) -> String {
+        user.map { "\($0)" } ?? ghost.map { "ghost \($0)" } ?? "a partner"
     }
 
     /// `2/6 exercises`.

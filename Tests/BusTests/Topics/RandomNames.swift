@@ -36,7 +36,7 @@ extension SeededRandom {
         let user: [UserTopic] = [
             .current, .profile, .request, .viewerRequest(self.user()), .plans, .replies(name()), .rejected,
             .coachRequest, .coachReply, .virtualRunRequest,
-            .virtualRun(run), .partner(run, self.user()), .virtualRunAnnouncements(run),
+            .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunPeople, .virtualRunAnnouncements(run),
         ]
         let service: ProcessName = name()
         return session.map { .session(key, $0) } + user.map { .user(key.user, $0) } + [

@@ -42,7 +42,7 @@ import Workouts
         "pacebus/v1/u/_anna/current", "pacebus/v1/u/anna/current/1", "pacebus/v1/u/anna/replies",
         "pacebus/v1/u/anna/replies/a_b", "pacebus/v1/u/anna/coach", "pacebus/v1/u/anna/coach/other",
         "pacebus/v1/u/anna/virtual-run", "pacebus/v1/u/anna/virtual-run/requests", "\(run)/partner",
-        "\(run)/partner/Bea", "\(run)/partner/bea/more", "\(run)/other", "pacebus/v1/services",
+        "\(run)/partner/bea", "\(run)/partners/more", "\(run)/other", "pacebus/v1/services",
         "pacebus/v1/services/_device", "pacebus/v1/services/device/a", "pacebus/v1/services/_/a",
         "pacebus/v1/services/_device/a/b", "pacebus/v1/rejected", "pacebus/v1/rejected/device",
         "pacebus/v1/rejected/_device/a", "$SYS/broker/uptime",

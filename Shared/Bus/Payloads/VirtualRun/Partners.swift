@@ -1,0 +1,164 @@
+package import Workouts
+
+/// The other runners now, on `virtual-run/{run}/partners`. Absent means unknown.
+package struct Partners: Equatable, Sendable {
+    package struct Row: Equatable, Sendable {
+        package var runner: Runner
+        /// The time of the runner's newest item.
+        package var newest: Timestamp?
+        package var activeSeconds: Double?
+        /// Metres.
+        package var distance: Double?
+        /// Metres per second.
+        package var speed: Double?
+        /// Seconds per kilometre.
+        package var pace: Double?
+        /// Beats per minute.
+        package var heartRate: Double?
+        /// Kilocalories.
+        package var activeEnergy: Double?
+        package var isPaused: Bool?
+        /// The revision of the runner's `metrics`.
+        package var revision: Int64?
+        package var link: RunLink
+        /// Seconds since an item of the runner arrived; absent for a ghost.
+        package var age: Double?
+        /// The gap in metres and in seconds, positive when the runner is ahead of the reader.
+        package var gapMeters: Double?
+        package var gapSeconds: Double?
+
+        package init(_ runner: Runner, link: RunLink) {
+            self.runner = runner
+            self.link = link
+        }
+    }
+
+    package var run: RunID
+    package var revision: Int64
+    /// The service's clock.
+    package var now: Timestamp
+    /// The reader's place, from 1.
+    package var place: Int?
+    /// The reader's own metres and active seconds behind the gaps.
+    package var distance: Double?
+    package var activeSeconds: Double?
+    /// All who have begun, the largest gap first; never the reader.
+    package var rows: [Row]
+
+    package init(run: RunID, revision: Int64, now: Timestamp, rows: [Row]) {
+        self.run = run
+        self.revision = revision
+        self.now = now
+        self.rows = rows
+    }
+}
+
+extension Partners {
+    private enum Key: String, CodingKey {
+        case r, s, now, pl, d, t, x
+    }
+
+    /// The payload of `partners`, with the one-letter keys of high-rate messages in sorted order.
+    package var payload: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.field("d", distance)
+            json.field("now", now)
+            if let place { json.field("pl", Int64(place)) }
+            json.field("r", plain: run.description)
+            json.field("s", revision)
+            json.field("t", activeSeconds)
+            json.array("x", rows) { json, row in
+                json.object { json in
+                    json.field("a", row.age)
+                    if let newest = row.newest { json.field("c", newest) }
+                    json.field("d", row.distance)
+                    if case .ghost(let number) = row.runner { json.field("g", Int64(number)) }
+                    json.field("gm", row.gapMeters)
+                    json.field("gs", row.gapSeconds)
+                    json.field("h", row.heartRate)
+                    json.field("k", row.activeEnergy)
+                    json.field("p", row.pace)
+                    if let isPaused = row.isPaused { json.field("pa", isPaused) }
+                    if let revision = row.revision { json.field("s", revision) }
+                    json.field("st", plain: row.link.rawValue)
+                    json.field("t", row.activeSeconds)
+                    if case .participant(let user) = row.runner { json.field("u", plain: user.description) }
+                    json.field("v", row.speed)
+                }
+            }
+        }
+        return json.bytes
+    }
+}
+
+extension Partners: Decodable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        run = try container.decode(RunID.self, forKey: .r)
+        revision = try container.decode(Int64.self, forKey: .s)
+        now = try container.decode(Timestamp.self, forKey: .now)
+        place = try container.decodeIfPresent(Int.self, forKey: .pl)
+        distance = try container.decodeIfPresent(Double.self, forKey: .d)
+        activeSeconds = try container.decodeIfPresent(Double.self, forKey: .t)
+        rows = try container.decode([Row].self, forKey: .x)
+    }
+}
+
+extension Partners.Row: Decodable {
+    private enum Key: String, CodingKey {
+        case u, g, c, t, d, v, p, h, k, pa, s, st, a, gm, gs
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        if let number = try container.decodeIfPresent(Int.self, forKey: .g) {
+            runner = .ghost(number)
+        } else {
+            runner = .participant(try container.decode(User.self, forKey: .u))
+        }
+        newest = try container.decodeIfPresent(Timestamp.self, forKey: .c)
+        activeSeconds = try container.decodeIfPresent(Double.self, forKey: .t)
+        distance = try container.decodeIfPresent(Double.self, forKey: .d)
+        speed = try container.decodeIfPresent(Double.self, forKey: .v)
+        pace = try container.decodeIfPresent(Double.self, forKey: .p)
+        heartRate = try container.decodeIfPresent(Double.self, forKey: .h)
+        activeEnergy = try container.decodeIfPresent(Double.self, forKey: .k)
+        isPaused = try container.decodeIfPresent(Bool.self, forKey: .pa)
+        revision = try container.decodeIfPresent(Int64.self, forKey: .s)
+        link = try container.decode(RunLink.self, forKey: .st)
+        age = try container.decodeIfPresent(Double.self, forKey: .a)
+        gapMeters = try container.decodeIfPresent(Double.self, forKey: .gm)
+        gapSeconds = try container.decodeIfPresent(Double.self, forKey: .gs)
+    }
+}
+
+/// The positions that others share now, on `virtual-run/{run}/positions`.
+package struct RunPositions: Codable, Equatable, Sendable {
+    package struct Row: Codable, Equatable, Sendable {
+        package var u: User
+        /// The time of the position.
+        package var c: Timestamp?
+        package var la: Double
+        package var lo: Double
+
+        package init(_ user: User, at time: Timestamp?, la: Double, lo: Double) {
+            u = user
+            c = time
+            self.la = la
+            self.lo = lo
+        }
+    }
+
+    package var r: RunID
+    package var s: Int64
+    package var now: Timestamp
+    package var x: [Row]
+
+    package init(run: RunID, revision: Int64, now: Timestamp, rows: [Row]) {
+        r = run
+        s = revision
+        self.now = now
+        x = rows
+    }
+}

@@ -1,0 +1,61 @@
+package import Workouts
+
+/// A user's contacts for virtual runs, on `virtual-run/people`.
+package struct RunPeople: Codable, Equatable, Sendable {
+    package static let limit = 200
+
+    package var revision: Int64
+    package var contacts: [User]
+    package var blocked: [User]
+    package var invitesFrom: InvitesFrom
+
+    package init(
+        revision: Int64, contacts: [User] = [], blocked: [User] = [], invitesFrom: InvitesFrom = .everyone
+    ) {
+        self.revision = revision
+        self.contacts = contacts
+        self.blocked = blocked
+        self.invitesFrom = invitesFrom
+    }
+}
+
+/// A run in a user's list of runs.
+package struct RunOverview: Codable, Hashable, Sendable {
+    package var run: RunID
+    package var status: RunStatus
+    package var name: String?
+    package var host: User
+    package var createdAt: Timestamp
+    package var startsAt: Timestamp?
+    /// Participants and ghosts.
+    package var runners: Int
+    /// The reader's own status, and place if there are results.
+    package var own: ParticipantStatus
+    package var place: Int?
+
+    package init(
+        run: RunID, status: RunStatus, host: User, createdAt: Timestamp, runners: Int, own: ParticipantStatus
+    ) {
+        self.run = run
+        self.status = status
+        self.host = host
+        self.createdAt = createdAt
+        self.runners = runners
+        self.own = own
+    }
+}
+
+/// The route that a participant shares after the run.
+package struct RunRoute: Codable, Hashable, Sendable {
+    package var user: User
+    /// Google's encoded polylines with 5 digits, one for each part between gaps.
+    package var polyline: [String]
+    /// The heart rate of each vertex; `null` where it is unknown. Absent if it is not shared.
+    package var h: [[Double?]]?
+
+    package init(user: User, polyline: [String], h: [[Double?]]? = nil) {
+        self.user = user
+        self.polyline = polyline
+        self.h = h
+    }
+}
