@@ -39,7 +39,7 @@ struct DeviceStream<Work: StreamWork> {
         {
             owesAck = true
         }
-        return batch.items.lazy.compactMap(\.time).max().map { skew.receive($0, now) } ?? false
+        return batch.newest.map { skew.receive($0, now) } ?? false
     }
 
     /// Removes and returns the due acknowledgement.

@@ -27,6 +27,11 @@ final class OwnedSession<Work: StreamWork> {
     private(set) var streams: [DeviceStream<Work>] = []
     /// The devices of ``streams`` in the same order, searched for each message.
     private var devices: [Device] = []
+    /// The numbers of items on disk and of pending ones, of all loaded streams.
+    private(set) var count = 0
+    private(set) var pendingItems = 0
+    /// Whether the skew of a device's clock changed since the machine last asked.
+    var hasNewSkew = false
     /// Whether the next commit includes the session.
     var isTouched = false
     /// Whether a deferred acknowledgement waits for its time.
@@ -118,9 +123,6 @@ final class OwnedSession<Work: StreamWork> {
     /// The seconds that must follow a job.
     func spacing(_ cost: Duration) -> Double { cost / .seconds(1) * StreamTimes.costs }
 
-    /// The number of items on disk.
-    var count: Int { streams.reduce(0) { $0 + $1.stream.next } }
-
     /// The number of items on disk, by stream.
     var next: [StreamName: Int] {
         var next: [StreamName: Int] = [:]
@@ -176,18 +178,21 @@ final class OwnedSession<Work: StreamWork> {
     /// Receives a batch. Returns `full` if the session has too many devices.
     func receive(_ batch: ItemBatch<Work.Item>, from device: Device, now: Moment) -> StreamOutcome {
         guard let index = index(of: device) ?? add(ItemStream(), from: device) else { return .full }
-        let pending = pendingItems
         // Before all streams are loaded, the last summary has the number of their items.
         let stored = hasAllStreams ? count : max(count, record.report?.next.values.reduce(0, +) ?? 0)
-        let room = bounds.session - stored - pending
+        let room = bounds.session - stored - pendingItems
         let new = batch.first + batch.items.count - streams[index].stream.expected
         let outcome =
             streams[index].stream.receive(batch, room: min(room, hourly.available(now)))
             ?? .limited(retryAfter: new > room ? nil : retryAfter(new, now))
         switch outcome {
         case .taken, .corrected:
+            pendingItems += new
             _ = hourly.take(now, count: new)
-            if streams[index].accepted(batch, now) { record.clockSkew[device] = streams[index].skew.seconds }
+            if streams[index].accepted(batch, now) {
+                record.clockSkew[device] = streams[index].skew.seconds
+                hasNewSkew = true
+            }
         case .repeated: streams[index].owesAck = true
         case .gap: streams[index].owesAck = streams[index].stream.answersGap(now) || streams[index].owesAck
         case .limited(let retryAfter):
@@ -210,13 +215,17 @@ final class OwnedSession<Work: StreamWork> {
         guard streams.count < SessionAction.streamLimit else { return nil }
         devices.append(device)
         streams.append(DeviceStream(stream, device: device, of: state.key, skew: record.clockSkew[device]))
+        count += stream.next
         return streams.count - 1
     }
 
     /// Loads a stream from the store. A loaded stream stays unless fewer of its items are readable.
     func load(_ stream: ItemStream<Work.Item>, from device: Device) {
         if let index = index(of: device) {
-            if streams[index].stream.next > stream.next { streams[index].stream = stream }
+            guard streams[index].stream.next > stream.next else { return }
+            count -= streams[index].stream.next - stream.next
+            pendingItems -= streams[index].stream.pending.count
+            streams[index].stream = stream
         } else {
             _ = add(stream, from: device)
         }
@@ -244,9 +253,6 @@ final class OwnedSession<Work: StreamWork> {
         return chunks
     }
 
-    /// The number of pending items.
-    var pendingItems: Int { streams.reduce(0) { $0 + $1.stream.pending.count } }
-
     /// The pending items are on disk and count from now on.
     func committed(_ now: Moment) {
         for index in streams.indices where !streams[index].stream.pending.isEmpty {
@@ -257,12 +263,15 @@ final class OwnedSession<Work: StreamWork> {
             sinceFold?.append((streams[index].device, streams[index].stream.next, streams[index].stream.pending))
             streams[index].stream.committed()
         }
+        count += pendingItems
+        pendingItems = 0
     }
 
     /// Drops the pending items and acknowledgements after a failed commit.
     func discardPending() {
         hourly.giveBack(pendingItems)
         for index in streams.indices { streams[index].discardPending() }
+        pendingItems = 0
     }
 
     /// Makes all acknowledgements due.

@@ -64,14 +64,13 @@ struct StreamMachine<Work: StreamWork> {
             session.isTouched = true
             touched.append(session)
         }
-        let skews = session.record.skews
-        defer {
-            if session.record.skews != skews {
-                unsaved.insert(key)
-                awaitingHeard.insert(key)
-            }
+        let outcome = session.receive(batch, from: device, now: now)
+        if session.hasNewSkew {
+            session.hasNewSkew = false
+            unsaved.insert(key)
+            awaitingHeard.insert(key)
         }
-        return session.receive(batch, from: device, now: now)
+        return outcome
     }
 
     /// The number of items in the next commit.

@@ -29,6 +29,17 @@ package struct ItemBatch<Item: StreamItem>: Equatable, Sendable where Item.Field
             value: firstFlaw.value, item: number)
     }
 
+    /// The newest time of its items.
+    package var newest: Timestamp? {
+        @specialized(where Item == Sample)
+        @specialized(where Item == Location)
+        get {
+            var newest: Timestamp?
+            for item in items { if let time = item.time { newest = max(newest ?? time, time) } }
+            return newest
+        }
+    }
+
     package static func == (left: ItemBatch, right: ItemBatch) -> Bool {
         left.first == right.first && left.items == right.items && left.asksAck == right.asksAck
             && left.invalidValues == right.invalidValues
