@@ -132,6 +132,11 @@ final class OwnedSession<Work: StreamWork> {
         return next
     }
 
+    /// The seconds by which clocks of devices are ahead, as this service or the others found them.
+    var skews: [Double] {
+        (state.clockSkew ?? [:]).merging(record.clockSkew) { _, own in own }.values.sorted()
+    }
+
     /// The route that a computation takes in: folds and chunks do without.
     func route(for purpose: StreamJob<Work>.Purpose) -> StoredRoute? {
         guard case .summary = purpose else { return nil }

@@ -262,7 +262,7 @@ struct StreamMachine<Work: StreamWork> {
         withSplits.subtract(due)
         return due.compactMap { key in
             guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
-            return session.news.takeSplit(of: live, now: now).map { (session.state, $0) }
+            return session.news.takeSplit(of: live, skews: session.skews, now: now).map { (session.state, $0) }
         }
     }
 
@@ -274,7 +274,8 @@ struct StreamMachine<Work: StreamWork> {
                 withLaps.remove(key)
                 continue
             }
-            let ended = session.news.takeLaps(of: session.live, session.state, isStale: stale.contains(key), now: now)
+            let ended = session.news.takeLaps(
+                of: session.live, session.state, isStale: stale.contains(key), skews: session.skews, now: now)
             laps += ended.map { (session.state, $0) }
             if !session.news.hasLaps { withLaps.remove(key) }
         }

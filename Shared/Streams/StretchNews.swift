@@ -1,7 +1,8 @@
 import ServiceKit
 import Workouts
 
-/// The splits and laps of a session that are to be announced, each once and only while they are new.
+/// The splits and laps of a session that are to be announced, each once and only while they are new: by the service's
+/// clock, or by the clock of a device that is known to be off.
 struct StretchNews {
     /// The number of splits that were announced or are too old to announce; `nil` until a fold tells it.
     private var splits: Int?
@@ -26,20 +27,24 @@ struct StretchNews {
     }
 
     /// Removes and returns the split that was just completed.
-    mutating func takeSplit(of live: some LiveFold, now: Moment) -> LiveStretch? {
+    ///
+    /// - Parameter skews: the seconds by which clocks of devices are ahead.
+    mutating func takeSplit(of live: some LiveFold, skews: [Double], now: Moment) -> LiveStretch? {
         guard hasSplit(in: live) else { return nil }
         defer { splits = live.splitCount }
-        guard splits != nil, let split = live.split, Self.isNew(split.at, now) else { return nil }
+        guard splits != nil, let split = live.split, Self.isNew(split.at, skews, now) else { return nil }
         return split
     }
 
     /// Removes and returns the laps that just ended, each once its items are there or some seconds have passed.
     ///
-    /// - Parameter isStale: whether a fold over all items is due.
-    mutating func takeLaps(of live: (some LiveFold)?, _ state: SessionState, isStale: Bool, now: Moment)
-        -> [LiveStretch]
-    {
-        laps.removeAll { lap in !Self.isNew(lap.end, now) || !state.laps.contains(lap.end) }
+    /// - Parameters:
+    ///   - isStale: whether a fold over all items is due.
+    ///   - skews: the seconds by which clocks of devices are ahead.
+    mutating func takeLaps(
+        of live: (some LiveFold)?, _ state: SessionState, isStale: Bool, skews: [Double], now: Moment
+    ) -> [LiveStretch] {
+        laps.removeAll { lap in !Self.isNew(lap.end, skews, now) || !state.laps.contains(lap.end) }
         guard let live else { return [] }
         let newest = isStale ? nil : live.newest
         let due = laps.filter { lap in
@@ -51,7 +56,8 @@ struct StretchNews {
         }
     }
 
-    private static func isNew(_ time: Timestamp, _ now: Moment) -> Bool {
-        abs(time.seconds(since: now.wallClock)) <= StreamTimes.news
+    private static func isNew(_ time: Timestamp, _ skews: [Double], _ now: Moment) -> Bool {
+        let ahead = time.seconds(since: now.wallClock)
+        return ([0] + skews).contains { abs(ahead - $0) <= StreamTimes.news }
     }
 }

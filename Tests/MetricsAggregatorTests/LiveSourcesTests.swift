@@ -158,6 +158,36 @@ struct LiveSourcesTests {
         #expect(try announced(try await again.tick()).isEmpty)
     }
 
+    @Test(arguments: [180.0, -3_600])
+    mutating func `splits and laps of a device whose clock is off are announced`(ahead: Double) async throws {
+        script = Script(start: 1_700_000_000 + min(0, ahead))
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await aggregator.deliver([script.stateMessage])
+        func item(_ metres: Double) -> Sample {
+            var sample = Sample(time: clock.now + ahead)
+            sample[.distance] = metres
+            return sample
+        }
+        for number in 0..<20 {
+            try await aggregator.deliver([script.batch("watch-1", number, [item(number == 0 ? 800 : 10)])])
+            #expect(try announced(try await aggregator.tick()).isEmpty)
+            clock.advance(by: .seconds(1))
+        }
+        try await aggregator.deliver([script.batch("watch-1", 20, [item(10)])])
+        let split = try #require(try announced(try await aggregator.tick()).first)
+        #expect(split.kind == .split && split.number == 1 && split.at == clock.now + ahead)
+        script.state.laps = [clock.now + ahead]
+        try await aggregator.deliver([script.change(.active, script.state.segments)])
+        clock.advance(by: .seconds(3))
+        #expect(try announced(try await aggregator.tick()).map(\.kind) == [.lap])
+        // The engine knows of another device. Its old lap is not new.
+        script.state.clockSkew = [Device("phone-1")!: -600]
+        script.state.laps += [clock.now - 600, clock.now - 1_000].sorted()
+        try await aggregator.deliver([script.change(.active, script.state.segments)])
+        clock.advance(by: .seconds(3))
+        #expect(try announced(try await aggregator.tick()).count == 1)
+    }
+
     @Test mutating func `a lap before the newest items is announced with the values of its items`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         let start = script.state.segments[0].start
