@@ -126,7 +126,9 @@ struct ExporterLoop {
         // The filter for sessions' requests matches users' requests too.
         if case .user? = topic { return }
         guard case .session(let key, let topic)? = topic else {
-            return reject(message, Rejection(badTopic: message.topic), now)
+            let rejection = Rejection(badTopic: message.topic, owns: outbox.owns)
+            if let rejection { reject(message, rejection, now) }
+            return
         }
         guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {

@@ -134,7 +134,7 @@ struct SessionEngineLoop {
 
     private mutating func receive(_ incoming: Incoming, _ now: Moment) {
         let message = incoming.message
-        guard let topic = incoming.topic else { return reject(message, Rejection(badTopic: message.topic), now) }
+        guard let topic = incoming.topic else { return reject(badTopic: message, now) }
         do throws(PayloadError) {
             switch topic {
             case .session(let key, let kind) where !outbox.owns(key.user.shard):
@@ -265,6 +265,11 @@ struct SessionEngineLoop {
             guard error.kind == .malformed, let envelope = envelope(message) else { return }
             outbox.add([machine.refuse(envelope, for: key, .invalidCommand(error.text), now: now)])
         }
+    }
+
+    private mutating func reject(badTopic message: MQTTMessage, _ now: Moment) {
+        let rejection = Rejection(badTopic: message.topic, requests: true, owns: outbox.owns)
+        if let rejection { reject(message, rejection, now) }
     }
 
     private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {

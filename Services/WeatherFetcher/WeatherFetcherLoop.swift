@@ -78,7 +78,9 @@ struct WeatherFetcherLoop {
 
     private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
         guard case .session(let key, let topic)? = Topic(message.topic) else {
-            return reject(message, Rejection(badTopic: message.topic), now)
+            let rejection = Rejection(badTopic: message.topic, owns: outbox.owns)
+            if let rejection { reject(message, rejection, now) }
+            return
         }
         guard outbox.owns(key.session.shard) else { return }
         do throws(PayloadError) {

@@ -131,7 +131,9 @@ package struct StreamLoop<Work: StreamWork> {
                 continue
             }
             guard case .session(let key, let kind)? = topic, epochs[key.session.shard] != nil else {
-                if topic == nil { reject(message, Rejection(badTopic: message.topic), now) }
+                guard topic == nil else { continue }
+                let rejection = Rejection(badTopic: message.topic) { epochs[$0] != nil }
+                if let rejection { reject(message, rejection, now) }
                 continue
             }
             do throws(PayloadError) {

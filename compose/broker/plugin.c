@@ -94,7 +94,8 @@ static int on_disconnect(int event, void *data, void *user_data) {
 
 /// What comes after the user in `pacebus/v1/{shard}/{user}/`, or after the session; `NULL` unless it is the user's.
 static const char *topic_of(const char *user, const char *topic, bool *is_session) {
-    static const char prefix[] = "pacebus/v1/", hex[] = "0123456789abcdef";
+    // Services report a shard in capitals to its publisher.
+    static const char prefix[] = "pacebus/v1/", hex[] = "0123456789abcdefABCDEF";
     size_t length = strlen(user);
     if (strncmp(topic, prefix, sizeof prefix - 1)) return NULL;
     topic += sizeof prefix - 1;

@@ -1,3 +1,5 @@
+package import Workouts
+
 /// A message on a user's `rejected`: what a service refused of the user's payloads.
 package struct Rejection: Codable, Equatable, Sendable {
     package var topic: String
@@ -20,6 +22,14 @@ package struct Rejection: Codable, Equatable, Sendable {
         let reason = Topic.rejectionReason(name)
         let text = reason == Topic.uppercaseReason ? "the session id of a topic is in lower case" : "no such topic"
         self.init(topic: name, reason: reason, message: text)
+    }
+
+    /// The rejection of a name that is no topic; `nil` if another process reports it. The owner of its shard does.
+    ///
+    /// - Parameter requests: whether the service reports requests, which several services read.
+    package init?(badTopic name: String, requests: Bool = false, owns: (Shard) -> Bool) {
+        guard owns(Topic.shard(ofBadTopic: name)), requests || !name.hasSuffix("/request") else { return nil }
+        self.init(badTopic: name)
     }
 
     package init(topic: String, error: PayloadError) {

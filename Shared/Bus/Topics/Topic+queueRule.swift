@@ -26,6 +26,9 @@ extension Topic {
 }
 
 extension SessionTopic.Kind {
+    /// Whether people publish on the topic, not services.
+    var isOfPeople: Bool { queueKind != .service }
+
     fileprivate var queueKind: QueueRule.Kind {
         switch self {
         case .samples, .locations: .items

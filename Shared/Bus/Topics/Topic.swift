@@ -69,6 +69,13 @@ package enum Topic: Hashable, Sendable {
 
     static let uppercaseReason = "uppercase_session"
 
+    /// The shard of a name that is no topic: its first level in either case, or else 00.
+    static func shard(ofBadTopic name: String) -> Shard {
+        let levels = name.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        guard levels.count > 2, name.hasPrefix("\(root)/") else { return Shard(0) }
+        return Shard(levels[2].lowercased()) ?? Shard(0)
+    }
+
     private static func service(_ level: String) -> String? {
         guard level.hasPrefix("_"), let name = ProcessName(String(level.dropFirst())) else { return nil }
         return name.description

@@ -3,11 +3,23 @@ package import Workouts
 
 /// Subscriptions to a kind of topic: of every user, in some shards or in all.
 package enum TopicFilter {
-    /// A session topic of every session: one subscription for all shards together, otherwise one for each.
+    /// A session topic of every session: one subscription for all shards together, otherwise one for each. What people
+    /// publish may have the shard in capitals, which the service rejects.
     package static func sessions(_ kind: SessionTopic.Kind, shards: Set<Shard>) -> [MQTTSubscription] {
-        let all = shards.count == 256
-        return (all ? ["+"] : shards.sorted().map(\.description)).map { shard in
+        var levels = ["+"]
+        if shards.count < 256 {
+            levels = shards.sorted().flatMap { kind.isOfPeople ? spellings($0) : [$0.description] }
+        }
+        return levels.map { shard in
             MQTTSubscription(filter: Topic.name(shard, "+", "+", kind.rawValue), qos: kind.subscribedQoS)
+        }
+    }
+
+    /// A shard in lower case, then with each of its letters in either case.
+    private static func spellings(_ shard: Shard) -> [String] {
+        shard.description.reduce([""]) { texts, digit in
+            let digits = digit.isLetter ? [String(digit), digit.uppercased()] : [String(digit)]
+            return texts.flatMap { text in digits.map { text + $0 } }
         }
     }
 

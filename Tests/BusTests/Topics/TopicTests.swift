@@ -91,6 +91,53 @@ import Workouts
         #expect(two.allSatisfy { $0.qos == .atMostOnce })
     }
 
+    @Test func `each bad topic of people is reported by one replica, whatever its shards are`() {
+        var random = SeededRandom()
+        let kinds = [SessionTopic.Kind.command, .samples, .locations, .activityRegister, .exportResult, .request]
+        for _ in 0..<50 {
+            var replicas = [Set<Shard>](repeating: [], count: Int.random(in: 1...4, using: &random))
+            for shard in Shard.all { replicas[Int.random(in: 0..<replicas.count, using: &random)].insert(shard) }
+            let key = SessionKey(User("anna")!, random.identifier())
+            func spelled(_ text: some StringProtocol) -> String {
+                text.map { Bool.random(using: &random) ? $0.uppercased() : String($0) }.joined()
+            }
+            for kind in kinds {
+                let levels = kind.rawValue.replacing("+", with: "watch-1")
+                let name = "pacebus/v1/\(spelled("\(key.session.shard)"))/anna/\(spelled("\(key.session)"))/\(levels)"
+                guard Topic(name) == nil else { continue }
+                let readers = replicas.filter { shards in
+                    TopicFilter.sessions(kind, shards: shards).contains { Self.matches($0.filter, name) }
+                }
+                let reports = readers.filter { Rejection(badTopic: name, requests: true, owns: $0.contains) != nil }
+                #expect(reports.count == 1, "\(name), seed \(random.seed)")
+            }
+        }
+    }
+
+    /// Whether a filter with `+` matches a name.
+    private static func matches(_ filter: String, _ name: String) -> Bool {
+        let (filter, name) = (filter.split(separator: "/"), name.split(separator: "/"))
+        return filter.count == name.count && zip(filter, name).allSatisfy { $0 == "+" || $0 == $1 }
+    }
+
+    @Test(arguments: [
+        ("pacebus/v1/AB/anna/x/samples/watch", 0xAB), ("pacebus/v1/0c/anna/x/samples/watch", 0x0C),
+        ("pacebus/v1/zz/anna/x/samples/watch", 0), ("pacebus/v1/u/Anna/request", 0), ("other/v1/AB/anna", 0), ("", 0),
+    ])
+    func `the owner of a bad topic's shard reports it, that of 00 if none can be read`(name: String, shard: UInt8) {
+        for other in Shard.all {
+            let rejection = Rejection(badTopic: name, requests: true) { $0 == other }
+            #expect((rejection != nil) == (other == Shard(shard)))
+        }
+    }
+
+    @Test func `one service reports the topics of requests, which several read`() {
+        for name in ["pacebus/v1/ab/anna/x/request", "pacebus/v1/u/anna/viewers/B/request"] {
+            #expect(Rejection(badTopic: name) { _ in true } == nil)
+            #expect(Rejection(badTopic: name, requests: true) { _ in true }?.topic == name)
+        }
+    }
+
     // MARK: The fair queue
 
     @Test func `what people publish waits in the user's queue, and services' messages there too, in order`() {
