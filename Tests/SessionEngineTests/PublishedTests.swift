@@ -176,6 +176,20 @@ struct PublishedTests {
         #expect(try await engine.tick().allSatisfy { !reports.contains($0.topic) })
     }
 
+    @Test func `an unreadable command with a readable sender gets a reply and is rejected`() async throws {
+        var engine = try await Engine(folder, clock: clock)
+        let fields = #""id":"6f9619ff-8b86-4011-b42d-00c04fc964ff","client":"tests""#
+        let command = Topic.session(key, .command).message(Array("{\(fields),\"type\":\"fly\"}".utf8))
+        let sent = try await engine.deliver([command])
+        let reply = try #require(sent.payloads(.user(key.user, .replies(Client("tests")!))).first)
+        #expect(try JSONCoding.decode(Reply.self, from: reply).error?.code == "invalid_command")
+        let rejected = try #require(sent.payloads(.user(key.user, .rejected)).first)
+        #expect(try JSONCoding.decode(Rejection.self, from: rejected).reason == "malformed")
+        // One that can be read is refused by the reply alone.
+        let lap = Topic.session(key, .command).message(Array("{\(fields),\"type\":\"lap\"}".utf8))
+        #expect(try await engine.deliver([lap]).payloads(.user(key.user, .rejected)).isEmpty)
+    }
+
     @Test func `weather and route arrive by the bus and survive a restart`() async throws {
         var engine: Engine? = try await Engine(folder, clock: clock)
         let solo = SoloMachine()
