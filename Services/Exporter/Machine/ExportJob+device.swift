@@ -68,7 +68,12 @@ extension ExportJob {
         request(known, .device, now: now)
     }
 
-    /// Takes a device's result and returns whether the job changed. Repeated and older results change nothing.
+    private func isOfWatch(_ result: ExportResult) -> Bool {
+        result.mode.map { $0 == .watch } ?? (result.client == watch)
+    }
+
+    /// Takes a device's result and returns whether the job changed. Repeated and older results change nothing, nor do more
+    /// failures of a watch whose export the phone performs.
     mutating func take(_ result: ExportResult, _ known: ExportRecord.Workout, now: Moment) -> Bool {
         guard status != .done, mode == .watch || result.workout == workout else { return false }
         if result.ok {
@@ -82,7 +87,11 @@ extension ExportJob {
         }
         guard status != .failed else { return false }
         if mode == .watch {
+            watch = result.client
             requestPhone(known, now: max(known.readyAt, now))
+        } else if isOfWatch(result) || status == .pending && attempts == 0 {
+            // The phone has not been asked yet.
+            return false
         } else if result.error?.code == Self.denied, isAsked == true {
             status = .failed
             attempts += 1

@@ -27,6 +27,8 @@ struct ExportJob: Codable, Equatable, Sendable {
     var mode: Mode?
     /// Whether a device was asked for the workout of this job.
     var isAsked: Bool?
+    /// The client of the watch, after its failure gave the export to the phone.
+    var watch: Client?
 
     init(target: Target, workout: Int64) {
         self.target = target

@@ -49,15 +49,18 @@ package struct ExportStatus: Codable, Equatable, Sendable {
 package struct ExportResult: Codable, Equatable, Sendable {
     package var id: CommandID
     package var client: Client
+    /// The device that reports.
+    package var mode: Mode?
     /// The revision of the written `workout`, from the status.
     package var workout: Int64
     package var ok: Bool
     /// The reason of a failure. The code `denied` means that the user does not allow it; there is no further attempt.
     package var error: Refusal?
 
-    package init(id: CommandID, client: Client, workout: Int64, error: Refusal? = nil) {
+    package init(id: CommandID, client: Client, mode: Mode? = nil, workout: Int64, error: Refusal? = nil) {
         self.id = id
         self.client = client
+        self.mode = mode
         self.workout = workout
         ok = error == nil
         self.error = error

@@ -8,7 +8,9 @@ extension SeededRandom {
         let actions: [SessionRequest.Action] = [.chunks, .export(nil), .export(name())]
         let requests = actions.map { SessionRequest(id: identifier(), client: name(), action: $0) }
         let results = [nil, Refusal(code: "denied", message: "not allowed")].map { error in
-            ExportResult(id: identifier(), client: name(), workout: revision(), error: error)
+            ExportResult(
+                id: identifier(), client: name(), mode: maybe(Bool.random(using: &self) ? .watch : .phone),
+                workout: revision(), error: error)
         }
         let statuses = ExportStatus.Status.allCases.map { status in
             var message = ExportStatus(

@@ -134,6 +134,29 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.workout == 8)
     }
 
+    @Test(arguments: ["unavailable", "denied"])
+    mutating func `after the phone takes over, more failures of the watch change nothing`(code: String) throws {
+        let failure = Refusal(code: code, message: "the watch's")
+        finish(7, mode: .watch)
+        run.result(7, failure, from: "watch-app")
+        // Before the phone is asked, only the watch can fail, also as another client.
+        #expect(run.result(7, failure, from: "watch-app-again")?.ok == true)
+        #expect(run.status(.healthKit)?.status == .pending)
+        run.pass(1)
+        let asked = try #require(run.status(.healthKit))
+        #expect(asked.status == .exporting && asked.attempts == 0)
+        run.result(7, failure, from: "watch-app")
+        run.crash()
+        run.result(7, failure, from: "watch-app")
+        run.result(7, failure, from: "watch-app-again", mode: .watch)
+        #expect(run.status(.healthKit) == asked)
+        run.result(7, fault, from: "phone-app")
+        #expect(run.status(.healthKit)?.attempts == 1 && run.status(.healthKit)?.reason == fault.message)
+        // A watch that has saved it after all ends the export.
+        run.result(7, from: "watch-app", mode: .watch)
+        #expect(run.status(.healthKit)?.status == .done)
+    }
+
     @Test mutating func `a request that names HealthKit overrides a silent watch`() {
         finish(7, mode: .watch)
         run.request(nil)

@@ -102,11 +102,11 @@ struct MachineRun {
 
     @discardableResult
     mutating func result(
-        _ workout: Int64, _ error: Refusal? = nil, id: CommandID = CommandID(UUID()), of key: SessionKey = key,
-        target: Target = .healthKit
+        _ workout: Int64, _ error: Refusal? = nil, id: CommandID = CommandID(UUID()), from client: String = "tests",
+        mode: Mode? = nil, of key: SessionKey = key, target: Target = .healthKit
     ) -> Reply? {
         load(key)
-        let result = ExportResult(id: id, client: Client("tests")!, workout: workout, error: error)
+        let result = ExportResult(id: id, client: Client(client)!, mode: mode, workout: workout, error: error)
         perform(machine.receive(result, of: key, target: target, now: moment))
         return replies.last { $0.id == id }
     }
