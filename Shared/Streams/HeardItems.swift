@@ -11,15 +11,7 @@ struct HeardItems<Item: StreamItem>: Sendable where Item.Field: PayloadField {
 
     /// - Parameter pass: calls its argument with each stored item.
     init(_ pass: (_ body: (Item) -> Void) -> Void) {
-        var times = ItemTimes.Pass()
-        var newest: (at: Timestamp, position: Coordinate)?
-        pass { item in
-            guard let time = item.time else { return }
-            times.add(time)
-            Self.note(item, time, &newest)
-        }
-        self.times = ItemTimes(times)
-        self.newest = newest
+        pass { add(CollectionOfOne($0)) }
     }
 
     var position: Coordinate? { newest?.position }

@@ -106,7 +106,7 @@ struct StreamMachine<Work: StreamWork> {
             session.committed(now)
             session.receivedAt = now
             session.isSilent = false
-            if session.live?.isExact == false || session.heard?.times.isExact == false { requestFold(key, now) }
+            if session.live?.isExact == false { requestFold(key, now) }
             session.unheardSince = now
             if session.heardAt.map({ now.seconds(since: $0) >= StreamTimes.heard }) ?? true {
                 awaitingHeard.insert(key)

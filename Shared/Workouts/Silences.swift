@@ -15,8 +15,9 @@ package struct Silences: Equatable, Sendable {
 
     /// An inner silence is longer than this, in seconds.
     package static let minimum = 6 * 3_600.0
-    /// The maximum number of inner silences, the earliest ones.
-    package static let limit = 1_000
+    /// An inner silence counts if it ends at most this many seconds before the newest item. So there are at most 1,000, and
+    /// they depend on the items alone, not on the order in which they arrive.
+    package static let span = 1_000 * minimum
 
     /// In the order of time.
     package var gaps: [Gap]
@@ -44,6 +45,18 @@ package struct Silences: Equatable, Sendable {
             }
         }
         return Silences(shared)
+    }
+}
+
+extension Silences {
+    /// Without the inner silences that are too old to count.
+    var bounded: Silences {
+        guard let newest = gaps.last?.from else { return self }
+        return Silences(
+            gaps.filter { gap in
+                guard gap.from != nil, let to = gap.to else { return true }
+                return newest.seconds(since: to) <= Self.span
+            })
     }
 }
 
@@ -80,63 +93,44 @@ extension Silences: Codable {
 
 /// The times of a session's items, reduced to their silences: the same for every order of the items.
 package struct ItemTimes: Sendable {
-    /// Items without a silence between them, as their first and last time, in the order of time.
+    /// Items without a silence between them, as their first and last time, in the order of time. Those before the first
+    /// silence that counts are left out.
     private var runs: [ClosedRange<Timestamp>] = []
+    private var oldest: Timestamp?
     package private(set) var newest: Timestamp?
-    /// Whether runs after the last one were dropped.
-    private var isTrimmed = false
 
     package init() {}
 
-    /// The times of a pass over all items, in any order.
-    package struct Pass {
-        fileprivate var runs: [ClosedRange<Timestamp>] = []
-
-        package init() {}
-
-        package mutating func add(_ time: Timestamp) {
-            if let last = runs.last, last.isNear(time) {
-                runs[runs.count - 1] = last.extended(to: time)
-            } else {
-                runs.append(time...time)
-            }
-        }
-    }
-
-    package init(_ pass: Pass) {
-        for run in pass.runs.sorted(by: { $0.lowerBound < $1.lowerBound }) { append(run) }
-        trim()
-    }
-
     /// The times of all items of a session.
     package init<Item: StreamItem>(_ streams: some Sequence<ItemSource<Item>>) {
-        var pass = Pass()
         for stream in streams {
             stream.visit { item in
-                if let time = item.time { pass.add(time) }
+                if let time = item.time { add(time) }
             }
         }
-        self.init(pass)
     }
 
     /// The silences between the times.
     package var silences: Silences {
-        guard let newest, let first = runs.first else { return Silences() }
+        guard let oldest, let newest else { return Silences() }
         let inner = zip(runs, runs.dropFirst()).map { Silences.Gap(from: $0.upperBound, to: $1.lowerBound) }
-        return Silences(
-            [Silences.Gap(from: nil, to: first.lowerBound)] + inner + [Silences.Gap(from: newest, to: nil)])
+        return Silences([Silences.Gap(from: nil, to: oldest)] + inner + [Silences.Gap(from: newest, to: nil)])
     }
 
-    /// Whether ``silences`` are those of all times. If not, only a pass over all items finds them again: one of the
-    /// 1,000 silences ended, and the next one was dropped.
-    package var isExact: Bool { !isTrimmed || runs.count > Silences.limit }
-
     package mutating func add(_ time: Timestamp) {
+        oldest = min(oldest ?? time, time)
         newest = max(newest ?? time, time)
         if let last = runs.last, last.isNear(time), last.lowerBound <= time {
             runs[runs.count - 1] = last.extended(to: time)
-            return
+        } else {
+            insert(time)
         }
+        while runs.count > 1, let newest, newest.seconds(since: runs[1].lowerBound) > Silences.span {
+            runs.removeFirst()
+        }
+    }
+
+    private mutating func insert(_ time: Timestamp) {
         // Runs from this one on begin after the time.
         var (low, high) = (0, runs.count)
         while low < high {
@@ -149,26 +143,9 @@ package struct ItemTimes: Sendable {
             if later != nil { runs.remove(at: low) }
         } else if let later {
             runs[low] = later
-        } else if !isTrimmed || low < runs.count {
-            runs.insert(time...time, at: low)
-            trim()
-        }
-    }
-
-    /// Adds a run that does not begin before the last one.
-    private mutating func append(_ run: ClosedRange<Timestamp>) {
-        newest = max(newest ?? run.upperBound, run.upperBound)
-        if let last = runs.last, last.isNear(run.lowerBound) {
-            runs[runs.count - 1] = last.extended(to: run.upperBound)
         } else {
-            runs.append(run)
+            runs.insert(time...time, at: low)
         }
-    }
-
-    private mutating func trim() {
-        guard runs.count > Silences.limit + 1 else { return }
-        runs.removeLast(runs.count - Silences.limit - 1)
-        isTrimmed = true
     }
 }
 

@@ -15,12 +15,13 @@ struct Presence: Codable, Equatable, Sendable {
 
     /// A command happened.
     mutating func note(_ command: Timestamp) {
-        commands = commands.intersection(Silences([.init(from: nil, to: command), .init(from: command, to: nil)]))
+        let command = Silences([.init(from: nil, to: command), .init(from: command, to: nil)])
+        commands = commands.intersection(command).bounded
     }
 
     /// A service reports its silences.
     mutating func note(_ silences: Silences) {
-        items = items.intersection(silences)
+        items = items.intersection(silences).bounded
     }
 
     /// The time of the newest item.
