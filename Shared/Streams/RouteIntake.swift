@@ -42,12 +42,12 @@ struct RouteIntake {
         self.init(key)
         receive(
             RouteReport(revision: route.revision, state: 0, next: [:], chunks: route.chunks, totals: route.totals),
-            beside: nil, now: now)
+            beside: route, now: now)
     }
 
     /// Receives a summary. Older revisions change nothing, and the same one requests missing chunks again.
     mutating func receive(_ report: RouteReport, beside stored: StoredRoute?, now: Moment) {
-        guard report.revision > stored?.revision ?? -1, report.revision >= summary?.revision ?? -1 else { return }
+        guard report.revision > stored?.floor ?? -1, report.revision >= summary?.revision ?? -1 else { return }
         if let arrival, arrival.revision < report.revision { self.arrival = nil }
         let isNew = report.revision != summary?.revision
         summary = report
@@ -62,7 +62,7 @@ struct RouteIntake {
     mutating func receive(
         _ payload: ArraySlice<UInt8>, _ head: ChunkHead, beside stored: StoredRoute?, now: Moment
     ) {
-        guard head.revision > stored?.revision ?? -1, head.revision >= summary?.revision ?? -1,
+        guard head.revision > stored?.floor ?? -1, head.revision >= summary?.revision ?? -1,
             head.revision >= arrival?.revision ?? -1
         else { return }
         var arrival = arrival.flatMap { $0.revision == head.revision ? $0 : nil } ?? Arrival(revision: head.revision)

@@ -20,6 +20,11 @@ struct StoredRoute: Codable, Equatable, Sendable {
     let chunks: Int
     let slot: Slot
     let totals: RouteSummary
+    /// Whether the track could not be read. It stays until a readable one of this revision or a newer one is complete.
+    var isUnreadable: Bool?
+
+    /// Routes above this revision replace it.
+    var floor: Int64 { isUnreadable == true ? revision - 1 : revision }
 
     /// At most this many rows.
     var rows: Int { chunks * FinalRows.chunkLimit }

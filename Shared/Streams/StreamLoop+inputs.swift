@@ -8,8 +8,9 @@ import Timing
 import Workouts
 
 extension StreamLoop {
-    /// Takes in a route again whose stored track is unreadable.
+    /// Takes in a route again whose stored track is unreadable, unless it is another one meanwhile.
     mutating func replaceRoute(_ route: StoredRoute, of key: SessionKey, _ now: Moment) {
+        guard machine.sessions[key]?.record.route == route else { return }
         context.logger.error("track unreadable, requesting it again", metadata: [LogKey.session: "\(key)"])
         machine.replaceRoute(route, of: key, now: now)
     }

@@ -46,8 +46,11 @@ extension StreamLoop {
             case .lost: break
             }
         case (.outdated, _):
-            if let route = job.route, route == session.record.route { replaceRoute(route, of: job.key, now) }
-            machine.retry(end, now: now)
+            if let route = job.route, route == session.record.route {
+                replaceRoute(route, of: job.key, now)
+            } else {
+                machine.retry(end, now: now)
+            }
         case (.corrupt, _), (.failed, _):
             context.logger.error("item read failed, retrying", metadata: ["session": "\(job.key)"])
             if case .chunks = job.purpose { requestedChunks.append(job.key) }

@@ -8,7 +8,7 @@ extension StreamMachine {
     /// Receives the summary of a session's route. Older revisions change nothing.
     mutating func receive(_ report: RouteReport, of key: SessionKey, now: Moment) {
         guard let session = sessions[key], session.state.status != .deleted,
-            report.revision > session.record.route?.revision ?? -1
+            report.revision > session.record.route?.floor ?? -1
         else { return }
         intakes[key, default: RouteIntake(key)].receive(report, beside: session.record.route, now: now)
         // It may be complete with this.
@@ -22,7 +22,7 @@ extension StreamMachine {
         guard let session = sessions[key], session.isOver else { return }
         let head = try ChunkHead(payload)
         guard head.number == number else { throw .malformed("n: not the topic's") }
-        guard head.revision > session.record.route?.revision ?? -1 else { return }
+        guard head.revision > session.record.route?.floor ?? -1 else { return }
         intakes[key, default: RouteIntake(key)].receive(payload, head, beside: session.record.route, now: now)
         withRoute.insert(key)
     }
@@ -68,14 +68,21 @@ extension StreamMachine {
         return Array(first)
     }
 
-    /// Takes in a route again whose stored track is unreadable, unless it is another one meanwhile.
+    /// Takes in a route again whose stored track is unreadable. Until then the last summary, which has the route, stays.
     mutating func replaceRoute(_ route: StoredRoute, of key: SessionKey, now: Moment) {
-        guard let session = sessions[key], session.record.route == route else { return }
-        session.record.route = nil
+        guard let session = sessions[key] else { return }
+        var unreadable = route
+        unreadable.isUnreadable = true
+        session.record.route = unreadable
         session.record.needsSummary = true
-        intakes[key] = RouteIntake(key, again: route, now: now)
+        intakes[key] = RouteIntake(key, again: unreadable, now: now)
         save(key)
         awaitingSummary.remove(key)
+    }
+
+    /// Whether a session's summary waits for a route whose stored track is unreadable.
+    func isReplacingRoute(_ key: SessionKey, now: Moment) -> Bool {
+        sessions[key]?.record.route?.isUnreadable == true && intakes[key]?.isActive(now) == true
     }
 
     /// The record of the next commit, with the route that it completes.

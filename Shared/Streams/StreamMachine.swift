@@ -284,7 +284,9 @@ struct StreamMachine<Work: StreamWork> {
 
     /// Schedules a summary: at once, or when the rate limit allows it.
     mutating func requestSummary(_ key: SessionKey, _ now: Moment) {
-        guard let session = sessions[key], awaitingSummary.insert(key).inserted else { return }
+        guard let session = sessions[key], !isReplacingRoute(key, now: now), awaitingSummary.insert(key).inserted else {
+            return
+        }
         let interval =
             session.isLarge ? max(StreamTimes.longSummary, session.spacing(session.summaryCost)) : StreamTimes.summary
         session.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)

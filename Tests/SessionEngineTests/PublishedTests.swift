@@ -219,6 +219,36 @@ struct PublishedTests {
         #expect(workout.distance == 1_000 && workout.ascent == 12 && workout.incomplete == nil)
     }
 
+    @Test func `totals without the route, as of an earlier version, leave a finished workout its distance`()
+        async throws
+    {
+        var engine = try await Engine(folder, clock: clock)
+        let solo = SoloMachine()
+        _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
+        clock.advance(by: .seconds(60))
+        _ = try await engine.deliver([message(.end(streams: [solo.samples: 10, solo.locations: 12]))])
+        let state = try #require(engine.record(key)?.endRevision)
+        func distances(_ sent: [MQTTMessage]) throws -> [Double?] {
+            try sent.payloads(.session(key, .workout)).map {
+                try JSONCoding.decode(WorkoutRecord.self, from: $0).distance
+            }
+        }
+        func metrics(_ report: MetricsReport) -> MQTTMessage {
+            Topic.session(key, .summaryMetrics).message(JSONCoding.encode(report))
+        }
+        let route = Topic.session(key, .summaryRoute).message(
+            JSONCoding.encode(solo.route(12, revision: 1, state: state)))
+        // No route-builder is online, so that nothing joins the route.
+        var sent = try await engine.deliver([route, metrics(solo.metrics(10, revision: 1, state: state))])
+        #expect(try distances(sent) == [1_000])
+        sent = try await engine.deliver([metrics(solo.metrics(11, revision: 2, state: state))])
+        clock.advance(by: .seconds(30))
+        sent += try await engine.tick()
+        #expect(try distances(sent) == [1_000])
+        let joined = solo.metrics(11, revision: 3, state: state, route: 1, distance: 1_001)
+        #expect(try distances(try await engine.deliver([metrics(joined)])) == [1_001])
+    }
+
     @Test(arguments: [#"{"status":"offline"}"#, ""])
     func `an offline route-builder is not awaited`(payload: String) async throws {
         var engine = try await Engine(folder, clock: clock)

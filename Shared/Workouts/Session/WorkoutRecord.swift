@@ -64,7 +64,8 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
 
     /// - Parameters:
     ///   - metrics: the latest summary of the samples, if there is one; it gives all totals.
-    ///   - route: the latest summary of the locations, if there is one; it gives bounds and polyline.
+    ///   - route: the latest summary of the locations, if there is one; it gives bounds and polyline, and the distance as
+    ///     long as `metrics` has none and lacks the route.
     ///   - isComplete: whether the summaries hold all announced items.
     package init(
         _ session: Session, metrics: MetricsReport?, route: RouteReport? = nil, weather: Weather? = nil,
@@ -125,6 +126,12 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         movingDuration = totals.movingDuration
         ascent = totals.ascent
         descent = totals.descent
+        if let track = route?.totals, metrics?.route == nil, distance == nil {
+            // The totals with the route follow.
+            (distance, averageSpeed) = (track.distance, track.averageSpeed)
+            maximumSpeed = track.maximumSpeed ?? maximumSpeed
+            (ascent, descent) = (track.ascent, track.descent)
+        }
         bounds = route?.totals.bounds
         polyline = route.flatMap { $0.totals.polyline.isEmpty ? nil : $0.totals.polyline }
     }
