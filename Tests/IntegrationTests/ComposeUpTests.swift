@@ -195,3 +195,6 @@ struct ComposeUpTests {
         #expect(before.values.allSatisfy { kill($0, 0) != 0 })
     }
 }
+            for line in metrics.split(separator: "\n") where line.hasPrefix("# TYPE ") {
+                #expect(line.contains("_total ") == line.hasSuffix(" counter"), "\(name): \(line)")
+            }

@@ -5,8 +5,8 @@ import Synchronization
 ///
 /// Characters that Prometheus does not accept in names become `_`; a counter ends in `_total`, a timer in
 /// `_seconds`. Two instruments with the same name and dimensions share one series. Counters and gauges are atomic
-/// words, timers and recorders histograms behind a short lock. Using a name for two kinds is a programming
-/// error and traps.
+/// words, timers and recorders histograms behind a short lock. Using a name for two kinds, or a counter's for another kind,
+/// is a programming error and traps.
 package final class PrometheusMetrics: MetricsFactory {
     /// Upper bounds in seconds, from a commit on a fast disk to a lost connection.
     static let timerBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5, 5, 10, 60]
@@ -92,6 +92,7 @@ package final class PrometheusMetrics: MetricsFactory {
             var family = state.families[id.name] ?? MetricFamily(kind: kind)
             if let known = family.series[id.labels] as? Series { return known }
             precondition(family.kind == kind, "\(id.name) is a \(family.kind.rawValue) already")
+            precondition(kind == .counter || !id.name.hasSuffix("_total"), "\(id.name) has a counter's name")
             let new = make(id)
             family.series[id.labels] = new
             state.families[id.name] = family

@@ -29,6 +29,12 @@ import Testing
             ])
     }
 
+    @Test func `only a counter has a counter's name`() async {
+        await #expect(processExitsWith: .failure) {
+            Meter(label: "dropped_total", factory: PrometheusMetrics()).set(1)
+        }
+    }
+
     @Test func `a gauge and a meter show the latest value`() {
         let meter = Meter(label: "window", factory: metrics)
         meter.set(5)
