@@ -145,6 +145,7 @@ struct HeardTests {
         // The record never has it.
         solo.perform(.end(streams: [:]), at: 50)
         _ = hear(heard([1, 2], revision: 8, skew: [watch: -40]), now: 51)
+        #expect(solo.record()?.state.clockSkew == [watch: -40])
         _ = solo.advance(to: 70)
         let text = String(decoding: JSONCoding.encode(try #require(solo.record()?.workout)), as: UTF8.self)
         #expect(!text.contains("kew") && !text.contains("gaps"))

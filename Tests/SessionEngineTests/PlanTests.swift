@@ -95,6 +95,30 @@ struct PlanTests {
         #expect(planned.plan?.timer.phase == .over)
     }
 
+    @Test(arguments: [
+        (TimerConfiguration(.amrap, cap: 600), ["Round 1: Pull-up", "Squat", "Round 2: Pull-up", "Squat"]),
+        (
+            TimerConfiguration(.forTime, rounds: 2),
+            ["Round 1 of 2: Pull-up", "Squat", "Round 2 of 2: Pull-up", "Squat", "Done"]
+        ),
+    ])
+    mutating func `a change of exercise inside a round is announced once`(timer: TimerConfiguration, texts: [String])
+        async throws
+    {
+        let items = ["Pull-up", "Squat"].map { name in
+            WorkoutDefinition.Item(id: name.lowercased(), name: name, sets: [PlannedSet(repetitions: 5)])
+        }
+        try await planned.begin(
+            WorkoutDefinition(name: "Rounds", focus: ["conditioning"], sections: [.init(timer: timer, items: items)]))
+        for second in stride(from: 20.0, to: 20.0 * Double(texts.count), by: 20) {
+            try await planned.advance(to: second, step: 1)
+            #expect(try await planned.perform(.completeSet(SetCompletion()))?.ok == true)
+        }
+        try await planned.advance(to: 20 * Double(texts.count), step: 1)
+        #expect(planned.announcements.map(\.text) == texts)
+        #expect(planned.announcements.allSatisfy { $0.kind == .interval })
+    }
+
     @Test mutating func `a phase is published within 250 ms`() async throws {
         try await planned.begin(.intervals)
         for (second, phase) in [(20.0, PlanTimer.Phase.rest), (30, .work), (50, .rest), (60, .work), (80, .over)] {
