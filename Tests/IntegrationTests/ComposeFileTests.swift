@@ -23,6 +23,7 @@ private enum ComposeFile {
             var securityOpt: [String]
             var image: String
             var restart: String
+            var logging: Logging
             var privileged: Bool?
             var capAdd: [String]?
             var ports: [String]?
@@ -35,6 +36,10 @@ private enum ComposeFile {
             var entrypoint: [String]?
             var volumes: [Volume]?
             var healthcheck: Healthcheck?
+        }
+        struct Logging: Decodable {
+            var driver: String
+            var options: [String: String]
         }
         /// `name:path`, or a folder of the host.
         struct Volume: Decodable {
@@ -99,6 +104,8 @@ struct ComposeFileTests {
         for (name, service) in try await ComposeFile.read().services {
             #expect(service.memLimit == (name == "broker" ? "1536m" : "1g"), "\(name)")
             #expect(service.pidsLimit == 128, "\(name)")
+            #expect(service.logging.driver == "json-file", "\(name)")
+            #expect(service.logging.options == ["max-size": "10m", "max-file": "2"], "\(name)")
             let hasConnections = ["broker", "websocket-gateway"].contains(name)
             #expect(service.ulimits == ["nofile": hasConnections ? 65_536 : 4_096], "\(name)")
         }

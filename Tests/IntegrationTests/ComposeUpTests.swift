@@ -154,6 +154,35 @@ struct ComposeUpTests {
         #expect(!system.output.contains("an old error"))
     }
 
+    @Test func `the log of each service is rotated while it runs, and the service continues in it`() async throws {
+        let system = try await ComposeSystem.run()
+        defer { system.process.end(SIGTERM) }
+        let names = system.ids.keys.filter { $0 != "mosquitto" }
+        func path(_ name: String) -> String { system.compose.folder.file("data/log/\(name)") }
+        func size(_ name: String) -> Int {
+            (try? FileManager.default.attributesOfItem(atPath: path(name))[.size] as? Int) ?? 0
+        }
+        let line = String(repeating: "x", count: 1_023) + "\n"
+        for name in names {
+            let log = try #require(FileHandle(forWritingAtPath: path("\(name).log")))
+            try log.seekToEnd()
+            try log.write(contentsOf: Data(String(repeating: line, count: 10 << 10).utf8))
+            try log.close()
+        }
+        for name in names {
+            #expect(await eventually { size("\(name).log.1") >= 10 << 20 && size("\(name).log") < 1 << 20 }, "\(name)")
+        }
+        kill(try #require(system.ids["mosquitto"]), SIGKILL)
+        for name in names where name != "websocket-gateway" {
+            #expect(
+                await eventually {
+                    let text = try? String(contentsOfFile: path("\(name).log"), encoding: .utf8)
+                    return text?.contains("connection failed, retrying") == true
+                }, "\(name)")
+            #expect(size("\(name).log") < 1 << 20, "\(name)")
+        }
+    }
+
     @Test func `status, logs, restart and stop`() async throws {
         let compose = try ComposeSystem.folder()
         for name in ["status", "stop", "restart", "logs"] {
@@ -176,6 +205,9 @@ struct ComposeUpTests {
             #expect(metrics.contains("pacebus_build_info{version=\"\(pacebusVersion)\"} 1\n"), "\(name)")
             #expect(name == "websocket-gateway" || metrics.contains("\npacebus_store_bytes "), "\(name)")
             #expect(name == "websocket-gateway" || metrics.contains("\npacebus_disk_free_bytes "), "\(name)")
+            for line in metrics.split(separator: "\n") where line.hasPrefix("# TYPE ") {
+                #expect(line.contains("_total ") == line.hasSuffix(" counter"), "\(name): \(line)")
+            }
             if let verdict = try Promtool.check(metrics) { #expect(verdict == "exit 0\n", "\(name)") }
         }
 
@@ -195,6 +227,3 @@ struct ComposeUpTests {
         #expect(before.values.allSatisfy { kill($0, 0) != 0 })
     }
 }
-            for line in metrics.split(separator: "\n") where line.hasPrefix("# TYPE ") {
-                #expect(line.contains("_total ") == line.hasSuffix(" counter"), "\(name): \(line)")
-            }
