@@ -66,11 +66,12 @@ extension Recording {
             if let strides = point.strides { sample.set(.cadence, strides * 2) }
             return sample
         }
-        locations = points.compactMap { time, point in
-            Location(
-                time: time, latitude: point.latitude, longitude: point.longitude, altitude: point.altitude,
-                speed: point.values[.speed], course: point.course)
-        }
+        take(
+            points.map { time, point in
+                Location(
+                    time: time, latitude: point.latitude, longitude: point.longitude, altitude: point.altitude,
+                    speed: point.values[.speed], course: point.course)
+            })
         if totals.distance == nil, let distance = distances.max(), distance > 0 { totals.distance = distance }
         complete(
             with: zip(track.laps, track.laps.dropFirst().map(\.start) + [nil]).compactMap { lap, next in

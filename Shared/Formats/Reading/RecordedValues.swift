@@ -34,7 +34,7 @@ extension StreamItem {
 }
 
 extension Location {
-    /// A recorded position with its values in the file; `nil` without a position.
+    /// A record's position with its values in the file, or its altitude alone; `nil` without either.
     init?(
         time: Timestamp, latitude: Double?, longitude: Double?, altitude: Double?, accuracy: Double? = nil,
         speed: Double?, course: Double? = nil
@@ -42,11 +42,35 @@ extension Location {
         self.init(time: time)
         set(.latitude, latitude)
         set(.longitude, longitude)
-        guard self.latitude != nil, self.longitude != nil else { return nil }
         set(.altitude, altitude)
+        guard hasPosition else {
+            guard let altitude = self.altitude else { return nil }
+            self.init(time: time)
+            self[.altitude] = altitude
+            return
+        }
         set(.horizontalAccuracy, accuracy)
         set(.speed, speed)
         set(.course, course)
+    }
+
+    fileprivate var hasPosition: Bool { latitude != nil && longitude != nil }
+}
+
+extension Recording {
+    /// Takes what each sample's record says about its place. An altitude without a position belongs to the route;
+    /// without a route it is the sample's barometric altitude, because the route of an indoor session does not count.
+    mutating func take(_ places: [Location?]) {
+        let positions = places.compactMap(\.self).filter(\.hasPosition)
+        guard positions.isEmpty || environment == .indoor else {
+            locations = places.compactMap(\.self)
+            return
+        }
+        locations = positions
+        for (index, place) in zip(samples.indices, places) {
+            guard let place, !place.hasPosition, samples[index][.barometricAltitude] == nil else { continue }
+            samples[index].set(.barometricAltitude, place.altitude)
+        }
     }
 }
 

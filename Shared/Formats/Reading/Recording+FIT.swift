@@ -60,11 +60,12 @@ extension Recording {
             }
             return sample
         }
-        locations = records.compactMap { record in
-            Location(
-                time: Timestamp(seconds: record.time), latitude: record.latitude, longitude: record.longitude,
-                altitude: record.altitude, accuracy: record.gpsAccuracy, speed: record.speed)
-        }
+        take(
+            records.map { record in
+                Location(
+                    time: Timestamp(seconds: record.time), latitude: record.latitude, longitude: record.longitude,
+                    altitude: record.altitude, accuracy: record.gpsAccuracy, speed: record.speed)
+            })
         if readsDistance { addLastMetres(deltas.counted, sorted, session, before: activity.end(of: session)) }
         addLengths(activity.lengths.filter { session.start <= $0.start && $0.start < end }, session)
         addBeats(activity.heartRates)

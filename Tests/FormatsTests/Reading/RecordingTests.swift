@@ -150,7 +150,7 @@ import Workouts
         }
     }
 
-    @Test func `a record's position becomes a location, and one without leaves none`() throws {
+    @Test func `a record's position becomes a location, and an altitude without a position too`() throws {
         var fixture = FITFixture()
         let (latitude, longitude) = (1 << 29, -(1 << 30))
         fixture.add(20, local: 1, [.time(253, start), .init(2, .uint16, (120 + 500) * 5)])
@@ -169,7 +169,60 @@ import Workouts
         whole[.altitude] = 123
         whole[.speed] = 3
         whole[.horizontalAccuracy] = 4
-        #expect(locations == [whole, Location(time: time(2), latitude: 45, longitude: -90)])
+        var altitude = Location(time: time(0))
+        altitude[.altitude] = 120
+        #expect(locations == [altitude, whole, Location(time: time(2), latitude: 45, longitude: -90)])
+    }
+
+    /// An hour that climbs 100 m and descends again.
+    private func climb(sport: Int, subSport: Int, hasPosition: (Int) -> Bool) throws -> Recording {
+        var fixture = FITFixture()
+        for second in 0...3_600 {
+            let altitude = 500 + 100 * (1 - abs(Double(second - 1_800)) / 1_800)
+            var fields: [FITFixture.Field] = [
+                .time(253, start + second), .init(78, .uint32, Int((altitude + 500) * 5)), .init(3, .uint8, 140),
+            ]
+            if hasPosition(second) {
+                fields += [.init(0, .sint32, 1 << 29 + second * 300), .init(1, .sint32, 1 << 28)]
+            }
+            fixture.add(20, local: hasPosition(second) ? 1 : 2, fields)
+        }
+        fixture.add(
+            18, local: 3,
+            [
+                .time(253, start + 3_600), .time(2, start), .init(7, .uint32, 3_600_000), .init(5, .enumeration, sport),
+                .init(6, .enumeration, subSport), .init(22, .uint16, 100),
+            ])
+        return try recording(fixture.bytes)
+    }
+
+    /// A run outdoors and one on a treadmill, without positions, with some, and with one.
+    @Test(arguments: [0, 1], [0, 1, 2, 3_601])
+    func `altitudes without a position give the ascent`(subSport: Int, divisor: Int) throws {
+        let recording = try climb(sport: 1, subSport: subSport) { divisor > 0 && $0 % divisor == divisor / 3 }
+        let isRoute = divisor > 0 && subSport == 0
+        let count = divisor > 0 ? (0...3_600).count { $0 % divisor == divisor / 3 } : 0
+        #expect(recording.locations.count == (isRoute ? 3_601 : count))
+        #expect(recording.samples.count { $0[.barometricAltitude] != nil } == (isRoute ? 0 : 3_601 - count))
+        // Altitudes of positions on a treadmill are a virtual route's.
+        guard divisor != 1 || subSport == 0 else { return }
+        let workout = try PlayedWorkout(recording).workout
+        #expect(abs(try #require(workout.ascent) - 100) <= 5)
+    }
+
+    @Test func `a developer's barometric altitude wins over the record's`() throws {
+        var sample = Sample(time: Recording.begin)
+        sample[.barometricAltitude] = 700
+        var recording = Recording(
+            start: Recording.begin, end: Recording.begin + 1, segments: [Recording.begin...Recording.begin + 1],
+            activity: .running, samples: [sample, Sample(time: Recording.begin + 1)])
+        recording.take(
+            [0, 1].map { second in
+                Location(
+                    time: Recording.begin + second, latitude: nil, longitude: nil, altitude: 500 + second, speed: nil)
+            })
+        #expect(recording.samples.map { $0[.barometricAltitude] } == [700, 501])
+        #expect(recording.locations.isEmpty)
     }
 
     @Test func `without distance everything else stays, and the fingerprint differs`() throws {

@@ -153,7 +153,15 @@ import Workouts
         #expect(try recording(Fixture.tcx(laps)).locations == [location])
     }
 
-    @Test func `a track point's position becomes a location with speed and course, an impossible one leaves none`()
+    @Test func `trackpoints without any position have barometric altitude`() throws {
+        let altitudes = [0, 1].map { Fixture.trackpoint($0, "<AltitudeMeters>\(500 + $0)</AltitudeMeters>") }
+        let recording = try recording(Fixture.tcx([Fixture.lap(0, duration: 1, [altitudes])]))
+        #expect(recording.samples.map { $0[.barometricAltitude] } == [500, 501])
+        #expect(recording.locations.isEmpty)
+    }
+
+    @Test
+    func `a track point's position becomes a location with speed and course, an impossible one leaves its altitude`()
         throws
     {
         let point = Fixture.point(0, "<gpxtpx:speed>3.5</gpxtpx:speed><gpxtpx:course>270</gpxtpx:course>")
@@ -163,7 +171,9 @@ import Workouts
         location[.speed] = 3.5
         location[.course] = 270
         let recording = try recording(Fixture.gpx([[point, impossible]]))
-        #expect(recording.locations == [location])
+        var altitude = Location(time: Timestamp(seconds: Fixture.start + 1))
+        altitude[.altitude] = 787
+        #expect(recording.locations == [location, altitude])
         #expect(recording.samples.count == 2)
     }
 

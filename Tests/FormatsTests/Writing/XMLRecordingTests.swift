@@ -73,8 +73,9 @@ import Workouts
         guard let recording = try recording(known.name) else { return }
         let bytes = GPXExport.bytes(of: try PlayedWorkout(recording).exported)
         #expect(try await XMLSchema.gpx.validate(bytes) == "")
+        // An altitude without a position is no point of GPX.
         let fixes = recording.locations.filter { fix in
-            recording.segments.contains { $0.contains(fix.time!) }
+            fix.latitude != nil && recording.segments.contains { $0.contains(fix.time!) }
                 && fix[.horizontalAccuracy] ?? 0 < Self.accuracyLimit
         }
         let samples = Dictionary(recording.samples.map { ($0.time, $0) }, uniquingKeysWith: { first, _ in first })
