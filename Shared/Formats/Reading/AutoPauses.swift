@@ -1,10 +1,13 @@
 import Workouts
 
-/// The pauses that a file shows by its active time alone: the longest gaps between points, as many as the active time
-/// leaves out.
+/// The pauses inside a track or session that no event marks. With an active time they are the longest gaps between
+/// points, as many as it leaves out; without one, the gaps in which the device stayed at its place.
 struct AutoPauses {
     /// A gap that is at most this many times the usual one is no pause.
     private static let usualFactor = 2.0
+    /// Without an active time, a shorter gap in seconds is no pause, nor is one between points that are more metres apart:
+    /// the device lost its signal.
+    private static let rest = (duration: 30.0, distance: 50.0)
 
     /// Seconds between the segments and the active time that rounding explains.
     static func tolerance(_ activeTime: Double) -> Double { max(2, activeTime / 200) }
@@ -35,6 +38,26 @@ struct AutoPauses {
             pauses.append(gap.upperBound + -pause...gap.upperBound)
         }
         self.pauses = pauses.sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    /// - Parameter parts: of a track without an active time, each with the points of one segment.
+    init(resting parts: [[RecordedTrack.Point]], _ activity: Activity) {
+        guard let speed = activity.restSpeed else {
+            pauses = []
+            return
+        }
+        let gaps = parts.flatMap { part in
+            let points = part.compactMap { point in point.time.map { (time: $0, place: point.coordinate) } }
+                .sorted { $0.time < $1.time }
+            return zip(points, points.dropFirst()).map { (time: $0.time...$1.time, places: ($0.place, $1.place)) }
+        }
+        let durations = gaps.map(\.time.duration).filter { $0 > 0 }.sorted()
+        let usual = durations.isEmpty ? 0 : durations[durations.count / 2]
+        let shortest = max(Self.rest.duration, usual * Self.usualFactor)
+        pauses = gaps.filter { gap in
+            guard gap.time.duration > shortest, let from = gap.places.0, let to = gap.places.1 else { return false }
+            return from.distance(to: to) <= min(Self.rest.distance, speed * gap.time.duration)
+        }.map { $0.time.lowerBound + usual...$0.time.upperBound }.sorted { $0.lowerBound < $1.lowerBound }
     }
 
     /// The segments without the pauses.

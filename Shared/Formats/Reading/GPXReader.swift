@@ -1,19 +1,20 @@
 import Workouts
 
-/// Collects the tracks of a GPX file. A new `trkseg` begins after a pause.
+/// Collects the tracks of a GPX file. A new `trkseg` begins after a pause. Garmin and OpenTracks add a track's totals in
+/// `TrackStatsExtension`.
 ///
 /// Elements are identified by their local names: the extensions of Garmin, Cluetrust and others differ in namespaces
 /// and rarely in local names.
 struct GPXReader {
     private(set) var tracks: [RecordedTrack] = []
     private var sport: String?
-    private var parts: [[RecordedTrack.Point]] = []
+    private var lap = RecordedTrack.Lap()
     private var point: RecordedTrack.Point?
 
     mutating func open(_ name: String, _ attributes: [String: String]) {
         switch name {
-        case "trk": (sport, parts) = (nil, [])
-        case "trkseg": parts.append([])
+        case "trk": (sport, lap) = (nil, RecordedTrack.Lap())
+        case "trkseg": lap.parts.append([])
         case "trkpt":
             point = RecordedTrack.Point()
             point?.latitude = attributes["lat"].flatMap { Double($0) }
@@ -24,13 +25,16 @@ struct GPXReader {
 
     mutating func close(_ name: String, in parent: String?, _ text: String) {
         switch (name, parent) {
-        case ("trk", _): tracks.append(RecordedTrack(sport: sport, laps: [RecordedTrack.Lap(parts: parts)]))
+        case ("trk", _): tracks.append(RecordedTrack(sport: sport, laps: [lap]))
         case ("type", "trk"): sport = text
         case ("trkpt", _):
-            if let point, !parts.isEmpty { parts[parts.count - 1].append(point) }
+            if let point, !lap.parts.isEmpty { lap.parts[lap.parts.count - 1].append(point) }
             point = nil
         case ("time", "trkpt"): point?.time = Timestamp(iso8601: text)
         case ("ele", "trkpt"): point?.altitude = Double(text)
+        case ("Distance", "TrackStatsExtension"): lap.totals.distance = Double(measured: text)
+        case ("TimerTime", "TrackStatsExtension"): lap.totals.activeTime = Double(measured: text)
+        case ("Ascent", "TrackStatsExtension"): lap.totals.ascent = Double(measured: text)
         default: measure(name, text)
         }
     }

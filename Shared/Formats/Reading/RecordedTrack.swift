@@ -16,6 +16,11 @@ struct RecordedTrack {
         var altitude: Double?
         /// Degrees, clockwise from north.
         var course: Double?
+
+        var coordinate: Coordinate? {
+            guard let latitude, let longitude else { return nil }
+            return Coordinate(latitude: latitude, longitude: longitude)
+        }
     }
 
     struct Lap {
@@ -35,11 +40,11 @@ extension Recording {
     ///
     /// Returns `nil` if neither a point nor a lap has one.
     init?(_ track: RecordedTrack) {
-        var pieces = ActivePieces()
+        let sport = RecordedSport(words: track.sport ?? "")
+        var pieces = ActivePieces(sport.activity)
         for (lap, next) in zip(track.laps, track.laps.dropFirst().map(\.start) + [nil]) { pieces.add(lap, next: next) }
         let segments = pieces.merged
         guard let first = segments.first, let last = segments.last else { return nil }
-        let sport = RecordedSport(words: track.sport ?? "")
         self.init(
             start: first.lowerBound, end: last.upperBound, segments: segments,
             activity: sport.activity, environment: sport.environment, samples: [])
@@ -91,7 +96,7 @@ extension RecordedTotals {
         let rates = laps.compactMap { lap in lap.averageHeartRate.map { (rate: $0, time: lap.activeTime ?? 0) } }
         let time = rates.reduce(0) { $0 + $1.time }
         self.init(
-            distance: sum(\.distance), activeTime: sum(\.activeTime), energy: sum(\.energy),
+            distance: sum(\.distance), activeTime: sum(\.activeTime), energy: sum(\.energy), ascent: sum(\.ascent),
             averageHeartRate: time > 0 ? rates.reduce(0) { $0 + $1.rate * $1.time } / time : nil)
     }
 }
@@ -105,8 +110,13 @@ private struct ActivePieces {
     /// Seconds that a lap may last longer than a point after it shows.
     private static let longestSilence = 86_400.0
 
+    private let activity: Activity
     private var segments: [ClosedRange<Timestamp>] = []
     private var previousEnd: Timestamp?
+
+    init(_ activity: Activity) {
+        self.activity = activity
+    }
 
     mutating func add(_ lap: RecordedTrack.Lap, next: Timestamp?) {
         let times = lap.parts.map { $0.compactMap(\.time).sorted() }.filter { !$0.isEmpty }
@@ -124,10 +134,12 @@ private struct ActivePieces {
             let pauses = AutoPauses(times.flatMap(\.self), in: pieces, activeTime: activeTime)
             pieces = pauses.removed(from: pieces)
             let silence = activeTime - pieces.duration
-            if pieces.count == 1, silence > AutoPauses.tolerance(activeTime) {
+            if lap.start != nil, pieces.count == 1, silence > AutoPauses.tolerance(activeTime) {
                 let end = pieces[0].upperBound + min(silence, Self.longestSilence)
                 pieces[0] = pieces[0].lowerBound...max(pieces[0].upperBound, min(end, next ?? end))
             }
+        } else if lap.start == nil {
+            pieces = AutoPauses(resting: lap.parts, activity).removed(from: pieces)
         }
         // By its duration and pauses, a lap may last longer than its points.
         let newest = pieces[pieces.count - 1].upperBound

@@ -98,7 +98,7 @@ extension CountedItems {
 
 extension Activity {
     /// The speed in m/s below which people rest; `nil` when the activity covers no distance.
-    var restSpeed: Double? {
+    package var restSpeed: Double? {
         switch self {
         case .running: 0.83
         case .walking, .hiking, .other: 0.4

@@ -45,6 +45,8 @@ import Workouts
         Known(
             file: "pool-swim-hr-messages.fit", distance: 1_350, activeTime: 2_629.118, energy: 330, heartRate: 127.8,
             laps: 11, poolLengths: 27),
+        // 669 points in one trkseg, the longest gap of 7 s.
+        Known(file: "run-8km.gpx", distance: 8_548, activeTime: 1_656.45, energy: nil, heartRate: nil),
         Known(file: "four-activities.tcx", distance: 7_651.03, activeTime: 3_601.84, energy: 558, heartRate: 161),
         Known(file: "four-activities.tcx", number: 2, distance: nil, activeTime: 2_767.31, energy: nil, heartRate: 129),
         Known(
@@ -67,6 +69,7 @@ import Workouts
         }
         try expectClose(workout.distance, known.distance, "distance")
         try expectClose(workout.activeDuration, known.activeTime, "active time")
+        if known.file.hasSuffix("gpx") { #expect(abs(workout.activeDuration - known.activeTime) <= 1) }
         try expectClose(workout.activeEnergy, known.energy, "energy")
         try expectClose(workout.averageHeartRate, known.heartRate, "heart rate")
         #expect(workout.segments.count == known.segments)

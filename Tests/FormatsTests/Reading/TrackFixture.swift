@@ -10,21 +10,25 @@ extension XMLRecording {
 /// Text of GPX and TCX files for tests.
 enum TrackFixture {
     /// A track with a segment for each of `parts`, the XML of its points.
-    static func gpx(type: String? = "running", _ parts: [[String]]) -> String {
+    static func gpx(type: String? = "running", totals: [String: Double] = [:], _ parts: [[String]]) -> String {
+        let stats = totals.map { "<gpxtrkx:\($0)>\($1)</gpxtrkx:\($0)>" }.joined()
         let segments = parts.map { "<trkseg>\($0.joined(separator: "\n"))</trkseg>" }.joined(separator: "\n")
         return """
             <?xml version="1.0" encoding="UTF-8"?>
             <gpx version="1.1" creator="tests" xmlns="http://www.topografix.com/GPX/1/1"
               xmlns:gpxtpx="http://www.garmin.com/xmlschemas/TrackPointExtension/v2"
+              xmlns:gpxtrkx="http://www.garmin.com/xmlschemas/TrackStatsExtension/v1"
               xmlns:gpxdata="http://www.cluetrust.com/XML/GPXDATA/1/0">
             <metadata><time>2001-01-01T00:00:00Z</time></metadata>
-            <trk><name>Morning</name>\(type.map { "<type>\($0)</type>" } ?? "")\(segments)</trk></gpx>
+            <trk><name>Morning</name>\(type.map { "<type>\($0)</type>" } ?? "")
+            <extensions><gpxtrkx:TrackStatsExtension>\(stats)</gpxtrkx:TrackStatsExtension></extensions>
+            \(segments)</trk></gpx>
             """
     }
 
-    static func point(_ second: Double, _ extensions: String = "") -> String {
+    static func point(_ second: Double, latitude: Double = 47.2, _ extensions: String = "") -> String {
         """
-        <trkpt lat="47.2" lon="9.04"><ele>787</ele><time>\(time(second))</time>
+        <trkpt lat="\(latitude)" lon="9.04"><ele>787</ele><time>\(time(second))</time>
         <extensions>\(extensions)</extensions></trkpt>
         """
     }
