@@ -69,6 +69,7 @@ extension FITActivity {
         package let calories: Double?
         package let averageHeartRate: Double?
         package let maximumHeartRate: Double?
+        package let ascent: Double?
 
         /// `start` plus the elapsed time.
         package var end: Double { start + elapsedTime }
@@ -83,6 +84,7 @@ extension FITActivity {
             calories = message.number(Field.calories)
             averageHeartRate = message.number(Field.averageHeartRate)
             maximumHeartRate = message.number(Field.maximumHeartRate)
+            ascent = message.number(Field.ascent)
         }
     }
 }

@@ -1,12 +1,13 @@
 /// Ascent and descent of one source of altitudes. Altitudes are smoothed over time, then turns below 3 m are ignored.
 ///
-/// Smoothing follows the noise of the altitudes: a barometer needs little, and much of it flattens small hills. The
-/// parameters come from the recordings with a total of their device; `AscentFitTests` prints them and their errors.
+/// Smoothing follows the noise of the altitudes: a barometer needs little, and much of it flattens small hills. Of the
+/// parameters that keep small hills and ignore noise, these fit the devices' totals of recordings best; `AscentFitTests`
+/// prints them and their errors.
 struct Climb: Sendable {
-    struct Parameters: Sendable {
+    struct Parameters: Equatable, Sendable {
         /// Seconds of smoothing: at least these, and this many for each metre of noise.
-        var smoothing = 4.0
-        var smoothingForNoise = 6.0
+        var smoothing = 5.0
+        var smoothingForNoise = 10.0
         /// The smoothed altitude turns when it moves back by this many metres.
         var hysteresis = 3.0
     }

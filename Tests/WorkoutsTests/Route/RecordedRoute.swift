@@ -11,6 +11,9 @@ struct RecordedRoute {
     var locations: [Location]
     /// Metres.
     let distance: Double
+    /// The metres of ascent that the device counted, if it did; in laps too.
+    var ascent: Double?
+    var laps: [(time: ClosedRange<Timestamp>, ascent: Double)] = []
 
     /// Prints a note and returns `nil` without the folder.
     init?(_ name: String, _ activity: Activity) throws {
@@ -39,6 +42,10 @@ struct RecordedRoute {
                 Segment(start: Timestamp(seconds: $0.lowerBound), end: Timestamp(seconds: $0.upperBound))
             }
             distance = activity.session.distance ?? .nan
+            ascent = activity.session.ascent
+            laps = activity.laps.compactMap { lap in
+                lap.ascent.map { (Timestamp(seconds: lap.start)...Timestamp(seconds: lap.end), $0) }
+            }
         }
     }
 
