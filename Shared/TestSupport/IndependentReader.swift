@@ -87,5 +87,26 @@ package struct IndependentReader {
         return try JSONDecoder().decode([String: [[Field]]].self, from: output)
     }
 
+    /// Writes a run of a record a second with garmin-fit-sdk.
+    ///
+    /// - Parameters:
+    ///   - start: Unix seconds.
+    ///   - columns: fields of the profile by its names, in its units.
+    ///   - developer: a developer's fields, with the values of each record.
+    package static func write(
+        _ file: URL, start: Int, columns: [String: [Double]], developer: [String: [[Double]]]
+    ) async throws {
+        struct Columns: Encodable {
+            let start: Int
+            let columns: [String: [Double]]
+            let developer: [String: [[Double]]]
+        }
+        let values = try JSONEncoder().encode(Columns(start: start, columns: columns, developer: developer))
+        _ = try await ChildProcess.output(of: [
+            Python.interpreter, script, "--write", file.path(percentEncoded: false),
+            String(decoding: values, as: UTF8.self),
+        ])
+    }
+
     private static let script = Python.program("fit_summary.py")
 }

@@ -211,6 +211,67 @@ struct QuantityTests {
                     [expected[0], expected[0] * 1000, stored].contains { abs($0 - shown) < 0.51 / abs(scale) },
                     "\(reader): \(shown), not \(expected[0])")
                 #expect(!field.name.contains("unknown"), "\(reader)")
+                if reader == "garmin-fit-sdk", let name = Self.profile[quantity] { #expect(field.name == name) }
+            }
+        }
+    }
+
+    /// The names of quantities' fields in Garmin's profile.
+    private static let profile: [Quantity: String] = [
+        .heartRate: "heart_rate", .distance: "distance", .activeEnergy: "calories", .speed: "enhanced_speed",
+        .steps: "total_cycles", .cadence: "cadence", .power: "power", .temperature: "temperature", .incline: "grade",
+        .leftPowerShare: "left_right_balance", .verticalOscillation: "vertical_oscillation",
+        .groundContactTime: "stance_time", .strideLength: "step_length",
+        .respirationRate: "enhanced_respiration_rate", .muscleOxygen: "saturated_hemoglobin_percent",
+        .totalHemoglobin: "total_hemoglobin_conc", .coreTemperature: "core_temperature",
+    ]
+
+    /// A value in the unit of Garmin's profile.
+    private func inProfile(_ quantity: Quantity, _ value: Double) -> Double {
+        switch quantity {
+        // Strides, and the strides since the start.
+        case .cadence, .steps: value / 2
+        // Millimetres.
+        case .strideLength: value * 1_000
+        // The share of the right leg, marked by the top bit.
+        case .leftPowerShare: 0x80 + 100 - value
+        default: value
+        }
+    }
+
+    @Test func `replay reads every column of a file that Garmin's SDK wrote`() async throws {
+        guard !IndependentReader.isAnyMissing else { return print("skipped: PYTHON lacks a FIT writer") }
+        var columns: [String: [Double]] = [:]
+        for (quantity, name) in Self.profile {
+            var sum = 0.0
+            columns[name] = values(quantity).map { values in
+                sum += values[0]
+                return inProfile(quantity, quantity.isDelta ? sum : values[0])
+            }
+        }
+        let own = Quantity.recorded.filter { Self.profile[$0] == nil }
+        #expect(own.allSatisfy { $0.fit == .developer })
+        let developer = Dictionary(
+            uniqueKeysWithValues: own.map { quantity in
+                var sum = 0.0
+                return (
+                    quantity.name,
+                    values(quantity).map { values in
+                        sum += values[0]
+                        return quantity.isDelta ? [sum] : values
+                    }
+                )
+            })
+        let folder = try TemporaryFolder()
+        let file = folder.file("garmin.fit")
+        try await IndependentReader.write(
+            URL(filePath: file), start: Int(Self.begin.seconds), columns: columns, developer: developer)
+        let samples = try RecordingFile(path: file).recording.samples
+        #expect(samples.map(\.time) == [0, 1, 2].map { Self.begin + $0 })
+        for quantity in Quantity.recorded {
+            for (sample, values) in zip(samples, values(quantity)) {
+                #expect(sample[all: quantity].count == values.count, "\(quantity)")
+                expect(sample[all: quantity], values, within: 1e-6 * max(1, abs(values[0])))
             }
         }
     }
