@@ -135,6 +135,11 @@ struct ExporterLoop {
             try receive(message, key, topic, targets[key.user] ?? [], now)
         } catch {
             reject(message, Rejection(topic: message.topic, error: error), now)
+            // session-engine replies to requests.
+            guard case .exportResult = topic,
+                let (client, reply) = Reply.refusing(message.payload, error, now: now.wallClock)
+            else { return }
+            outbox.add([.reply(key, client, reply)])
         }
     }
 

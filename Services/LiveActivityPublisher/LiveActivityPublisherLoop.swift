@@ -195,6 +195,10 @@ struct LiveActivityPublisherLoop {
             }
         } catch {
             reject(message, Rejection(topic: message.topic, error: error), now)
+            guard topic == .activityRegister,
+                let (client, reply) = Reply.refusing(message.payload, error, now: now.wallClock)
+            else { return }
+            outbox.add([.reply(key, client, reply)])
         }
     }
 

@@ -158,8 +158,12 @@ struct SessionEngineLoop {
                 let weather = try JSONCoding.decode(Weather.self, from: message.payload)
                 outbox.add(machine.receive(weather, for: key, now: now))
             case .session(let key, .request):
-                let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
-                outbox.add(machine.receive(request, for: key))
+                do throws(PayloadError) {
+                    let request = try JSONCoding.decode(SessionRequest.self, from: message.payload)
+                    outbox.add(machine.receive(request, for: key))
+                } catch {
+                    refuse(message, error, to: key.user, now)
+                }
             case .session(let key, .metrics):
                 outbox.add(machine.receive(try MetricsProgress(message.payload), of: key, now: now))
             case .session(let key, .route):
@@ -216,35 +220,32 @@ struct SessionEngineLoop {
             let isNew = !machine.hasAccepted(request, of: user)
             outbox.add(machine.receive(request, of: user, now: now))
             if request.action == .deleteEverything, isNew { erasures[user] = Erasure(user) }
-        case .failure(let error):
-            reject(message, Rejection(topic: message.topic, error: error), now)
-            guard error.kind == .malformed, let envelope = envelope(message) else { return }
-            let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: .invalidCommand(error.text))
-            outbox.add([.reply(user, envelope.client, reply)])
+        case .failure(let error): refuse(message, error, to: user, now)
         case nil: break
         }
+    }
+
+    /// Rejects a request that cannot be read, and replies to its sender if possible.
+    private mutating func refuse(_ message: MQTTMessage, _ error: PayloadError, to sender: User, _ now: Moment) {
+        reject(message, Rejection(topic: message.topic, error: error), now)
+        guard let (client, reply) = Reply.refusing(message.payload, error, now: now.wallClock) else { return }
+        outbox.add([.reply(sender, client, reply)])
     }
 
     private mutating func receive(
         _ request: Result<ViewerRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ viewer: User,
         _ now: Moment
     ) {
-        func reply(_ envelope: Command.Envelope, _ refusal: Refusal) {
-            let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: refusal)
-            outbox.add([.reply(viewer, envelope.client, reply)])
-        }
         switch request {
         case .success(let request):
             guard viewerRequests[viewer, default: Self.viewerLimit].take(now) else {
                 context.limits.reached(UserLimit.viewerRequests.name, by: viewer, at: now)
-                let envelope = Command.Envelope(id: request.id, client: request.client)
-                return reply(envelope, UserLimit.viewerRequests.refusal(after: 5))
+                let refusal = UserLimit.viewerRequests.refusal(after: 5)
+                let reply = Reply(id: request.id, revision: nil, now: now.wallClock, error: refusal)
+                return outbox.add([.reply(viewer, request.client, reply)])
             }
             outbox.add(machine.receive(request, of: user, from: viewer))
-        case .failure(let error):
-            reject(message, Rejection(topic: message.topic, error: error), now)
-            guard error.kind == .malformed, let envelope = envelope(message) else { return }
-            reply(envelope, .invalidCommand(error.text))
+        case .failure(let error): refuse(message, error, to: viewer, now)
         case nil: break
         }
     }

@@ -28,6 +28,20 @@ import Workouts
         run.log.lines.filter { $0.hasPrefix("error") || $0.hasPrefix("notice") }
     }
 
+    @Test func `an unreadable result gets a reply if its sender can be read`() async throws {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        try await run.deliver(workout.messages)
+        let id = CommandID(UUID())
+        let result = Topic.session(workout.key, .exportResult(.healthKit)).message(
+            Array(#"{"id":"\#(id)","client":"app","workout":"newest","ok":true}"#.utf8))
+        let sent = try await run.deliver([result])
+        let reply = try #require(sent.payloads(.user(workout.key.user, .replies(Client("app")!))).first)
+        let answer = try JSONCoding.decode(Reply.self, from: reply)
+        #expect(answer.id == id && answer.error?.code == "invalid_command")
+        #expect(sent.payloads(.user(workout.key.user, .rejected)).count == 1)
+    }
+
     // MARK: Deletion
 
     @Test func `a deleted workout leaves nothing in store, folder and retained topics`() async throws {

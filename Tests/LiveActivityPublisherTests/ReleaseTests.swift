@@ -102,3 +102,31 @@ import Workouts
             })
     }
 }
+
+/// Registrations that the loop cannot read.
+struct UnreadableRegistrationTests {
+    @Test func `an unreadable registration gets a reply if its sender can be read, and its token appears nowhere`()
+        async throws
+    {
+        let store = MemoryDatabase().replica()
+        let bus = RecordingBus()
+        let clock = RunningPublisher.clock()
+        let session = ServiceSession(at: clock.now)
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "live-activity-publisher"), logger: .silent, bus: bus,
+            clock: clock)
+        var loop = LiveActivityPublisherLoop(context: context, canPush: true, store: store)
+        _ = try await loop.handle(.ownership(store.gain([session.key.session.shard])))
+        let id = CommandID(UUID())
+        let token = String(repeating: "ab", count: 32)
+        let registration = Topic.session(session.key, .activityRegister).message(
+            Array(#"{"id":"\#(id)","client":"app","device":"phone-1","enabled":true,"token":"\#(token)x"}"#.utf8))
+        _ = try await loop.handle(.batch(MQTTBatch(messages: [registration]) {}))
+        let sent = bus.take()
+        let reply = try #require(sent.payloads(.user(session.key.user, .replies(Client("app")!))).first)
+        let answer = try JSONCoding.decode(Reply.self, from: reply)
+        #expect(answer.id == id && answer.error?.code == "invalid_command")
+        #expect(sent.payloads(.user(session.key.user, .rejected)).count == 1)
+        #expect(!sent.contains { String(decoding: $0.payload, as: UTF8.self).contains(token) })
+    }
+}

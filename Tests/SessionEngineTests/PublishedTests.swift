@@ -185,6 +185,13 @@ struct PublishedTests {
         #expect(try JSONCoding.decode(Reply.self, from: reply).error?.code == "invalid_command")
         let rejected = try #require(sent.payloads(.user(key.user, .rejected)).first)
         #expect(try JSONCoding.decode(Rejection.self, from: rejected).reason == "malformed")
+        // So are requests, of a session too.
+        for topic in [Topic.session(key, .request), .user(key.user, .request)] {
+            let request = topic.message(Array("{\(fields),\"type\":\"fly\"}".utf8))
+            let sent = try await engine.deliver([request])
+            #expect(sent.replies.map(\.error?.code) == ["invalid_command"])
+            #expect(sent.payloads(.user(key.user, .rejected)).count == 1)
+        }
         // One that can be read is refused by the reply alone.
         let lap = Topic.session(key, .command).message(Array("{\(fields),\"type\":\"lap\"}".utf8))
         #expect(try await engine.deliver([lap]).payloads(.user(key.user, .rejected)).isEmpty)

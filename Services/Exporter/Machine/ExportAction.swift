@@ -16,7 +16,7 @@ enum ExportAction: Hashable {
     case publish(SessionKey, Target)
     /// Removes a deleted session from all targets.
     case remove(SessionKey)
-    case reply(SessionKey, Client, Reply)
+    case reply(SessionKey, Client?, Reply)
 }
 
 extension ExportAction: OwnedAction {
@@ -61,7 +61,7 @@ extension ExporterMachine: OwningMachine {
             return []
         case .publish(let key, let target): return [message(of: key, target: target)]
         case .reply(let key, let client, let reply):
-            return [Topic.user(key.user, .replies(client)).message(JSONCoding.encode(reply))]
+            return client.map { [Topic.user(key.user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
         case .save, .erase, .remove: return []
         }
     }

@@ -69,7 +69,7 @@ extension ExportJob {
     }
 
     private func isOfWatch(_ result: ExportResult) -> Bool {
-        result.mode.map { $0 == .watch } ?? (result.client == watch)
+        result.mode.map { $0 == .watch } ?? (watch != nil && result.client == watch)
     }
 
     /// Takes a device's result and returns whether the job changed. Repeated and older results change nothing, nor do more

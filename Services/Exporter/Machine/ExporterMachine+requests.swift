@@ -65,7 +65,6 @@ extension ExporterMachine {
         } catch {
             refusal = error
         }
-        guard let client else { return actions }
         return actions + [.reply(key, client, Reply(id: id, revision: nil, now: now.wallClock, error: refusal))]
     }
 }

@@ -10,7 +10,7 @@ enum ActivityAction: Hashable {
     case erase(SessionKey)
     /// Publishes what ``LiveActivityPublisherMachine/message(of:)`` returns by then.
     case publish(SessionKey)
-    case reply(SessionKey, Client, Reply)
+    case reply(SessionKey, Client?, Reply)
     case report(PushReport)
 }
 
@@ -57,7 +57,7 @@ extension LiveActivityPublisherMachine: OwningMachine {
         switch action {
         case .publish(let key): [message(of: key)]
         case .reply(let key, let client, let reply):
-            [Topic.user(key.user, .replies(client)).message(JSONCoding.encode(reply))]
+            client.map { [Topic.user(key.user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
         case .save, .erase, .report: []
         }
     }

@@ -26,11 +26,11 @@ package struct ActivityRegistration: Equatable, Sendable {
     package static let tokenDigits = 32...512
 
     package var id: CommandID
-    package var client: Client
+    package var client: Client?
     package var device: Device
     package var action: Action
 
-    package init(id: CommandID, client: Client, device: Device, action: Action) {
+    package init(id: CommandID, client: Client?, device: Device, action: Action) {
         self.id = id
         self.client = client
         self.device = device
@@ -46,7 +46,7 @@ extension ActivityRegistration: Codable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
         id = try container.decode(CommandID.self, forKey: .id)
-        client = try container.decode(Client.self, forKey: .client)
+        client = try container.decodeIfPresent(Client.self, forKey: .client)
         device = try container.decode(Device.self, forKey: .device)
         guard try container.decode(Bool.self, forKey: .enabled) else {
             action = .withdraw
@@ -67,7 +67,7 @@ extension ActivityRegistration: Codable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(id, forKey: .id)
-        try container.encode(client, forKey: .client)
+        try container.encodeIfPresent(client, forKey: .client)
         try container.encode(device, forKey: .device)
         switch action {
         case .register(let token, let kind, let environment):

@@ -48,7 +48,7 @@ package struct ExportStatus: Codable, Equatable, Sendable {
 /// The outcome of an export by a device, on `export/{target}/result`. The answer goes to `replies`.
 package struct ExportResult: Codable, Equatable, Sendable {
     package var id: CommandID
-    package var client: Client
+    package var client: Client?
     /// The device that reports.
     package var mode: Mode?
     /// The revision of the written `workout`, from the status.
@@ -57,7 +57,7 @@ package struct ExportResult: Codable, Equatable, Sendable {
     /// The reason of a failure. The code `denied` means that the user does not allow it; there is no further attempt.
     package var error: Refusal?
 
-    package init(id: CommandID, client: Client, mode: Mode? = nil, workout: Int64, error: Refusal? = nil) {
+    package init(id: CommandID, client: Client?, mode: Mode? = nil, workout: Int64, error: Refusal? = nil) {
         self.id = id
         self.client = client
         self.mode = mode

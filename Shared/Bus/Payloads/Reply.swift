@@ -27,4 +27,14 @@ package struct Reply: Codable, Hashable, Sendable {
         self.now = now
         self.error = error
     }
+
+    /// The reply to a payload that cannot be read; `nil` unless its id and its client can.
+    package static func refusing(
+        _ payload: ArraySlice<UInt8>, _ error: PayloadError, now: Timestamp
+    ) -> (client: Client, reply: Reply)? {
+        guard error.kind == .malformed,
+            let envelope = try? JSONCoding.decode(Command.Envelope.self, from: payload), let client = envelope.client
+        else { return nil }
+        return (client, Reply(id: envelope.id, revision: nil, now: now, error: .invalidCommand(error.text)))
+    }
 }

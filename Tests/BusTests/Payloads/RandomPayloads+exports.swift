@@ -9,7 +9,7 @@ extension SeededRandom {
         let requests = actions.map { SessionRequest(id: identifier(), client: name(), action: $0) }
         let results = [nil, Refusal(code: "denied", message: "not allowed")].map { error in
             ExportResult(
-                id: identifier(), client: name(), mode: maybe(Bool.random(using: &self) ? .watch : .phone),
+                id: identifier(), client: maybe(name()), mode: maybe(Bool.random(using: &self) ? .watch : .phone),
                 workout: revision(), error: error)
         }
         let statuses = ExportStatus.Status.allCases.map { status in
@@ -57,7 +57,7 @@ extension SeededRandom {
             .register(token: token, kind: .start, environment: .sandbox), .withdraw,
         ]
         let registrations = actions.map {
-            ActivityRegistration(id: identifier(), client: name(), device: name(), action: $0)
+            ActivityRegistration(id: identifier(), client: maybe(name()), device: name(), action: $0)
         }
         let statuses = ActivityStatus.Status.allCases.map { status in
             ActivityStatus(
