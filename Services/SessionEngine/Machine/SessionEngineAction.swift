@@ -1,4 +1,5 @@
 import Bus
+import MQTT
 import ServiceKit
 import Storage
 import Workouts
@@ -129,6 +130,67 @@ extension SessionEngineMachine: OwningMachine {
             return [.delete(SessionRecord.sessions, key), .put(SessionRecord.quotas, key.user, quota)]
         case .publishState, .publishSessionProfile, .publishWorkout, .publishCurrent, .publishProfile, .publishPlans,
             .askCoach, .clear, .announce, .reply, .listWorkouts, .limited:
+            return []
+        }
+    }
+
+    /// The messages of a publishing action as of now.
+    mutating func messages(for action: SessionEngineAction) -> [MQTTMessage] {
+        switch action {
+        case .publishState(let key):
+            guard let entry = entries[key] else { return [] }
+            published(entry.record.revision, of: key, \.stateTopic)
+            let state = PublishedState(entry.record.state, entry.record.planState)
+            return [Topic.session(key, .state).message(JSONCoding.encode(state))]
+        case .publishSessionProfile(let key):
+            guard let entry = entries[key] else { return [] }
+            guard let revision = entry.record.profileRevision, let profile = entry.record.session.profile else {
+                return [Topic.session(key, .profile).message([])]
+            }
+            published(revision, of: key, \.profileTopic)
+            let copy = SessionProfile(revision: revision, profile: profile)
+            return [Topic.session(key, .profile).message(JSONCoding.encode(copy))]
+        case .publishWorkout(let key):
+            guard let entry = entries[key] else { return [] }
+            guard let workout = entry.record.workout else { return [Topic.session(key, .workout).message([])] }
+            published(workout.revision, of: key, \.workoutTopic)
+            return [Topic.session(key, .workout).message(JSONCoding.encode(workout))]
+        case .publishCurrent(let user):
+            let record = unfinished(user)
+            let current = CurrentSession(
+                revision: currentRevision(user), state: record?.state, plan: record?.planState)
+            users[user]?.currentTopic?.published(current.revision)
+            return [Topic.user(user, .current).message(JSONCoding.encode(current))]
+        case .publishProfile(let user):
+            guard let record = users[user] else { return [] }
+            users[user]?.profileTopic.published(record.profileTopic.revision)
+            let profile = UserProfile(revision: record.profileTopic.revision, profile: record.profile)
+            return [Topic.user(user, .profile).message(JSONCoding.encode(profile))]
+        case .publishPlans(let user):
+            guard let plans = users[user]?.plans else { return [] }
+            users[user]?.plansTopic.published(plans.revision)
+            return [Topic.user(user, .plans).message(JSONCoding.encode(plans))]
+        case .askCoach(let key, let id):
+            guard let question = entries[key]?.question, question.command.id == id else { return [] }
+            return [Topic.user(key.user, .coachRequest).message(JSONCoding.encode(question.request))]
+        case .clear(let key), .expire(let key, _):
+            return [SessionTopic.state, .profile, .workout].map { Topic.session(key, $0).message([]) }
+        case .announce(let key, let announcement):
+            return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
+        case .reply(let user, let client, let reply):
+            return client.map { [Topic.user(user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
+        case .archive(let key):
+            forget(key)
+            return []
+        case .erase(let key):
+            quotas[key.user]?.erase()
+            forget(key)
+            return []
+        case .rest(let key):
+            if entries[key]?.canRest == true { forget(key) }
+            return []
+        case .save, .saveReply, .saveUser, .saveQuota, .eraseReplies, .eraseCorrupt, .setAside, .unarchive, .list,
+            .unlist, .unlistAll, .settle, .listWorkouts, .limited:
             return []
         }
     }
