@@ -9,47 +9,6 @@ package struct LiveMetrics: Sendable {
     /// Seconds ahead of the service's clock beyond which a device does not define the newest time of the others.
     package static let clockTolerance = 60.0
 
-    /// The latest reading of one quantity by one device.
-    struct Source: Sendable {
-        var time = Int64.min
-        var value = 0.0
-        /// The quantity's sum at that time: deltas that others add later are not added again.
-        var sum = 0.0
-        /// The last time of a reading in a segment.
-        var inside = Int64.min
-    }
-
-    struct Row: Sendable {
-        let device: Device
-        var newest = Int64.min
-        var sources = [Source](repeating: Source(), count: Quantity.allCases.count)
-        /// The latest values of lists.
-        var lists: [Quantity: [Double]] = [:]
-        /// How many devices are preferred to it.
-        var rank = 0
-        var heartRateRank = 0
-
-        func rank(_ quantity: Quantity) -> Int { quantity == .heartRate ? heartRateRank : rank }
-    }
-
-    struct Track: Sendable {
-        /// The row whose reading was counted last, and that reading.
-        var current = -1
-        var time = Int64.min
-        var value = 0.0
-        /// Active microseconds before it.
-        var position: Int64 = 0
-        /// The end of the reading's segment.
-        var until = Int64.max
-        /// The time since which the current source has had no gap. Readings of others from there on do not count.
-        var solidFrom = Int64.min
-        var sum = 0.0
-        /// Value times microseconds of all readings but the last, which is still valid.
-        var weighted = 0.0
-        var weight: Int64 = 0
-        var maximum = -Double.infinity
-    }
-
     let rules: LiveRules
     var rows: [Row] = []
     var tracks = [Track](repeating: Track(), count: Quantity.allCases.count)
@@ -308,33 +267,6 @@ extension LiveMetrics {
             {
                 isExact = false
             }
-        }
-    }
-}
-
-extension LiveMetrics.Row {
-    /// Stores the values of a list unless a later item of the device carries one.
-    mutating func keepList(_ quantity: Quantity, of sample: Sample, at time: Int64) {
-        if time >= sources[quantity.rawValue].time { lists[quantity] = sample[all: quantity] }
-    }
-
-    /// The readings of a clock that was ahead are not the latest.
-    mutating func forget(after horizon: Int64) {
-        newest = .min
-        for index in sources.indices where sources[index].time > horizon {
-            sources[index].time = .min
-            sources[index].inside = .min
-        }
-    }
-}
-
-extension [Segment] {
-    /// Active microseconds between two moments; an open segment continues.
-    func activeMicroseconds(from start: Int64, to end: Int64) -> Int64 {
-        reduce(0) { total, segment in
-            let from = Swift.max(start, segment.start.microseconds)
-            let to = Swift.min(end, segment.end?.microseconds ?? end)
-            return total + Swift.max(0, to - from)
         }
     }
 }

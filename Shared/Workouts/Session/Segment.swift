@@ -39,6 +39,15 @@ extension [Segment] {
         return Double(microseconds) / 1e6
     }
 
+    /// Active microseconds between two moments; an open segment continues.
+    func activeMicroseconds(from start: Int64, to end: Int64) -> Int64 {
+        reduce(0) { total, segment in
+            let from = Swift.max(start, segment.start.microseconds)
+            let to = Swift.min(end, segment.end?.microseconds ?? end)
+            return total + Swift.max(0, to - from)
+        }
+    }
+
     /// Finds the segment of a moment by binary search. The segments must be sorted by time.
     ///
     /// A moment between two adjacent segments belongs to the later.
