@@ -117,3 +117,60 @@ extension StreamMachine {
         }
     }
 }
+
+/// Live folds: in the loop for a session with few items, as jobs for others.
+extension StreamMachine {
+    /// Schedules a fold over all items if the live fold depends on what has changed.
+    mutating func requestOtherFold(_ session: OwnedSession<Work>, _ before: ProfiledState, _ now: Moment) {
+        let isOther = Work.Live.isOther(session.profiled, than: before)
+        guard isOther || session.live?.follow(session.state) == false else { return }
+        stale.insert(session.state.key)
+        session.foldDue = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
+    }
+
+    /// Schedules a fold over all items: at once, or when the rate limit allows it.
+    mutating func requestFold(_ key: SessionKey, _ now: Moment) {
+        guard let session = sessions[key], stale.insert(key).inserted else { return }
+        let interval =
+            session.isLarge ? max(StreamTimes.longFold, session.spacing(session.foldCost)) : StreamTimes.fold
+        session.foldDue = max(now, session.foldedAt.map { $0 + interval } ?? now)
+    }
+
+    /// The sessions with a due fold over all items.
+    func foldsDue(now: Moment, isLarge: Bool = false) -> [SessionKey] {
+        stale.filter { key in
+            guard let session = sessions[key], session.isShown, session.isLarge == isLarge else { return false }
+            return session.foldDue.map { $0 <= now } ?? true
+        }
+    }
+
+    /// Loads all items of a session from the store and computes the live fold.
+    ///
+    /// - Parameter stored: all items on disk.
+    mutating func fold(_ key: SessionKey, _ stored: StoredItems<Work>, now: Moment) {
+        guard let session = sessions[key] else { return }
+        for device in stored.streams.keys.sorted() {
+            if let stream = stored.streams[device] { session.load(stream, from: device) }
+        }
+        session.hasAllStreams = true
+        session.isCorrupt = false
+        session.heard = stored.heard
+        noteSize(session)
+        let live = Work.Live(streams: stored.items, state: session.profiled, now: now.wallClock, shown: session.live)
+        show(live, session, now)
+    }
+
+    /// Replaces the live fold of a session.
+    mutating func show(_ live: Work.Live, _ session: OwnedSession<Work>, _ now: Moment) {
+        let key = session.state.key
+        session.live = live
+        if let companion = session.pendingCompanion.take() {
+            _ = session.live?.receive(companion, of: session.state, now: now.wallClock)
+        }
+        session.foldedAt = now
+        session.foldDue = nil
+        stale.remove(key)
+        withSplits.insert(key)
+        withNews.insert(key)
+    }
+}

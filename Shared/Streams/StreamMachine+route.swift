@@ -96,3 +96,24 @@ extension StreamMachine {
         return record
     }
 }
+
+/// The route while it is built.
+extension StreamMachine {
+    /// Receives the live route of a session.
+    mutating func receive(_ companion: Work.Live.Companion, of key: SessionKey, now: Moment) {
+        guard let session = sessions[key] else { return }
+        session.hasLiveRoute = true
+        guard session.live != nil else {
+            session.pendingCompanion = companion
+            return
+        }
+        let newest = session.live?.newest
+        guard session.live?.receive(companion, of: session.state, now: now.wallClock) == true else { return }
+        withSplits.insert(key)
+        withNews.insert(key)
+        // A payload without newer data does not keep values alive.
+        guard session.live?.newest != newest else { return }
+        session.receivedAt = now
+        session.isSilent = false
+    }
+}

@@ -21,6 +21,17 @@ extension StreamMachine {
         }.sorted()
     }
 
+    /// Schedules a summary: at once, or when the rate limit allows it.
+    mutating func requestSummary(_ key: SessionKey, _ now: Moment) {
+        guard let session = sessions[key], !isReplacingRoute(key, now: now), awaitingSummary.insert(key).inserted else {
+            return
+        }
+        let interval =
+            session.isLarge ? max(StreamTimes.longSummary, session.spacing(session.summaryCost)) : StreamTimes.summary
+        session.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)
+        if session.awaitsRoute { session.summaryDue = now + StreamTimes.route }
+    }
+
     /// The summary of a session from results of its stored items. If items or a state arrived since they were computed,
     /// another summary follows.
     ///
@@ -135,6 +146,33 @@ extension StreamMachine {
             isSilent: session.isSilent)
         return Topic.session(key, Work.kind.live).message(payload)
     }
+
+    /// Removes and returns the splits that were just completed.
+    mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
+        let due = withSplits.filter { key in !stale.contains(key) || sessions[key]?.news.awaitsFold != true }
+        withSplits.subtract(due)
+        return due.compactMap { key in
+            guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
+            return session.news.takeSplit(of: live, skews: session.skews, now: now).map { (session.state, $0) }
+        }
+    }
+
+    /// Removes and returns the laps that just ended. A restart announces none again, because their state is stored.
+    mutating func takeFinishedLaps(now: Moment) -> [(state: SessionState, lap: LiveStretch)] {
+        var laps: [(state: SessionState, lap: LiveStretch)] = []
+        for key in withLaps where !unsaved.contains(key) {
+            guard let session = sessions[key], session.isShown else {
+                withLaps.remove(key)
+                continue
+            }
+            let ended = session.news.takeLaps(
+                of: session.live, session.state, isStale: stale.contains(key), skews: session.skews, now: now)
+            laps += ended.map { (session.state, $0) }
+            if !session.news.hasLaps { withLaps.remove(key) }
+        }
+        return laps
+    }
+
     /// The sessions whose `heard` can be published.
     var heardDue: [SessionKey] { awaitingHeard.filter { sessions[$0].map { $0.heard != nil && $0.isShown } ?? false } }
 

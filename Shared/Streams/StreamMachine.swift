@@ -27,9 +27,9 @@ struct StreamMachine<Work: StreamWork> {
     /// The users with due jobs, the next one first.
     var usersInTurn: OrderedSet<User> = []
     /// Sessions with more distance since the last announcement.
-    private var withSplits: Set<SessionKey> = []
+    var withSplits: Set<SessionKey> = []
     /// Sessions with a lap to announce.
-    private var withLaps: Set<SessionKey> = []
+    var withLaps: Set<SessionKey> = []
     /// Deleted sessions with stored data.
     private(set) var toPurge: Set<SessionKey> = []
     private(set) var statusCounts: [SessionStatus: Int] = [:]
@@ -214,85 +214,6 @@ struct StreamMachine<Work: StreamWork> {
         requestSummary(key, now)
     }
 
-    /// Schedules a fold over all items if the live fold depends on what has changed.
-    private mutating func requestOtherFold(_ session: OwnedSession<Work>, _ before: ProfiledState, _ now: Moment) {
-        let isOther = Work.Live.isOther(session.profiled, than: before)
-        guard isOther || session.live?.follow(session.state) == false else { return }
-        stale.insert(session.state.key)
-        session.foldDue = max(now, session.foldedAt.map { $0 + session.spacing(session.foldCost) } ?? now)
-    }
-
-    /// Schedules a fold over all items: at once, or when the rate limit allows it.
-    mutating func requestFold(_ key: SessionKey, _ now: Moment) {
-        guard let session = sessions[key], stale.insert(key).inserted else { return }
-        let interval =
-            session.isLarge ? max(StreamTimes.longFold, session.spacing(session.foldCost)) : StreamTimes.fold
-        session.foldDue = max(now, session.foldedAt.map { $0 + interval } ?? now)
-    }
-
-    /// The sessions with a due fold over all items.
-    func foldsDue(now: Moment, isLarge: Bool = false) -> [SessionKey] {
-        stale.filter { key in
-            guard let session = sessions[key], session.isShown, session.isLarge == isLarge else { return false }
-            return session.foldDue.map { $0 <= now } ?? true
-        }
-    }
-
-    /// Receives the live route of a session.
-    mutating func receive(_ companion: Work.Live.Companion, of key: SessionKey, now: Moment) {
-        guard let session = sessions[key] else { return }
-        session.hasLiveRoute = true
-        guard session.live != nil else {
-            session.pendingCompanion = companion
-            return
-        }
-        let newest = session.live?.newest
-        guard session.live?.receive(companion, of: session.state, now: now.wallClock) == true else { return }
-        withSplits.insert(key)
-        withNews.insert(key)
-        // A payload without newer data does not keep values alive.
-        guard session.live?.newest != newest else { return }
-        session.receivedAt = now
-        session.isSilent = false
-    }
-
-    /// Removes and returns the splits that were just completed.
-    mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
-        let due = withSplits.filter { key in !stale.contains(key) || sessions[key]?.news.awaitsFold != true }
-        withSplits.subtract(due)
-        return due.compactMap { key in
-            guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
-            return session.news.takeSplit(of: live, skews: session.skews, now: now).map { (session.state, $0) }
-        }
-    }
-
-    /// Removes and returns the laps that just ended. A restart announces none again, because their state is stored.
-    mutating func takeFinishedLaps(now: Moment) -> [(state: SessionState, lap: LiveStretch)] {
-        var laps: [(state: SessionState, lap: LiveStretch)] = []
-        for key in withLaps where !unsaved.contains(key) {
-            guard let session = sessions[key], session.isShown else {
-                withLaps.remove(key)
-                continue
-            }
-            let ended = session.news.takeLaps(
-                of: session.live, session.state, isStale: stale.contains(key), skews: session.skews, now: now)
-            laps += ended.map { (session.state, $0) }
-            if !session.news.hasLaps { withLaps.remove(key) }
-        }
-        return laps
-    }
-
-    /// Schedules a summary: at once, or when the rate limit allows it.
-    mutating func requestSummary(_ key: SessionKey, _ now: Moment) {
-        guard let session = sessions[key], !isReplacingRoute(key, now: now), awaitingSummary.insert(key).inserted else {
-            return
-        }
-        let interval =
-            session.isLarge ? max(StreamTimes.longSummary, session.spacing(session.summaryCost)) : StreamTimes.summary
-        session.summaryDue = max(now, session.summarizedAt.map { $0 + interval } ?? now)
-        if session.awaitsRoute { session.summaryDue = now + StreamTimes.route }
-    }
-
     // MARK: Time
 
     /// Applies the time: marks silent sessions and evicts ended ones.
@@ -337,36 +258,6 @@ struct StreamMachine<Work: StreamWork> {
     /// Loads the stream of a device from the store.
     mutating func load(_ stream: ItemStream<Work.Item>, from device: Device, of key: SessionKey) {
         sessions[key]?.load(stream, from: device)
-    }
-
-    /// Loads all items of a session from the store and computes the live fold.
-    ///
-    /// - Parameter stored: all items on disk.
-    mutating func fold(_ key: SessionKey, _ stored: StoredItems<Work>, now: Moment) {
-        guard let session = sessions[key] else { return }
-        for device in stored.streams.keys.sorted() {
-            if let stream = stored.streams[device] { session.load(stream, from: device) }
-        }
-        session.hasAllStreams = true
-        session.isCorrupt = false
-        session.heard = stored.heard
-        noteSize(session)
-        let live = Work.Live(streams: stored.items, state: session.profiled, now: now.wallClock, shown: session.live)
-        show(live, session, now)
-    }
-
-    /// Replaces the live fold of a session.
-    mutating func show(_ live: Work.Live, _ session: OwnedSession<Work>, _ now: Moment) {
-        let key = session.state.key
-        session.live = live
-        if let companion = session.pendingCompanion.take() {
-            _ = session.live?.receive(companion, of: session.state, now: now.wallClock)
-        }
-        session.foldedAt = now
-        session.foldDue = nil
-        stale.remove(key)
-        withSplits.insert(key)
-        withNews.insert(key)
     }
 
     /// Removes sessions that another process owns now.

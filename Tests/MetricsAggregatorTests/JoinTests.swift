@@ -198,64 +198,6 @@ struct JoinTests {
         #expect(try await world.tracks() == [])
     }
 
-    @Test func `an unreadable track is requested again`() async throws {
-        var world = try await world()
-        end(&world)
-        try await world.pass(2)
-        let first = try #require(try world.report())
-        let loop = try #require(world.aggregator?.loop)
-        let write = try #require(
-            loop.write(
-                world.script.key.session.shard, StreamStore.tracks, "\(world.script.key)/a/00000000", [1, 2, 3]))
-        _ = try await world.aggregator?.store.commit([write])
-        world.publish(
-            [items.batch(world.script, samples: 601..<602)] + [world.script.change(.saving, JoinWorld.segments)])
-        try await world.pass(8)
-        let second = try #require(try world.report())
-        #expect(second.route == first.route && second.totals == first.totals)
-        #expect(second.state == world.script.state.revision)
-        #expect(try requests(world) == 1)
-    }
-
-    @Test(arguments: [false, true])
-    func `an unreadable track keeps the last route until it comes again, after hours too`(isLarge: Bool) async throws {
-        var world = try JoinWorld()
-        if isLarge { world.bounds.manyItems = 100 }
-        for role in JoinWorld.Role.allCases { try await world.run(role) }
-        world.publish([
-            world.script.stateMessage, items.batch(world.script, samples: 0..<600),
-            items.batch(world.script, locations: 0..<601),
-        ])
-        end(&world)
-        try await world.pass(40)
-        let first = try #require(try world.report())
-        #expect(first.route != nil && first.totals.distance != nil)
-        let chunk = try #require(try await world.tracks().first)
-        let write = world.aggregator?.loop.write(
-            world.script.key.session.shard, StreamStore.tracks, chunk, [1, 2, 3])
-        _ = try await world.aggregator?.store.commit([try #require(write)])
-        world.kill(.builder)
-        world.publish([items.batch(world.script, samples: 600..<601)])
-        try await world.pass(700)
-        #expect(try world.report() == first)
-        let asked = try requests(world)
-        #expect(asked >= 120 && asked <= 122)
-        // Another event asks again, as does a restart.
-        end(&world)
-        try await world.pass(20)
-        #expect(try requests(world) > asked)
-        world.kill(.aggregator)
-        try await world.run(.aggregator)
-        try await world.pass(20)
-        #expect(try world.report() == first)
-        try await world.run(.builder)
-        try await world.pass(40)
-        let second = try #require(try world.report())
-        #expect(second.route == (try world.routeReport()?.revision))
-        #expect(second.totals.distance == first.totals.distance)
-        #expect(second.next == [StreamName(.samples, Device("watch-1")!): 601])
-    }
-
     @Test func `a track that changes while a job reads it is read again`() async throws {
         var world = try JoinWorld()
         world.bounds.manyItems = 100
