@@ -166,7 +166,8 @@ enum Target: CaseIterable {
     private static func readNames(_ text: String) {
         if let name = User(text) { check(name.description, text) }
         if let name = Device(text) { check(name.description, text) }
-        if let name = SessionID(text) { check(name.description, text) }
+        // Either case is read, lower case is written.
+        if let name = SessionID(text) { check(name.description, text.lowercased()) }
         if let name = StreamName(text) { check(name.description, text) }
         if let shard = Shard(text) { check(shard.description, text) }
     }
