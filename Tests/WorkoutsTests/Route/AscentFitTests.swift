@@ -98,6 +98,8 @@ import Testing
             print("  \(recording.total.name): \(text(recording.errors([recording.total], Climb.Parameters())))")
             print("    \(recording.observations.map(\.name)): \(text(recording.errors(Climb.Parameters())))")
         }
+        let errors = recordings.flatMap { $0.errors([$0.total], Climb.Parameters()) }
+        #expect(median(errors) <= 0.08 && errors.allSatisfy { abs($0) <= 0.2 })
         let fitted = try #require(Self.best(Self.grid(), for: recordings))
         #expect(fitted == Climb.Parameters())
 
