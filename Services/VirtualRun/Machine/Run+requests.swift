@@ -113,7 +113,7 @@ extension Run {
         let new = newInvitations(users)
         guard !new.isEmpty else { return }
         if let limit = context.invitationLimit { throw limit }
-        let runners = participants.count(where: \.isRunner) + ghosts.count + new.count
+        let runners = runnerCount + new.count
         let listed = participants.count + new.count { participant($0) == nil }
         guard runners <= RunSettings.runners.upperBound, listed <= Self.listLimit else { throw .runFull }
         openToGroup()

@@ -24,6 +24,11 @@ struct RunGhost: Codable, Equatable, Sendable {
             self.pace = pace
         }
     }
+
+    var key: SessionKey? {
+        guard let owner, let session else { return nil }
+        return SessionKey(owner, session)
+    }
 }
 
 /// A user blocks another one.
@@ -67,15 +72,29 @@ extension Run {
         blocks.isEmpty ? ghosts : ghosts.filter { $0.owner.map { !isBlocked($0, reader) } ?? true }
     }
 
-    /// Whether a user receives `partners`: a participant who confirmed and did not leave, until the run is over.
-    func receivesPartners(_ user: User) -> Bool {
-        (status == .starting || status == .running) && participant(user)?.takesPart == true
+    /// Participants and ghosts.
+    var runnerCount: Int { participants.count(where: \.isRunner) + ghosts.count }
+
+    /// The sessions of participants and ghosts.
+    var sessionKeys: Set<SessionKey> {
+        let own = participants.flatMap { participant in
+            (participant.entry?.sessions ?? []).map { SessionKey(participant.user, $0.session) }
+        }
+        return Set(own + ghosts.compactMap(\.key))
     }
 
-    /// The others for whom a participant waits: those who began and did not finish. Who finished never counts again, even
-    /// if the finished session is deleted.
-    func unfinishedPartners(of user: User) -> [User] {
-        participants.filter { $0.user != user && $0.status == .running && !$0.hasFinished }.map(\.user)
+    /// Whether a user sees the run.
+    func shows(to user: User) -> Bool { participant(user).map { !$0.isHidden } ?? false }
+
+    /// A user's line in the list of runs, without a place; `nil` for one who does not see the run.
+    func overview(for user: User) -> RunOverview? {
+        guard let own = participant(user), !own.isHidden else { return nil }
+        var overview = RunOverview(
+            run: id, status: own.frozen?.status ?? status, host: own.frozen?.host ?? host, createdAt: createdAt,
+            runners: runnerCount, own: own.status)
+        overview.name = settings.name
+        overview.startsAt = own.startsAt ?? startsAt
+        return overview
     }
 
     /// The view of a user; `nil` for one who does not see the run. A user who declined or left keeps the own row and what
@@ -115,7 +134,7 @@ extension Run {
         row.reason = participant.reason
         row.startsAt = participant.startsAt
         row.environment = participant.session?.environment
-        if sharing.heartRate { row.maximumHeartRate = figures.maximumHeartRates[user] }
+        if sharing.heartRate || user == reader { row.maximumHeartRate = figures.maximumHeartRates[user] }
         if participant.status == .finished { row.finished = figures.finishes[user] }
         guard user == reader else { return row }
         row.session = participant.entry?.session
@@ -127,7 +146,9 @@ extension Run {
     private func results(_ results: VirtualRunView.Results, for reader: User) -> VirtualRunView.Results {
         var results = results
         for index in results.rows.indices {
-            guard results.rows[index].ghost == nil, let user = results.rows[index].user else { continue }
+            guard results.rows[index].ghost == nil, let user = results.rows[index].user, user != reader else {
+                continue
+            }
             let sharing = sharing(of: user, with: reader)
             if !sharing.heartRate { results.rows[index].averageHeartRate = nil }
             if !sharing.route { results.rows[index].hasRoute = nil }

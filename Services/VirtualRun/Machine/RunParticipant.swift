@@ -13,6 +13,17 @@ struct RunSession: Codable, Equatable, Sendable {
     /// Absent once the session is deleted.
     let run: RunID?
 
+    /// Whether the session is neither canceled nor deleted.
+    var isKept: Bool { status != .canceled && status != .deleted }
+
+    /// A session that began earlier counts before one that began later or has not begun.
+    fileprivate static func < (left: RunSession, right: RunSession) -> Bool {
+        let distant = Timestamp(microseconds: .max)
+        return (left.startedAt ?? distant, left.session) < (right.startedAt ?? distant, right.session)
+    }
+}
+
+extension RunSession {
     init(_ state: SessionState) {
         session = state.session
         revision = state.revision
@@ -21,18 +32,6 @@ struct RunSession: Codable, Equatable, Sendable {
         endedAt = state.endedAt
         environment = state.environment
         run = state.run
-    }
-
-    /// Whether the session is neither canceled nor deleted.
-    var isKept: Bool { status != .canceled && status != .deleted }
-
-    /// Whether the session ended, though it may have been deleted since.
-    var hasEnded: Bool { status == .saving || status == .completed || status == .deleted }
-
-    /// A session that began earlier counts before one that began later or has not begun.
-    fileprivate static func < (left: RunSession, right: RunSession) -> Bool {
-        let distant = Timestamp(microseconds: .max)
-        return (left.startedAt ?? distant, left.session) < (right.startedAt ?? distant, right.session)
     }
 }
 
@@ -93,7 +92,7 @@ struct RunParticipant: Codable, Equatable, Sendable {
     private(set) var status: ParticipantStatus
     /// Why the status was reached; `nil` after a request of the participant.
     private(set) var reason: String?
-    /// When the status was reached: event time of the session if known, else the service's clock.
+    /// When the status was reached: for running and finished by event time, else by the service's clock.
     private(set) var at: Timestamp
     var sharing: Sharing
     /// Whether the participant does not see the invitation: unknown, blocking or at the limit of open invitations.
@@ -124,9 +123,6 @@ struct RunParticipant: Codable, Equatable, Sendable {
     var isSharing: Bool { decision == .accepted || decision == .confirmed }
     /// Whether the participant takes one of the run's places.
     var isRunner: Bool { decision != .declined }
-
-    /// Whether no prompt waits for the participant: a finish counts for good, even if the session was deleted since.
-    var hasFinished: Bool { entry?.sessions.contains(where: \.hasEnded) ?? false }
 
     /// Whether a session of the participant was deleted and none counts.
     var isWithdrawn: Bool {
@@ -200,9 +196,8 @@ struct RunParticipant: Codable, Equatable, Sendable {
 
     /// Whether a state is about one of the participant's sessions of a run. A deleted session names no run.
     func has(_ session: RunSession, in run: RunID) -> Bool {
-        guard let entry else { return false }
-        return session.run == run || session.session == entry.session
-            || entry.sessions.contains { $0.session == session.session }
+        guard let entry, session.run == nil, session.status == .deleted else { return session.run == run }
+        return session.session == entry.session || entry.sessions.contains { $0.session == session.session }
     }
 
     /// Derives the status. `now` is the time of a change for which no event time is known.
@@ -215,9 +210,13 @@ struct RunParticipant: Codable, Equatable, Sendable {
         case .left: status = .left
         case .confirmed: refreshConfirmed(run)
         }
-        guard decision == .confirmed, status != previous || session != nil else { return }
-        let eventTime = status == .finished ? session?.endedAt : status == .running ? session?.startedAt : nil
-        at = eventTime ?? (status == previous ? at : now.wallClock)
+        guard decision == .confirmed else { return }
+        // Event times do not depend on the order in which states arrive.
+        switch status {
+        case .running: at = session?.startedAt ?? startsAt ?? at
+        case .finished: at = session?.endedAt ?? at
+        default: at = status == previous ? at : now.wallClock
+        }
     }
 
     private mutating func refreshConfirmed(_ run: RunStatus) {
@@ -230,12 +229,12 @@ struct RunParticipant: Codable, Equatable, Sendable {
         case .preparing, .active, .paused, .suspended: status = .running
         case .saving, .completed: status = .finished
         case .canceled, .deleted, nil:
-            guard let last = entry.sessions.last else {
+            if entry.sessions.isEmpty {
                 status = entry.isAbsent ? .absent : .confirmed
-                return
+            } else {
+                status = .left
+                reason = (isWithdrawn ? SessionStatus.deleted : .canceled).rawValue
             }
-            status = .left
-            reason = last.status.rawValue
         }
     }
 
