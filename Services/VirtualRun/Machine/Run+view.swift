@@ -75,10 +75,11 @@ extension Run {
     /// Participants and ghosts.
     var runnerCount: Int { participants.count(where: \.isRunner) + ghosts.count }
 
-    /// The sessions of participants and ghosts.
+    /// The sessions of participants, those that have not begun too, and of ghosts.
     var sessionKeys: Set<SessionKey> {
         let own = participants.flatMap { participant in
-            (participant.entry?.sessions ?? []).map { SessionKey(participant.user, $0.session) }
+            (participant.entry.map { [$0.session] + $0.sessions.map(\.session) } ?? [])
+                .map { SessionKey(participant.user, $0) }
         }
         return Set(own + ghosts.compactMap(\.key))
     }
@@ -145,6 +146,8 @@ extension Run {
     /// The results without what a runner does not share with the reader.
     private func results(_ results: VirtualRunView.Results, for reader: User) -> VirtualRunView.Results {
         var results = results
+        let ghosts = Set(ghosts(for: reader).map(\.number))
+        results.rows.removeAll { $0.ghost.map { !ghosts.contains($0) } ?? false }
         for index in results.rows.indices {
             guard results.rows[index].ghost == nil, let user = results.rows[index].user, user != reader else {
                 continue

@@ -124,6 +124,11 @@ struct RunParticipant: Codable, Equatable, Sendable {
     /// Whether the participant takes one of the run's places.
     var isRunner: Bool { decision != .declined }
 
+    /// Whether a session of the participant ended, even if it was deleted since.
+    var hasFinished: Bool {
+        entry?.sessions.contains { [.saving, .completed, .deleted].contains($0.status) } ?? false
+    }
+
     /// Whether a session of the participant was deleted and none counts.
     var isWithdrawn: Bool {
         guard let entry, entry.counted == nil else { return false }
