@@ -21,7 +21,7 @@ struct RunStatusTests {
         #expect(stage.run.status == .inviting)
         stage.ask(ben, accept)
         #expect(stage.run.status == .confirming)
-        #expect(stage.seconds(stage.run.confirmBy) == 60)
+        #expect(stage.seconds(stage.run.deadlines.confirmBy) == 60)
     }
 
     @Test func `a run against ghosts alone confirms at once`() throws {
@@ -70,6 +70,14 @@ struct RunStatusTests {
         #expect(stage.run.status == .inviting)
         stage.ask(anna, .begin)
         #expect(stage.run.status == .confirming)
+    }
+
+    @Test func `a run that its host and all others but one decline is canceled`() throws {
+        var stage = try Scene.accepted.stage()
+        stage.ask(cleo, .decline)
+        stage.ask(anna, .decline)
+        #expect(stage.run.host == ben)
+        #expect(stage.run.status == .canceled)
     }
 
     @Test func `a run that never begins is canceled when its invitations are over`() throws {
@@ -185,7 +193,7 @@ struct RunStatusTests {
         stage.ask(cleo, accept)
         stage.advance(to: 40)
         stage.ask(dora, accept)
-        #expect(stage.seconds(stage.run.confirmBy) == 90)
+        #expect(stage.seconds(stage.run.deadlines.confirmBy) == 90)
         stage.advance(to: 89)
         stage.ask(ben, .confirm)
         stage.advance(to: 90)

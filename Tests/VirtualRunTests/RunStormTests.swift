@@ -164,17 +164,17 @@ struct RunStormTests {
                 if run.status.isOver {
                     over[index] = run.status
                     #expect(run.due == nil)
-                    #expect(run.confirmBy == nil)
+                    #expect(run.deadlines.confirmBy == nil)
                     #expect(!run.participants.contains { $0.decision == .invited })
                 } else {
                     #expect(run.due != nil || run.status == .running)
                     let host = run.participant(run.host)?.decision
                     #expect(host == .accepted || host == .confirmed || run.status == .running)
                 }
-                if run.status == .starting {
-                    #expect(run.participants.contains { $0.decision == .confirmed })
+                if [.inviting, .confirming, .starting].contains(run.status) {
                     #expect(run.runnerCount >= RunSettings.runners.lowerBound)
                 }
+                if run.status == .starting { #expect(run.participants.contains { $0.decision == .confirmed }) }
                 #expect(run.startsAt == nil || !run.isRolling)
                 for participant in run.participants { check(participant, run) }
             }
@@ -291,8 +291,8 @@ struct RunStormTests {
                 try stage.restart()
                 let interval =
                     switch scene {
-                    case .confirming: Run.confirmation
-                    case .starting: Run.delivery + 3
+                    case .confirming: RunDeadlines.confirmation
+                    case .starting: RunDeadlines.delivery + 3
                     default: 7 * 86_400.0
                     }
                 if let due = stage.run.due { #expect(due.seconds(since: stage.now) <= interval) }

@@ -94,7 +94,7 @@ extension Run {
             }
         case .show: break
         case .routes:
-            guard status == .finished, own.takesPart else {
+            guard status == .finished, own.takesPart, own.status != .left else {
                 throw .invalidState("routes are for participants of a finished run; this one is \(status.rawValue)")
             }
         case .create, .runs, .addContact, .removeContact, .block, .unblock, .setInvites:
@@ -125,7 +125,7 @@ extension Run {
                 participants.append(RunParticipant(invited: user, sharing: .group, isHidden: isHidden, now: now))
             }
         }
-        extendInvitations(now)
+        deadlines.extendInvitations(now)
     }
 
     private mutating func remove(_ user: User, _ now: Moment) throws(Refusal) {
@@ -151,7 +151,7 @@ extension Run {
             throw .invalidState("nobody has accepted; begin needs another runner")
         }
         if let scheduled = settings.scheduledAt {
-            let wait = now.when(scheduled).seconds(since: now) - Self.earlyBegin
+            let wait = now.when(scheduled).seconds(since: now) - RunDeadlines.earlyBegin
             guard wait <= 0 else {
                 throw Refusal(
                     code: Refusal.invalidState("").code, message: "the run can begin an hour before scheduledAt",
@@ -175,6 +175,7 @@ extension Run {
         switch own.decision {
         case .accepted, .confirmed: return
         case .declined where own.reason == "expired": throw .inviteExpired
+        case _ where status.isOver: throw .invalidState("the run is \(status.rawValue)")
         case .declined, .left: throw .impossible(.accept(sharing), own.status)
         case .invited: break
         }
@@ -182,7 +183,7 @@ extension Run {
             throw .invalidState("the run is \(status.rawValue)")
         }
         participants[index].accept(sharing, isLate: status != .inviting, now: now)
-        extendConfirming(now)
+        if status == .confirming, !settings.lateJoin { deadlines.extendConfirming(now) }
     }
 
     private mutating func confirm(
@@ -202,7 +203,9 @@ extension Run {
             session: SessionID(UUID(using: &random)), startId: CommandID(UUID(using: &random)),
             confirmedAt: now.wallClock)
         participants[index].confirm(entry, now: now)
-        if isOpen { startLate(index, now) }
+        guard isOpen else { return }
+        let start = deadlines.ownStart(settings, now)
+        participants[index].begin(at: start, max(start.wallClock, startsAt ?? start.wallClock))
     }
 }
 
@@ -214,7 +217,7 @@ extension RunProposal {
             ghosts.count <= RunSettings.ghostLimit
         else { throw .invalidCommand("invite: a run has 2 to 50 runners: the host, invited people and ghosts") }
         var settings = settings
-        if settings.start == .rolling { settings.endsAt = settings.endsAt ?? now + Run.invitation }
+        if settings.start == .rolling { settings.endsAt = settings.endsAt ?? now + RunDeadlines.invitation }
         for (time, field) in [(settings.scheduledAt, "scheduledAt"), (settings.endsAt, "endsAt")] {
             guard let time else { continue }
             let ahead = time.seconds(since: now)

@@ -113,8 +113,8 @@ extension Run {
         }
         view.reason = reason
         view.startsAt = startsAt
-        view.confirmBy = confirmBy?.wallClock
-        if participants.contains(where: { $0.decision == .invited }) { view.expiresAt = expires.wallClock }
+        view.confirmBy = deadlines.confirmBy?.wallClock
+        if participants.contains(where: { $0.decision == .invited }) { view.expiresAt = deadlines.expires.wallClock }
         if own.status == .running, status == .running { view.prompt = figures.prompt }
         let others = participants.filter { $0.user != host }
         view.participants = (participants.filter { $0.user == host } + others).map { row($0, for: user, figures) }

@@ -11,51 +11,33 @@ import Workouts
 /// A run changes no session. Its only output is its facts, of which ``view(for:revision:figures:)`` shows a participant
 /// a part.
 struct Run: Codable, Equatable, Sendable {
-    /// Seconds from the creation of a run until its invitations are over.
-    static let invitation = 86_400.0
-    static let confirmation = 60.0
-    /// Seconds for the delivery of a start, before its countdown.
-    static let delivery = 1.0
-    /// Seconds after the start until a participant without a session is absent.
-    static let absence = 600.0
-    /// Seconds before the scheduled time at which a host can begin.
-    static let earlyBegin = 3_600.0
     /// Participants of a run, those who declined included.
     static let listLimit = 100
 
     let id: RunID
     let createdAt: Timestamp
     /// `nil` once the creator's account is deleted.
-    private(set) var creator: User?
-    private(set) var settings: RunSettings
-    private(set) var host: User
+    var creator: User?
+    var settings: RunSettings
+    var host: User
     private(set) var status: RunStatus
     /// Why the run was canceled; `nil` after a request.
     private(set) var reason: String?
     /// In order of invitation.
     var participants: [RunParticipant]
-    private(set) var ghosts: [RunGhost]
+    var ghosts: [RunGhost]
     /// Who blocks whom, of participants and owners of ghosts.
-    private(set) var blocks: [RunBlock] = []
+    var blocks: [RunBlock] = []
     /// Whether the run is the one made for two: it leaves `inviting` by itself, and everything is shared.
-    private(set) var isForTwo: Bool
+    var isForTwo: Bool
     /// Participants whose account was deleted after they began.
-    private(set) var erasedRunners = 0
+    var erasedRunners = 0
     /// The common start; absent in rolling runs.
     private(set) var startsAt: Timestamp?
     /// When the run was finished or canceled.
     private(set) var overAt: Timestamp?
 
-    /// The end of open invitations.
-    private(set) var expires: Moment
-    /// The beginning of confirming, of a scheduled run.
-    private var begins: Moment?
-    private(set) var confirmBy: Moment?
-    private var isConfirmingExtended = false
-    /// ``startsAt``, while the run is starting.
-    private var starts: Moment?
-    /// The end of a rolling run; `nil` once it is over.
-    private var closes: Moment?
+    var deadlines: RunDeadlines
 
     /// Creates a run. The machine has checked limits and ghosts.
     ///
@@ -80,19 +62,9 @@ struct Run: Codable, Equatable, Sendable {
         self.settings = settings
         createdAt = now.wallClock
         host = user
-        expires = now + Self.invitation
-        status = .inviting
-        if let scheduled = settings.scheduledAt {
-            expires = max(expires, now.when(scheduled))
-            begins = now.when(scheduled) - Self.confirmation
-        }
-        if let end = settings.endsAt {
-            expires = max(expires, now.when(end))
-            closes = now.when(end)
-            status = .running
-        } else if proposal.invite.isEmpty, settings.scheduledAt == nil {
-            beginConfirming(now)
-        }
+        deadlines = RunDeadlines(settings, now)
+        status = settings.start == .rolling ? .running : .inviting
+        if status == .inviting, proposal.invite.isEmpty, settings.scheduledAt == nil { beginConfirming(now) }
         settle(now)
     }
 
@@ -104,7 +76,7 @@ struct Run: Codable, Equatable, Sendable {
     /// seconds of the countdown is not refused.
     var isOpen: Bool {
         guard status == .starting || status == .running else { return false }
-        return isRolling ? closes != nil : settings.lateJoin
+        return isRolling ? deadlines.closes != nil : settings.lateJoin
     }
 
     // MARK: Sessions
@@ -121,15 +93,10 @@ struct Run: Codable, Equatable, Sendable {
 
     /// The next deadline.
     var due: Moment? {
-        var moments = participants.compactMap(\.absentBy).filter { _ in status == .running }
-        switch status {
-        case .inviting: moments += [begins, expires].compactMap(\.self)
-        case .confirming: moments += [confirmBy].compactMap(\.self)
-        case .starting: moments += [starts].compactMap(\.self)
-        case .running: moments += [closes].compactMap(\.self)
-        case .finished, .canceled: return nil
-        }
-        if participants.contains(where: { $0.decision == .invited }) { moments.append(expires) }
+        guard !status.isOver else { return nil }
+        var moments = status == .running ? participants.compactMap(\.absentBy) : []
+        if let end = deadlines.end(of: status) { moments.append(end) }
+        if participants.contains(where: { $0.decision == .invited }) { moments.append(deadlines.expires) }
         return moments.min()
     }
 
@@ -140,17 +107,20 @@ struct Run: Codable, Equatable, Sendable {
 
     /// Passes the deadline that comes first in the life of a run.
     private mutating func pass(_ now: Moment) {
-        if status == .inviting, let begins, begins <= now {
+        let isOver = deadlines.end(of: status).map { $0 <= now } ?? false
+        if status == .inviting, let begins = deadlines.begins, begins <= now {
             beginConfirming(now)
-        } else if status == .confirming, let confirmBy, confirmBy <= now {
+        } else if status == .confirming, isOver {
             endConfirming(now)
-        } else if status == .starting, let starts, starts <= now {
+        } else if status == .starting, isOver {
             status = .running
-            self.starts = nil
-        } else if let closes, closes <= now {
-            self.closes = nil
+            deadlines.passStart()
+        } else if status == .running, isOver {
+            deadlines.passClose()
             closeInvitations(now)
-        } else if expires <= now, participants.contains(where: { $0.decision == .invited }) || status == .inviting {
+        } else if deadlines.expires <= now,
+            status == .inviting || participants.contains(where: { $0.decision == .invited })
+        {
             decline("expired", now) { $0.decision == .invited }
             if status == .inviting { cancel("expired", now) }
         } else {
@@ -170,58 +140,24 @@ struct Run: Codable, Equatable, Sendable {
 
     /// Limits deadlines that were stored before the wall clock stepped backwards.
     mutating func limit(to now: Moment) {
-        let isPlanned = settings.scheduledAt != nil || settings.endsAt != nil
-        expires = expires.atMost(now + (isPlanned ? RunSettings.horizon : Self.invitation))
-        begins = begins?.atMost(now + RunSettings.horizon)
-        closes = closes?.atMost(now + RunSettings.horizon)
-        confirmBy = confirmBy?.atMost(now + Self.confirmation)
-        let start =
-            now + max(Self.delivery + settings.countdown, settings.scheduledAt == nil ? 0 : Self.earlyBegin)
-        starts = starts?.atMost(start)
-        for index in participants.indices { participants[index].limit(absentBy: start + Self.absence) }
+        deadlines.limit(settings, to: now)
+        let absent = RunDeadlines.latestStart(settings, now) + RunDeadlines.absence
+        for index in participants.indices { participants[index].limit(absentBy: absent) }
     }
 
     // MARK: Transitions
 
     mutating func beginConfirming(_ now: Moment) {
         status = .confirming
-        begins = nil
-        confirmBy = now + Self.confirmation
-    }
-
-    /// Without late joining, who accepts while confirming gets the time of a confirmation, once.
-    mutating func extendConfirming(_ now: Moment) {
-        guard status == .confirming, !settings.lateJoin, !isConfirmingExtended else { return }
-        isConfirmingExtended = true
-        confirmBy = now + Self.confirmation
-    }
-
-    /// An invitation lasts 24 h at least.
-    mutating func extendInvitations(_ now: Moment) {
-        expires = max(expires, now + Self.invitation)
+        deadlines.beginConfirming(now)
     }
 
     private mutating func start(_ now: Moment) {
         status = .starting
-        confirmBy = nil
-        var start = now + (Self.delivery + settings.countdown)
-        var time = start.wallClock
-        if let scheduled = settings.scheduledAt, now.when(scheduled) > start {
-            (start, time) = (now.when(scheduled), scheduled)
-        }
-        (starts, startsAt) = (start, time)
-        for index in participants.indices {
-            participants[index].begin(at: start, time, absentAfter: Self.absence)
-        }
+        let (start, time) = deadlines.start(settings, now)
+        startsAt = time
+        for index in participants.indices { participants[index].begin(at: start, time) }
         if !settings.lateJoin { closeInvitations(now) }
-    }
-
-    /// Fixes the own start of who confirms after the others started, and in rolling runs.
-    mutating func startLate(_ index: Int, _ now: Moment) {
-        var start = now + (Self.delivery + settings.countdown)
-        if let starts, starts > start { start = starts }
-        participants[index].begin(
-            at: start, max(start.wallClock, startsAt ?? start.wallClock), absentAfter: Self.absence)
     }
 
     mutating func cancel(_ reason: String?, _ now: Moment) {
@@ -239,7 +175,7 @@ struct Run: Codable, Equatable, Sendable {
 
     private mutating func end(_ now: Moment) {
         overAt = now.wallClock
-        (begins, confirmBy, starts, closes) = (nil, nil, nil, nil)
+        deadlines.end()
     }
 
     private mutating func closeInvitations(_ now: Moment) {
@@ -268,8 +204,7 @@ struct Run: Codable, Equatable, Sendable {
     private mutating func follow(_ now: Moment) {
         switch status {
         case .inviting:
-            let others = participants.filter { $0.user != host && $0.isRunner }
-            guard passHost(), !others.isEmpty || !ghosts.isEmpty else { return cancel("declined", now) }
+            guard passHost(), runnerCount >= RunSettings.runners.lowerBound else { return cancel("declined", now) }
             if isForTwo, participants.count == 2, participants.allSatisfy({ $0.decision == .accepted }) {
                 beginConfirming(now)
             }
@@ -284,7 +219,7 @@ struct Run: Codable, Equatable, Sendable {
             let hasHost = passHost()
             if isRunning { return }
             let isAwaited = participants.contains { $0.decision == .invited || $0.decision == .accepted }
-            if hasHost, isRolling, closes != nil, isAwaited { return }
+            if hasHost, isRolling, deadlines.closes != nil, isAwaited { return }
             let hasBegun = erasedRunners > 0 || participants.contains { $0.entry != nil }
             if hasBegun { finish(now) } else { cancel("declined", now) }
         case .finished, .canceled: break
@@ -309,68 +244,16 @@ struct Run: Codable, Equatable, Sendable {
 
     /// Replaces a host who declined or left: by the earliest who confirmed, else by the earliest who accepted. Returns
     /// whether the run has a host.
-    private mutating func passHost() -> Bool {
+    mutating func passHost() -> Bool {
         if let current = participant(host), current.decision == .accepted || current.decision == .confirmed {
             return true
         }
-        let confirmed = participants.filter { $0.status == .confirmed || $0.status == .running }
-        let accepted = participants.filter { $0.decision == .accepted }
-        guard
-            let next = confirmed.min(by: { ($0.entry?.confirmedAt ?? createdAt) < ($1.entry?.confirmedAt ?? createdAt) }
-            )
-                ?? accepted.min(by: { ($0.acceptedAt ?? createdAt) < ($1.acceptedAt ?? createdAt) })
-        else { return false }
+        func earliest(_ time: (RunParticipant) -> Timestamp?) -> RunParticipant? {
+            participants.filter { time($0) != nil }.min { time($0)! < time($1)! }
+        }
+        let confirmed = earliest { $0.status == .confirmed || $0.status == .running ? $0.entry?.confirmedAt : nil }
+        guard let next = confirmed ?? earliest({ $0.decision == .accepted ? $0.acceptedAt : nil }) else { return false }
         host = next.user
         return true
     }
-
-    // MARK: People
-
-    /// A run made for two becomes a group: each shares position, route and ghost again in person.
-    mutating func openToGroup() {
-        guard isForTwo else { return }
-        isForTwo = false
-        for index in participants.indices {
-            participants[index].sharing.apply(Sharing.Change(position: false, route: false, ghost: false))
-        }
-    }
-
-    /// Replaces the users whom a user blocks. The machine repeats it after an invitation: only those in the run are kept.
-    mutating func setBlocked(_ blocked: some Sequence<User>, by user: User) {
-        let people = Set(participants.map(\.user) + ghosts.compactMap(\.owner))
-        guard people.contains(user) else { return }
-        blocks.removeAll { $0.by == user }
-        blocks += blocked.filter { people.contains($0) }.map { RunBlock(by: user, of: $0) }
-        blocks.sort { ($0.by, $0.of) < ($1.by, $1.of) }
-    }
-
-    /// Removes the ghosts of a deleted or withdrawn session, or all of a user.
-    mutating func removeGhosts(of owner: User, session: SessionID? = nil, now: Moment) {
-        let before = ghosts.count
-        ghosts.removeAll { $0.owner == owner && (session == nil || $0.session == session) }
-        if ghosts.count != before { settle(now) }
-    }
-
-    /// Removes a user whose account is deleted.
-    mutating func erase(_ user: User, now: Moment) {
-        ghosts.removeAll { $0.owner == user }
-        blocks.removeAll { $0.by == user || $0.of == user }
-        if creator == user {
-            creator = nil
-            settings.name = nil
-        }
-        if let gone = participant(user) {
-            if gone.entry?.sessions.isEmpty == false { erasedRunners += 1 }
-            participants.removeAll { $0.user == user }
-            if host == user, startsAt == nil, !isRolling, !status.isOver { cancel("deleted", now) }
-        }
-        if host == user, !passHost(), let next = participants.first(where: \.takesPart) ?? participants.first {
-            host = next.user
-        }
-        for index in participants.indices { participants[index].replaceFrozenHost(user, by: host) }
-        settle(now)
-    }
-
-    /// Whether nobody is left to whom the run belongs: the machine removes it.
-    var isDeserted: Bool { !participants.contains { $0.isRunner } }
 }

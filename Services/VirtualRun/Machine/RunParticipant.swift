@@ -117,10 +117,10 @@ struct RunParticipant: Codable, Equatable, Sendable {
     /// When the participant begins.
     var startsAt: Timestamp? { entry?.startsAt }
 
-    /// Whether the participant has a part in the run and did not leave it for good.
+    /// Whether the participant confirmed and did not leave for good.
     var takesPart: Bool { decision == .confirmed }
     /// Whether the participant accepted, and neither declined nor left: others see what such a participant shares.
-    var isSharing: Bool { decision == .accepted || decision == .confirmed }
+    var isSharing: Bool { (decision == .accepted || decision == .confirmed) && status != .left }
     /// Whether the participant takes one of the run's places.
     var isRunner: Bool { decision != .declined }
 
@@ -172,9 +172,9 @@ struct RunParticipant: Codable, Equatable, Sendable {
     }
 
     /// Fixes the beginning of a confirmed participant.
-    mutating func begin(at moment: Moment, _ time: Timestamp, absentAfter seconds: Double) {
+    mutating func begin(at start: Moment, _ time: Timestamp) {
         entry?.startsAt = time
-        entry?.absentBy = moment + seconds
+        entry?.absentBy = start + RunDeadlines.absence
     }
 
     /// The time at which the participant is absent without a session; `nil` if that can no longer happen.

@@ -1,0 +1,54 @@
+import Bus
+import ServiceKit
+import Workouts
+
+/// Blocks, ghosts that go, and deleted accounts.
+extension Run {
+    /// A run made for two becomes a group: each shares position, route and ghost again in person.
+    mutating func openToGroup() {
+        guard isForTwo else { return }
+        isForTwo = false
+        for index in participants.indices {
+            participants[index].sharing.apply(Sharing.Change(position: false, route: false, ghost: false))
+        }
+    }
+
+    /// Replaces the users whom a user blocks. The machine repeats it after an invitation: only those in the run are kept.
+    mutating func setBlocked(_ blocked: some Sequence<User>, by user: User) {
+        let people = Set(participants.map(\.user) + ghosts.compactMap(\.owner))
+        guard people.contains(user) else { return }
+        blocks.removeAll { $0.by == user }
+        blocks += blocked.filter { people.contains($0) }.map { RunBlock(by: user, of: $0) }
+        blocks.sort { ($0.by, $0.of) < ($1.by, $1.of) }
+    }
+
+    /// Removes the ghosts of a deleted or withdrawn session, or all of a user.
+    mutating func removeGhosts(of owner: User, session: SessionID? = nil, now: Moment) {
+        let before = ghosts.count
+        ghosts.removeAll { $0.owner == owner && (session == nil || $0.session == session) }
+        if ghosts.count != before { settle(now) }
+    }
+
+    /// Removes a user whose account is deleted.
+    mutating func erase(_ user: User, now: Moment) {
+        ghosts.removeAll { $0.owner == user }
+        blocks.removeAll { $0.by == user || $0.of == user }
+        if creator == user {
+            creator = nil
+            settings.name = nil
+        }
+        if let gone = participant(user) {
+            if gone.entry?.sessions.isEmpty == false { erasedRunners += 1 }
+            participants.removeAll { $0.user == user }
+            if host == user, startsAt == nil, !isRolling, !status.isOver { cancel("deleted", now) }
+        }
+        if host == user, !passHost(), let next = participants.first(where: \.takesPart) ?? participants.first {
+            host = next.user
+        }
+        for index in participants.indices { participants[index].replaceFrozenHost(user, by: host) }
+        settle(now)
+    }
+
+    /// Whether nobody is left to whom the run belongs: the machine removes it.
+    var isDeserted: Bool { !participants.contains { $0.isRunner } }
+}
