@@ -129,6 +129,18 @@ struct RunStatusTests {
         }
     }
 
+    @Test func `who confirms while a scheduled run is starting begins with the others`() throws {
+        var stage = try RunStage { $0.scheduledAt = RunStage.began + 7_200 }
+        stage.ask(ben, accept)
+        stage.advance(to: 7_140)
+        stage.ask(anna, .confirm)
+        stage.ask(ben, .confirm)
+        stage.advance(to: 7_150)
+        stage.ask(cleo, accept)
+        stage.ask(cleo, .confirm)
+        #expect(stage.participant(cleo).startsAt == stage.time(7_200))
+    }
+
     @Test func `after 60 s a run starts without those who did not confirm`() throws {
         var stage = try RunStage()
         stage.ask(ben, accept)
@@ -198,8 +210,8 @@ struct RunStatusTests {
         stage.ask(ben, .confirm)
         stage.advance(to: 90)
         #expect(stage.run.status == .starting)
-        #expect(stage.status(cleo) == .declined)
-        #expect(stage.status(dora) == .declined)
+        #expect(stage.participant(cleo).reason == "unconfirmed")
+        #expect(stage.participant(dora).reason == "unconfirmed")
     }
 
     // MARK: Starting and running
@@ -327,6 +339,21 @@ struct RunStatusTests {
             #expect(stage.run.status == .canceled)
             #expect(stage.run.reason == "deleted")
         }
+    }
+
+    @Test func `a run made for two does not begin when the other deletes everything`() throws {
+        var stage = try RunStage(invite: [ben], ghosts: [.pace(300)])
+        stage.run.erase(ben, now: stage.now)
+        #expect(stage.run.status == .inviting)
+    }
+
+    @Test func `a run loses its name with the account of its creator`() throws {
+        var stage = try RunStage { $0.name = "Anna's birthday" }
+        stage.ask(ben, accept)
+        stage.ask(anna, .decline)
+        stage.run.erase(anna, now: stage.now)
+        #expect(stage.run.settings.name == nil)
+        #expect(stage.run.status == .inviting)
     }
 
     @Test func `a run goes on when a runner deletes everything, without a trace of them`() throws {

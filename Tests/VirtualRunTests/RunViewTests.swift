@@ -122,6 +122,11 @@ struct RunViewTests {
         #expect(stage.run.sharing(of: ben, with: cleo) == .all)
         #expect(stage.run.sharing(of: anna, with: cleo) == .all)
         #expect(stage.view(anna)?.ghosts == [])
+        var figures = RunFigures()
+        figures.results = VirtualRunView.Results(
+            isProvisional: true, rows: [RunResult(user: ben, ghost: 1, status: .finished)])
+        #expect(stage.view(anna, figures: figures)?.results?.rows == [])
+        #expect(stage.view(cleo, figures: figures)?.results?.rows.count == 1)
         #expect(stage.view(cleo)?.ghosts.count == 1)
         #expect(stage.run.blocks == [RunBlock(by: anna, of: ben)])
         stage.run.setBlocked([], by: anna)
@@ -135,6 +140,16 @@ struct RunViewTests {
         #expect(stage.run.sharing(of: ben, with: anna) == .nothing)
         #expect(stage.run.sharing(of: anna, with: ben) == .nothing)
         #expect(stage.run.sharing(of: anna, with: cleo) == .nothing)
+    }
+
+    @Test func `who deleted the workout shares nothing and receives no routes`() throws {
+        var stage = try Scene.finished.stage()
+        stage.ask(ben, .share(Sharing.Change(route: true)))
+        #expect(stage.run.sharing(of: ben, with: anna).route)
+        stage.see(ben, .deleted)
+        #expect(stage.run.sharing(of: ben, with: anna) == .nothing)
+        #expect(stage.ask(ben, .routes) == "invalid_state")
+        #expect(stage.ask(anna, .routes) == "ok")
     }
 
     // MARK: Those without a part

@@ -219,7 +219,7 @@ struct Run: Codable, Equatable, Sendable {
             let hasHost = passHost()
             if isRunning { return }
             let isAwaited = participants.contains { $0.decision == .invited || $0.decision == .accepted }
-            if hasHost, isRolling, deadlines.closes != nil, isAwaited { return }
+            if hasHost, isRolling, isAwaited { return }
             let hasBegun = erasedRunners > 0 || participants.contains { $0.entry != nil }
             if hasBegun { finish(now) } else { cancel("declined", now) }
         case .finished, .canceled: break
