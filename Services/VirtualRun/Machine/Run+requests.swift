@@ -205,7 +205,7 @@ extension Run {
         participants[index].confirm(entry, now: now)
         guard isOpen else { return }
         let start = deadlines.ownStart(settings, now)
-        participants[index].begin(at: start, max(start.wallClock, startsAt ?? start.wallClock))
+        participants[index].begin(at: start, start.wallClock)
     }
 }
 
