@@ -20,7 +20,9 @@ package struct VirtualRunView: Equatable, Sendable {
 
         package var user: User
         package var status: ParticipantStatus
-        /// Why the status was reached: `expired`, `unconfirmed` or `removed`; absent after a request of their own.
+        /// Why the status was reached; absent after a request of their own. Of `declined`: `expired`, `unconfirmed`,
+        /// `removed` by the host, or `closed` because the run takes nobody any more. Of `left`: `canceled` or `deleted`, as
+        /// the session was.
         package var reason: String?
         /// When the status was reached.
         package var at: Timestamp
@@ -80,6 +82,8 @@ package struct VirtualRunView: Equatable, Sendable {
     package var user: User
     package var revision: Int64
     package var status: RunStatus
+    /// Why the run was canceled; absent after the host's request: `declined` by too many, `expired` invitations,
+    /// `unconfirmed`, `left` before the start, or `deleted` with the host's account.
     package var reason: String?
     package var host: User
     package var settings: RunSettings
