@@ -65,6 +65,10 @@ extension MetricsSnapshot {
             field("p", pace)
             next("pa")
             json.field("pa", isPaused)
+            if let run {
+                next("r")
+                json.field("r", plain: run.description)
+            }
             next("s")
             json.field("s", revision)
             field("sn", steps)
@@ -91,8 +95,8 @@ extension MetricsSnapshot {
 
 extension MetricsSnapshot: Decodable {
     private enum Key: String, CodingKey {
-        case ap, b, c, ca, cd, d, dp, ds, dv, el, h, ha, hx, k, ks, la, ld, lo, lp, lt, n, p, pa, s, sn, t, tm, tp, u,
-            v, vx
+        case ap, b, c, ca, cd, d, dp, ds, dv, el, h, ha, hx, k, ks, la, ld, lo, lp, lt, n, p, pa, r, s, sn, t, tm, tp,
+            u, v, vx
         case w, wa, z
     }
 
@@ -108,6 +112,7 @@ extension MetricsSnapshot: Decodable {
         func number(_ key: Key) throws -> Double? { try container.decodeIfPresent(Double.self, forKey: key) }
         self.init(
             user: try container.decode(User.self, forKey: .u), revision: try container.decode(Int64.self, forKey: .s))
+        run = try container.decodeIfPresent(RunID.self, forKey: .r)
         newest = try container.decodeIfPresent(Timestamp.self, forKey: .c)
         activeSeconds = try number(.t)
         distance = try number(.d)

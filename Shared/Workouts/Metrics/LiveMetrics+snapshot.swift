@@ -110,6 +110,7 @@ extension LiveMetrics {
     ///   - count: items stored.
     package func snapshot(_ state: SessionState, revision: Int64, count: Int, isSilent: Bool) -> MetricsSnapshot {
         var snapshot = MetricsSnapshot(user: state.user, revision: revision)
+        snapshot.run = state.run
         snapshot.newest = newest
         snapshot.isPaused = state.status != .active
         snapshot.count = count

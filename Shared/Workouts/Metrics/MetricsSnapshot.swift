@@ -22,6 +22,8 @@ package struct DevicePresence: Equatable, Sendable {
 package struct MetricsSnapshot: Equatable, Sendable {
     package var user: User
     package var revision: Int64
+    /// The virtual run of the session.
+    package var run: RunID?
     /// The time of the newest item.
     package var newest: Timestamp?
     /// Active seconds as of `newest`; readers tick on from `segments`.

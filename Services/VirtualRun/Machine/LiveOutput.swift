@@ -1,0 +1,15 @@
+import Bus
+import ServiceKit
+import Workouts
+
+/// What a ``LiveRun`` asks for.
+enum LiveOutput: Equatable, Sendable {
+    case partners(User, Partners)
+    case positions(User, RunPositions)
+    /// Clear the user's retained `partners`.
+    case clear(User)
+    /// Publish it after the commit of ``LiveRun/stored``, which says that it was given.
+    case cue(User, Announcement)
+    /// The user's prompt appeared, or disappeared (`nil`): the view changes.
+    case prompt(User, since: Timestamp?)
+}
