@@ -11,41 +11,260 @@ struct LiveRun {
     struct Stored: Codable, Equatable, Sendable {
         /// Later processes use higher revisions of `partners`.
         var ceiling: Int64 = 0
+        var runners: [LiveRunner.Facts] = []
+    }
+
+    /// What a participant gets. `LiveRun` has one for each runner, at the same index.
+    struct Reader {
+        var sentAt: Moment?
+        /// The number of the newest change of another runner that was sent.
+        var seen = 0
+        var seenPositions = 0
+        var hadPositions = false
+        /// A partner paused, resumed, finished, left or changed link.
+        var isUrgent = false
+        /// A kilometre or mile is complete.
+        var awaitsSplit = false
     }
 
     let run: RunID
-    private(set) var stored: Stored
+    let key: HidingKey
+    var roster: RunRoster?
+    var runners: [LiveRunner] = []
+    var readers: [Reader] = []
+    private var indices: [User: Int] = [:]
+    var ghosts: [(number: Int, user: User?, curve: RunCurve, end: RunGap.End)] = []
+    /// Those of runners that are not in the roster yet.
+    private var loaded: [User: (LiveRunner.Facts?, RunCurve?)]
+    var ceiling: Int64
+    var revision: Int64
     /// Counts the changes of ``stored``: the machine saves it when the number differs from the saved one.
-    private(set) var storedChanges = 0
+    var storedChanges = 0
+    var pending: [LiveOutput] = []
 
-    /// - Parameter curves: what ``curves`` was when it was last stored.
-    init(_ run: RunID, stored: Stored = Stored(), curves: [User: RunCurve] = [:], now: Moment) {
+    /// The clock of ages: seconds in which snapshots could arrive, until a moment.
+    private(set) var fed = 0.0
+    private var fedAt: Moment
+    var isFed = false
+    /// Before it, on the clock of ages, no prompt comes.
+    var promptsFrom = LiveRun.grace
+    /// When a link changes next, on the clock of ages.
+    var linksChangeAt = 0.0
+
+    /// Numbers of changes: of any row, whose it was, and the newest of another runner.
+    private var changes = (count: 0, runner: -1, others: 0)
+    var positionChanges = 0
+
+    /// Seconds after a connect in which repeated data come first.
+    static let grace = 10.0
+
+    /// - Parameters:
+    ///   - stored: the stored part, or nothing.
+    ///   - curves: what ``curves`` was when it was last stored.
+    ///   - key: moves the circles that hide homes.
+    init(_ run: RunID, stored: Stored = Stored(), curves: [User: RunCurve] = [:], key: HidingKey, now: Moment) {
         self.run = run
-        self.stored = stored
+        self.key = key
+        fedAt = now
+        ceiling = stored.ceiling
+        revision = stored.ceiling
+        loaded = curves.mapValues { (nil, $0) }
+        for facts in stored.runners { loaded[facts.user] = (facts, curves[facts.user]) }
+    }
+
+    var stored: Stored {
+        let waiting = loaded.values.compactMap(\.0).sorted { $0.user < $1.user }
+        return Stored(ceiling: ceiling, runners: runners.map(\.facts) + waiting)
     }
 
     /// The live curves, which the machine stores every 30 s; they are for gaps alone.
-    var curves: [User: RunCurve] { [:] }
+    var curves: [User: RunCurve] {
+        let begun = runners.filter { $0.hasCurve && $0.participant.status != .left }
+        return Dictionary(uniqueKeysWithValues: begun.map { ($0.participant.user, $0.curve) })
+    }
 
-    /// The time of the next output or change; `nil` if none comes without an event.
-    var due: Moment? { nil }
+    /// The links of those who run or finished, for metrics.
+    var links: [RunLink] {
+        runners.filter(\.participant.status.hasBegun).map { $0.isFinished ? .finished : $0.link }
+    }
+
+    /// Whether `partners` go out.
+    var isLive: Bool { roster.map { $0.status == .starting || $0.status == .running } ?? false }
+
+    mutating func factsChanged() { storedChanges += 1 }
+
+    // MARK: - The run
 
     /// The run changed, or is loaded.
-    mutating func update(_ roster: RunRoster, now: Moment) {}
+    mutating func update(_ new: RunRoster, now: Moment) {
+        tick(now)
+        let old = roster
+        guard old != new else { return }
+        roster = new
+        let wasLive = old.map { $0.status == .starting || $0.status == .running } ?? false
+        let before = Dictionary(uniqueKeysWithValues: zip(runners.map(\.participant.user), zip(runners, readers)))
+        runners = []
+        readers = []
+        indices = [:]
+        for participant in new.participants {
+            indices[participant.user] = runners.count
+            let known = before[participant.user]
+            runners.append(runner(participant, known?.0, now))
+            readers.append(known?.1 ?? Reader())
+        }
+        for (user, _) in before where indices[user] == nil {
+            pending.append(.clear(user))
+            factsChanged()
+        }
+        ghosts = new.ghosts.sorted { $0.key < $1.key }.map { number, ghost in
+            (number, ghost.user, ghost.curve, Self.end(ofGhost: ghost.curve, new.settings.goal))
+        }
+        if old == nil, new.status.isOver {
+            // What ended before this process began is no news.
+            for index in runners.indices {
+                (runners[index].facts.toldFinish, runners[index].facts.toldLeft) = (true, true)
+            }
+        }
+        for index in runners.indices {
+            let previous = before[runners[index].participant.user]?.0.participant.status
+            tellStatus(of: index, now)
+            let isReader = new.status == .starting || new.status == .running
+            if previous?.receivesPartners == true,
+                !runners[index].participant.status.receivesPartners
+                    || wasLive && !isReader
+            {
+                stop(index)
+            }
+        }
+        if new.status.isOver {
+            for index in runners.indices where runners[index].facts.start != nil {
+                runners[index].facts.start = nil
+                factsChanged()
+            }
+        }
+        linksChangeAt = 0
+        positionChanges += 1
+        changed(nil)
+        alarm(but: nil)
+    }
+
+    private mutating func runner(_ participant: RunRoster.Participant, _ known: LiveRunner?, _ now: Moment)
+        -> LiveRunner
+    {
+        var runner: LiveRunner
+        if var known {
+            if known.participant.status != .running, participant.status == .running { known.arrivedAt = fed }
+            known.participant = participant
+            runner = known
+        } else {
+            let (facts, curve) = loaded.removeValue(forKey: participant.user) ?? (nil, nil)
+            // Without a loss on disk the age counts from now.
+            let lost = facts?.lostAt.map { RunLink.disconnectedAge + max(0, now.wallClock.seconds(since: $0)) }
+            runner = LiveRunner(
+                participant, facts: facts ?? .init(participant.user), curve: curve, arrivedAt: fed - (lost ?? 0))
+            if lost != nil { runner.link = .disconnected }
+        }
+        if runner.facts.session != participant.session {
+            var facts = runner.facts
+            facts.reset(participant.session)
+            runner = LiveRunner(participant, facts: facts, curve: nil, arrivedAt: fed)
+            factsChanged()
+        }
+        runner.hide(key)
+        return runner
+    }
+
+    private static func end(ofGhost curve: RunCurve, _ goal: RunGoal?) -> RunGap.End {
+        switch goal {
+        case .distance(let meters)?:
+            if let seconds = curve.seconds(to: meters) { return .goal(seconds) }
+        case .duration(let seconds)?:
+            if curve.duration >= seconds { return .goal(seconds) }
+        case nil: break
+        }
+        return .stopped(curve.duration)
+    }
+
+    /// Everything is published again. The retained `partners` of users who left and of a run that is over are cleared.
+    mutating func connect(now: Moment) {
+        tick(now)
+        promptsFrom = fed + Self.grace
+        for index in readers.indices {
+            readers[index].sentAt = nil
+            readers[index].seenPositions = -1
+            let status = runners[index].participant.status
+            if status == .left || status.receivesPartners && roster?.status.isOver == true { stop(index) }
+        }
+    }
+
+    /// Clears the user's retained message.
+    private mutating func stop(_ index: Int) {
+        pending.append(.clear(runners[index].participant.user))
+        readers[index] = Reader()
+        if runners[index].facts.promptAt != nil { clearPrompt(index) }
+    }
+
+    // MARK: - Snapshots
 
     /// - Parameter isRetained: whether the message is a retained one, which is no sign of life.
-    mutating func receive(_ metrics: RunnerMetrics, of key: SessionKey, isRetained: Bool, now: Moment) {}
+    mutating func receive(_ metrics: RunnerMetrics, of sender: SessionKey, isRetained: Bool, now: Moment) {
+        guard let roster, isLive, let index = indices[sender.user], runners[index].participant.status.hasBegun,
+            runners[index].participant.session == sender.session, metrics.revision > runners[index].revision
+        else { return }
+        tick(now)
+        let old = runners[index].metrics
+        let wasFinished = runners[index].isFinished
+        let oldPosition = runners[index].position
+        let isArrival =
+            !isRetained
+            && (old == nil || old?.count != metrics.count || old?.newest != metrics.newest
+                || old?.distance != metrics.distance)
+        if runners[index].receive(metrics, goal: roster.settings.goal, clock: roster.settings.clock, key: key) {
+            factsChanged()
+        }
+        if isArrival { runners[index].arrivedAt = fed }
+        if isArrival || old?.isPaused != metrics.isPaused { refreshLink(index, now) }
+        if !wasFinished, runners[index].isFinished {
+            tellStatus(of: index, now)
+            alarm(but: index)
+        }
+        if runners[index].position != oldPosition { positionChanges += 1 }
+        let unit = runners[index].participant.units.splitLength
+        let split = Int(((metrics.distance ?? 0) / unit).rounded(.down))
+        if split > runners[index].facts.split ?? 0, runners[index].isAwaited { readers[index].awaitsSplit = true }
+        changed(index)
+    }
 
-    /// - Parameter isFed: whether this service is connected and a metrics-aggregator is online. Ages stand while it is not,
-    ///   so the machine also calls this when it changes.
-    mutating func advance(isFed: Bool, now: Moment) -> [LiveOutput] { [] }
+    // MARK: - Changes
 
-    /// Everything is published again, and retained `partners` of users who left or of a run that is over are cleared.
-    mutating func connect(now: Moment) {}
+    /// A row of the others changed: a runner's, or with `nil` any.
+    private mutating func changed(_ index: Int?) {
+        changes.count += 1
+        if index == nil {
+            changes.others = changes.count
+            changes.runner = -1
+        } else if let index, index != changes.runner {
+            changes.others = changes.count - 1
+            changes.runner = index
+        }
+    }
 
-    /// The time of the user's prompt; `nil` without one.
-    func prompt(of user: User) -> Timestamp? { nil }
+    /// The number of the newest change that a runner sees.
+    func newest(for index: Int) -> Int {
+        // The metres of ghosts are those at the reader's own time.
+        index == changes.runner && ghosts.isEmpty ? changes.others : changes.count
+    }
 
-    /// The prompt disappears, and comes again after 180 s.
-    mutating func keepWaiting(_ user: User, now: Moment) {}
+    /// The rows of all readers but one go out at once.
+    mutating func alarm(but index: Int?) {
+        for reader in readers.indices where reader != index { readers[reader].isUrgent = true }
+    }
+
+    /// Advances the clock of ages.
+    mutating func tick(_ now: Moment) {
+        if isFed { fed += max(0, now.seconds(since: fedAt)) }
+        fedAt = now
+    }
+
+    func moment(ofFed seconds: Double) -> Moment { fedAt + (seconds - fed) }
 }

@@ -71,9 +71,12 @@ extension [PolylinePoint] {
     /// Removes points within `tolerance` metres of the line (Douglas and Peucker).
     ///
     /// Long lines are simplified in pieces, which bounds the work.
-    func simplified(tolerance: Double) -> [PolylinePoint] {
+    func simplified(tolerance: Double) -> [PolylinePoint] { kept(tolerance: tolerance).map { index in self[index] } }
+
+    /// The indices of the points that ``simplified(tolerance:)`` keeps.
+    func kept(tolerance: Double) -> [Int] {
         let piece = 512
-        guard count > 2 else { return self }
+        guard count > 2 else { return [Int](0..<count) }
         let shrinkages = map(\.shrinkage)
         var isKept = [Bool](repeating: false, count: count)
         var open: [(first: Int, last: Int)] = []
@@ -94,6 +97,6 @@ extension [PolylinePoint] {
             open.append((first, farthest.index))
             open.append((farthest.index, last))
         }
-        return indices.filter { isKept[$0] }.map { self[$0] }
+        return (0..<count).filter { isKept[$0] }
     }
 }

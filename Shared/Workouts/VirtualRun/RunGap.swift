@@ -11,6 +11,12 @@ package struct RunGap: Equatable, Sendable {
         case goal(Double)
         /// The runner stopped before the goal and stands there.
         case stopped(Double)
+
+        package var seconds: Double {
+            switch self {
+            case .open(let seconds), .goal(let seconds), .stopped(let seconds): seconds
+            }
+        }
     }
 
     /// The elapsed time at which two runners are compared.
@@ -38,4 +44,11 @@ package struct RunGap: Equatable, Sendable {
             self.seconds = 0
         }
     }
+}
+
+/// Seconds per kilometre; `nil` below 50 m and above 1,800 s/km.
+package func runPace(seconds: Double, meters: Double) -> Double? {
+    guard meters >= 50, meters.isFinite, seconds > 0 else { return nil }
+    let pace = thousandths(1_000 * seconds / meters)
+    return pace <= 1_800 ? pace : nil
 }

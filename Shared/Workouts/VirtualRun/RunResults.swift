@@ -1,3 +1,5 @@
+import Foundation
+
 /// The results of a virtual run: a pure function of its settings and of each runner's facts, in any order.
 package struct RunResults: Equatable, Sendable {
     /// What results need of a runner.
@@ -11,11 +13,12 @@ package struct RunResults: Equatable, Sendable {
         /// Absent for a pacing partner and for a participant whose account was erased.
         package var user: User?
         package var kind: Kind
-        /// Of a participant in a rolling run, and of a late joiner: the own start.
+        /// When this participant began, by the run.
         package var startsAt: Timestamp?
         package var sharing: Sharing
         package var workout: RunWorkout?
-        /// From the final rows of the summaries that `workout` names; `nil` while some are missing.
+        /// By the run's clock and from `startsAt`, of the final rows of the summaries that `workout` names; `nil` while some
+        /// are missing, and without a measured distance.
         package var curve: RunCurve?
 
         package init(
@@ -31,13 +34,167 @@ package struct RunResults: Equatable, Sendable {
         }
     }
 
-    /// The best first.
+    /// The best first, then runners without a place.
     package var rows: [RunResult]
     /// Whether a participant still runs, or a workout is missing or may change.
     package var isProvisional: Bool
 
     package init(_ settings: RunSettings, _ entries: [Entry]) {
-        rows = []
-        isProvisional = false
+        isProvisional = entries.contains(where: \.isPending)
+        var standings = entries.compactMap { Standing($0, settings.goal) }
+        standings.sort(by: Standing.isBefore)
+        let first = standings.first.flatMap { $0.rank == nil ? nil : $0 }
+        for index in standings.indices where standings[index].rank != nil {
+            let isEqual = index > 0 && standings[index].rank == standings[index - 1].rank
+            standings[index].row.place = isEqual ? standings[index - 1].row.place : index + 1
+            if let first, standings[index].row.place != 1 {
+                standings[index].row.behind = standings[index].behind(first, settings.goal)
+            }
+        }
+        rows = standings.map(\.row)
+    }
+}
+
+extension RunResults.Entry {
+    /// Whether the row may still change without a new revision of a complete workout.
+    fileprivate var isPending: Bool {
+        guard case .participant(let status, false) = kind else { return false }
+        switch status {
+        case .confirmed, .running: return true
+        case .finished:
+            guard let workout else { return true }
+            return workout.incomplete == true || workout.distance != nil && curve == nil
+        case .invited, .accepted, .declined, .left, .absent: return false
+        }
+    }
+}
+
+/// A row, and what it is compared by.
+private struct Standing {
+    /// The lower is the better: finished before `dnf`, then thousandths of seconds or metres.
+    struct Rank: Equatable {
+        var group: Int
+        var first: Int64
+        var second: Int64 = 0
+    }
+
+    var row: RunResult
+    /// `nil` without a place.
+    var rank: Rank?
+    let curve: RunCurve?
+
+    /// Returns `nil` for runners without a row: those who never began or still run.
+    init?(_ entry: RunResults.Entry, _ goal: RunGoal?) {
+        curve = entry.curve
+        switch entry.kind {
+        case .ghost(let number):
+            guard let curve else { return nil }
+            row = RunResult(user: entry.user, ghost: number, status: .finished)
+            // A pacing partner of a run without a goal has no end.
+            if curve.isEndless, goal == nil { return }
+            rank(curve, goal)
+        case .participant(.finished, isWithdrawn: false):
+            row = RunResult(user: entry.user, status: .finished)
+            if let workout = entry.workout { describe(workout, entry) }
+            if let curve {
+                rank(curve, goal)
+            } else if case .distance? = goal, entry.workout != nil, entry.workout?.distance == nil {
+                row.status = .dnf
+            }
+        case .participant(_, isWithdrawn: true): row = RunResult(user: entry.user, status: .withdrawn)
+        case .participant(.left, _): row = RunResult(user: entry.user, status: .left)
+        case .participant(.absent, _): row = RunResult(user: entry.user, status: .absent)
+        case .participant: return nil
+        }
+    }
+
+    private mutating func describe(_ workout: RunWorkout, _ entry: RunResults.Entry) {
+        row.distance = workout.distance
+        row.activeDuration = workout.activeDuration
+        row.elapsedDuration = workout.elapsedDuration
+        row.averageHeartRate = entry.sharing.heartRate ? workout.averageHeartRate : nil
+        row.environment = workout.environment
+        row.incomplete = workout.incomplete == true ? true : nil
+        row.hasRoute = workout.hasRoute && entry.sharing.route ? true : nil
+        row.pauses = RunResult.Pauses(workout.segments, from: entry.startsAt)
+    }
+
+    private mutating func rank(_ curve: RunCurve, _ goal: RunGoal?) {
+        let (seconds, meters): (Double, Double)
+        switch goal {
+        case .distance(let wanted)?:
+            if let time = curve.seconds(to: wanted) {
+                (seconds, meters) = (time, wanted)
+                rank = Rank(group: 0, first: count(time))
+            } else {
+                row.status = .dnf
+                (seconds, meters) = (curve.duration, curve.distance)
+                rank = Rank(group: 1, first: -count(meters))
+            }
+        case .duration(let wanted)?:
+            (seconds, meters) = (min(wanted, curve.duration), curve.metres(at: wanted))
+            rank = Rank(group: 0, first: -count(meters))
+        case nil:
+            (seconds, meters) = (curve.duration, curve.distance)
+            rank = Rank(group: 0, first: -count(meters), second: count(seconds))
+        }
+        row.time = thousandths(seconds)
+        row.distance = thousandths(meters)
+        row.pace = runPace(seconds: seconds, meters: meters)
+    }
+
+    /// How far this runner is behind the first.
+    func behind(_ first: Standing, _ goal: RunGoal?) -> RunResult.Behind? {
+        guard let curve, let leader = first.curve, let time = row.time, let distance = row.distance,
+            let firstTime = first.row.time, let firstDistance = first.row.distance
+        else { return nil }
+        switch goal {
+        case .distance? where row.status == .finished:
+            return RunResult.Behind(
+                seconds: thousandths(time - firstTime),
+                meters: thousandths(max(0, firstDistance - curve.metres(at: firstTime))))
+        case .duration(let wanted)?:
+            return RunResult.Behind(
+                seconds: leader.seconds(to: distance).map { thousandths(max(0, wanted - $0)) },
+                meters: thousandths(firstDistance - distance))
+        case .distance?, nil: return RunResult.Behind(meters: thousandths(firstDistance - distance))
+        }
+    }
+
+    private func count(_ value: Double) -> Int64 { Int64((value * 1_000).rounded()) }
+
+    static func isBefore(_ one: Standing, _ other: Standing) -> Bool { one.order < other.order }
+
+    /// Runners without a place follow by the reason; equals by name, ghosts last.
+    private var order: (Int, Int64, Int64, Int, String, Int) {
+        let name = row.user?.description ?? ""
+        let ghost = row.ghost ?? 0
+        guard let rank else {
+            let group =
+                switch row.status {
+                case .finished: row.ghost == nil ? 2 : 3
+                case .dnf: 4
+                case .absent: 5
+                case .left: 6
+                case .withdrawn: 7
+                }
+            return (group, 0, 0, min(ghost, 1), name, ghost)
+        }
+        return (rank.group, rank.first, rank.second, min(ghost, 1), name, ghost)
+    }
+}
+
+extension RunResult.Pauses {
+    /// The times between segments from the start of a run on.
+    fileprivate init(_ segments: [Segment], from start: Timestamp?) {
+        self.init(count: 0, seconds: 0)
+        for (before, after) in zip(segments, segments.dropFirst()) {
+            guard let end = before.end else { continue }
+            let from = max(end, start ?? end)
+            guard after.start > from else { continue }
+            count += 1
+            seconds += after.start.seconds(since: from)
+        }
+        seconds = thousandths(seconds)
     }
 }

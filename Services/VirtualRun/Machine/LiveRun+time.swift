@@ -1,0 +1,173 @@
+import Bus
+import ServiceKit
+import Workouts
+
+/// Links, prompts, and when messages go out.
+extension LiveRun {
+    /// Seconds between two `partners` of a reader, with a nearly empty battery, without changes, and before an urgent one.
+    static let interval = 2.0
+    static let slowInterval = 5.0
+    static let keepAlive = 10.0
+    static let urgentInterval = 0.25
+    static let lowBattery = 0.2
+    /// Seconds of a lost link until the prompt, and until it comes again.
+    static let patience = 180.0
+
+    /// - Parameter isFed: whether this service is connected and a metrics-aggregator is online. Ages stand while it is not,
+    ///   so the machine also calls this when it changes.
+    mutating func advance(isFed: Bool, now: Moment) -> [LiveOutput] {
+        tick(now)
+        if isFed, !self.isFed { promptsFrom = max(promptsFrom, fed + Self.grace) }
+        self.isFed = isFed
+        if isLive {
+            refreshLinks(now)
+            refreshPrompts(now)
+            for index in readers.indices where due(index, readers[index], now).map({ $0 <= now }) ?? false {
+                send(to: index, now)
+            }
+        }
+        defer { pending = [] }
+        return pending
+    }
+
+    /// The time of the next output or change; `nil` if none comes without an event.
+    var due: Moment? {
+        guard pending.isEmpty else { return moment(ofFed: fed) }
+        guard isLive else { return nil }
+        var next: Moment?
+        func note(_ moment: Moment?) {
+            if let moment { next = min(next ?? moment, moment) }
+        }
+        for index in readers.indices { note(due(index, readers[index], moment(ofFed: fed))) }
+        guard isFed else { return next }
+        if linksChangeAt < .infinity { note(moment(ofFed: linksChangeAt)) }
+        let lost = losses
+        for index in runners.indices where runners[index].facts.promptAt == nil {
+            guard let prompt = promptMoment(index, lost) else { continue }
+            note(moment(ofFed: max(prompt, promptsFrom)))
+        }
+        return next
+    }
+
+    /// When the next message of a reader is due.
+    func due(_ index: Int, _ reader: Reader, _ now: Moment) -> Moment? {
+        guard runners[index].participant.status.receivesPartners else { return nil }
+        guard let sent = reader.sentAt, !reader.awaitsSplit else { return now }
+        if reader.isUrgent { return sent + Self.urgentInterval }
+        guard newest(for: index) > reader.seen else { return sent + Self.keepAlive }
+        let isLow = runners[index].metrics?.battery.map { $0 < Self.lowBattery } ?? false
+        return sent + (isLow ? Self.slowInterval : Self.interval)
+    }
+
+    // MARK: - Links
+
+    private mutating func refreshLinks(_ now: Moment) {
+        guard fed >= linksChangeAt else { return }
+        linksChangeAt = .infinity
+        for index in runners.indices { refreshLink(index, now) }
+    }
+
+    func age(_ index: Int) -> Double { max(0, fed - runners[index].arrivedAt) }
+
+    mutating func refreshLink(_ index: Int, _ now: Moment) {
+        guard runners[index].isAwaited else { return }
+        let age = age(index)
+        let link = RunLink(age: age, isPaused: runners[index].metrics?.isPaused ?? false)
+        switch link {
+        case .connected: linksChangeAt = min(linksChangeAt, runners[index].arrivedAt + RunLink.staleAge)
+        // A microsecond later it is disconnected.
+        case .stale: linksChangeAt = min(linksChangeAt, runners[index].arrivedAt + RunLink.disconnectedAge + 1e-6)
+        case .disconnected, .paused, .finished: break
+        }
+        let lostAt = link == .disconnected ? now.wallClock - (age - RunLink.disconnectedAge) : nil
+        if (lostAt == nil) != (runners[index].facts.lostAt == nil) {
+            runners[index].facts.lostAt = lostAt
+            factsChanged()
+        }
+        guard link != runners[index].link else { return }
+        runners[index].link = link
+        alarm(but: index)
+    }
+
+    // MARK: - Prompts
+
+    /// The runners that others wait for: how many are not lost, which one, and who of the lost was so last.
+    struct Losses {
+        var presentCount = 0
+        var present = -1
+        /// The index and the newest arrival of the two that were lost last.
+        var last: (index: Int, arrivedAt: Double)?
+        var nextToLast: Double?
+    }
+
+    private var losses: Losses {
+        var losses = Losses()
+        for index in runners.indices where runners[index].isAwaited {
+            guard runners[index].link == .disconnected else {
+                losses.presentCount += 1
+                losses.present = index
+                continue
+            }
+            let arrivedAt = runners[index].arrivedAt
+            if losses.last.map({ arrivedAt > $0.arrivedAt }) ?? true {
+                losses.nextToLast = losses.last?.arrivedAt
+                losses.last = (index, arrivedAt)
+            } else {
+                losses.nextToLast = max(losses.nextToLast ?? arrivedAt, arrivedAt)
+            }
+        }
+        return losses
+    }
+
+    /// When the prompt of a runner comes, on the clock of ages; `nil` while an unfinished partner is not lost, and without
+    /// any.
+    private func promptMoment(_ index: Int, _ losses: Losses) -> Double? {
+        guard runners[index].isAwaited, losses.presentCount == 0 || losses.presentCount == 1 && losses.present == index,
+            let last = losses.last, let newest = last.index == index ? losses.nextToLast : last.arrivedAt
+        else { return nil }
+        let first = newest + RunLink.disconnectedAge + Self.patience
+        guard let waitsUntil = runners[index].facts.waitsUntil else { return first }
+        let again = fed + waitsUntil.seconds(since: moment(ofFed: fed).wallClock)
+        // A clock that stepped backwards delays it by no more than the whole wait.
+        return max(first, min(again, fed + Self.patience))
+    }
+
+    private mutating func refreshPrompts(_ now: Moment) {
+        let losses = losses
+        for index in runners.indices {
+            guard let moment = promptMoment(index, losses) else {
+                if runners[index].facts.promptAt != nil || runners[index].facts.waitsUntil != nil { clearPrompt(index) }
+                continue
+            }
+            guard runners[index].facts.promptAt == nil, fed >= max(moment, promptsFrom), isFed else { continue }
+            runners[index].facts.promptAt = now.wallClock
+            runners[index].facts.waitsUntil = nil
+            factsChanged()
+            let user = runners[index].participant.user
+            pending.append(.prompt(user, since: now.wallClock))
+            pending.append(.cue(user, Announcement(.lost, at: now.wallClock)))
+        }
+    }
+
+    mutating func clearPrompt(_ index: Int) {
+        if runners[index].facts.promptAt != nil {
+            pending.append(.prompt(runners[index].participant.user, since: nil))
+        }
+        (runners[index].facts.promptAt, runners[index].facts.waitsUntil) = (nil, nil)
+        factsChanged()
+    }
+
+    /// The time of the user's prompt; `nil` without one.
+    func prompt(of user: User) -> Timestamp? {
+        runners.first { $0.participant.user == user }?.facts.promptAt
+    }
+
+    /// The prompt disappears, and comes again after 180 s.
+    mutating func keepWaiting(_ user: User, now: Moment) {
+        guard let index = runners.firstIndex(where: { $0.participant.user == user }),
+            runners[index].facts.promptAt != nil
+        else { return }
+        clearPrompt(index)
+        runners[index].facts.waitsUntil = now.wallClock + Self.patience
+    }
+}
