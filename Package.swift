@@ -142,7 +142,7 @@ let package = Package(
         tests("Client", ["Client", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts"]),
         tests("Formats", ["Formats", "Bus", "FIT", "Streams", "Workouts"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
-        tests("VirtualRun", ["VirtualRun", "Bus", "MQTT", "Storage", "Workouts", logging]),
+        tests("VirtualRun", ["VirtualRun", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
         tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),
         tests(

@@ -12,6 +12,9 @@ extension LiveRun {
     static let lowBattery = 0.2
     /// Seconds of a lost link until the prompt, and until it comes again.
     static let patience = 180.0
+    /// The ages at which a link changes, in microseconds.
+    static let staleAge = Int64(RunLink.staleAge * 1e6)
+    static let disconnectedAge = Int64(RunLink.disconnectedAge * 1e6)
 
     /// - Parameter isFed: whether this service is connected and a metrics-aggregator is online. Ages stand while it is not,
     ///   so the machine also calls this when it changes.
@@ -40,7 +43,7 @@ extension LiveRun {
         }
         for index in readers.indices { note(due(index, readers[index], moment(ofFed: fed))) }
         guard isFed else { return next }
-        if linksChangeAt < .infinity { note(moment(ofFed: linksChangeAt)) }
+        if linksChangeAt < .max { note(moment(ofFed: linksChangeAt)) }
         let lost = losses
         for index in runners.indices where runners[index].facts.promptAt == nil {
             guard let prompt = promptMoment(index, lost) else { continue }
@@ -63,20 +66,21 @@ extension LiveRun {
 
     private mutating func refreshLinks(_ now: Moment) {
         guard fed >= linksChangeAt else { return }
-        linksChangeAt = .infinity
+        linksChangeAt = .max
         for index in runners.indices { refreshLink(index, now) }
     }
 
-    func age(_ index: Int) -> Double { max(0, fed - runners[index].arrivedAt) }
+    /// Seconds.
+    func age(_ index: Int) -> Double { Double(max(0, fed - runners[index].arrivedAt)) / 1e6 }
 
     mutating func refreshLink(_ index: Int, _ now: Moment) {
         guard runners[index].isAwaited else { return }
         let age = age(index)
         let link = RunLink(age: age, isPaused: runners[index].metrics?.isPaused ?? false)
         switch link {
-        case .connected: linksChangeAt = min(linksChangeAt, runners[index].arrivedAt + RunLink.staleAge)
+        case .connected: linksChangeAt = min(linksChangeAt, runners[index].arrivedAt + Self.staleAge)
         // A microsecond later it is disconnected.
-        case .stale: linksChangeAt = min(linksChangeAt, runners[index].arrivedAt + RunLink.disconnectedAge + 1e-6)
+        case .stale: linksChangeAt = min(linksChangeAt, runners[index].arrivedAt + Self.disconnectedAge + 1)
         case .disconnected, .paused, .finished: break
         }
         let lostAt = link == .disconnected ? now.wallClock - (age - RunLink.disconnectedAge) : nil
@@ -96,8 +100,8 @@ extension LiveRun {
         var presentCount = 0
         var present = -1
         /// The index and the newest arrival of the two that were lost last.
-        var last: (index: Int, arrivedAt: Double)?
-        var nextToLast: Double?
+        var last: (index: Int, arrivedAt: Int64)?
+        var nextToLast: Int64?
     }
 
     private var losses: Losses {
@@ -121,15 +125,16 @@ extension LiveRun {
 
     /// When the prompt of a runner comes, on the clock of ages; `nil` while an unfinished partner is not lost, and without
     /// any.
-    private func promptMoment(_ index: Int, _ losses: Losses) -> Double? {
+    private func promptMoment(_ index: Int, _ losses: Losses) -> Int64? {
         guard runners[index].isAwaited, losses.presentCount == 0 || losses.presentCount == 1 && losses.present == index,
             let last = losses.last, let newest = last.index == index ? losses.nextToLast : last.arrivedAt
         else { return nil }
-        let first = newest + RunLink.disconnectedAge + Self.patience
+        let patience = Int64(Self.patience * 1e6)
+        let first = newest + Self.disconnectedAge + patience
         guard let waitsUntil = runners[index].facts.waitsUntil else { return first }
-        let again = fed + waitsUntil.seconds(since: moment(ofFed: fed).wallClock)
+        let wait = waitsUntil.microseconds - moment(ofFed: fed).wallClock.microseconds
         // A clock that stepped backwards delays it by no more than the whole wait.
-        return max(first, min(again, fed + Self.patience))
+        return max(first, fed + min(wait, patience))
     }
 
     private mutating func refreshPrompts(_ now: Moment) {

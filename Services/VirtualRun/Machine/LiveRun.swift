@@ -42,21 +42,21 @@ struct LiveRun {
     var storedChanges = 0
     var pending: [LiveOutput] = []
 
-    /// The clock of ages: seconds in which snapshots could arrive, until a moment.
-    private(set) var fed = 0.0
+    /// The clock of ages: microseconds in which snapshots could arrive, until a moment.
+    private(set) var fed: Int64 = 0
     private var fedAt: Moment
     var isFed = false
     /// Before it, on the clock of ages, no prompt comes.
     var promptsFrom = LiveRun.grace
     /// When a link changes next, on the clock of ages.
-    var linksChangeAt = 0.0
+    var linksChangeAt: Int64 = 0
 
     /// Numbers of changes: of any row, whose it was, and the newest of another runner.
     private var changes = (count: 0, runner: -1, others: 0)
     var positionChanges = 0
 
-    /// Seconds after a connect in which repeated data come first.
-    static let grace = 10.0
+    /// Microseconds after a connect in which repeated data come first.
+    static let grace: Int64 = 10_000_000
 
     /// - Parameters:
     ///   - stored: the stored part, or nothing.
@@ -159,7 +159,9 @@ struct LiveRun {
         } else {
             let (facts, curve) = loaded.removeValue(forKey: participant.user) ?? (nil, nil)
             // Without a loss on disk the age counts from now.
-            let lost = facts?.lostAt.map { RunLink.disconnectedAge + max(0, now.wallClock.seconds(since: $0)) }
+            let lost = facts?.lostAt.map {
+                Self.disconnectedAge + max(0, now.wallClock.microseconds - $0.microseconds)
+            }
             runner = LiveRunner(
                 participant, facts: facts ?? .init(participant.user), curve: curve, arrivedAt: fed - (lost ?? 0))
             if lost != nil { runner.link = .disconnected }
@@ -262,9 +264,9 @@ struct LiveRun {
 
     /// Advances the clock of ages.
     mutating func tick(_ now: Moment) {
-        if isFed { fed += max(0, now.seconds(since: fedAt)) }
+        if isFed { fed += max(0, Int64((now.seconds(since: fedAt) * 1e6).rounded())) }
         fedAt = now
     }
 
-    func moment(ofFed seconds: Double) -> Moment { fedAt + (seconds - fed) }
+    func moment(ofFed time: Int64) -> Moment { fedAt + Double(time - fed) / 1e6 }
 }

@@ -59,14 +59,14 @@ struct LiveRunner {
     /// The newest snapshot before the run's start.
     private var early: RunnerMetrics?
     /// When an item arrived, on the clock of ages.
-    var arrivedAt: Double
+    var arrivedAt: Int64
     var link = RunLink.connected
     /// What ``Sharing/hideNear`` hides.
     private var circle: HiddenCircle?
     /// The position, unless it is hidden.
     private(set) var position: Coordinate?
 
-    init(_ participant: RunRoster.Participant, facts: Facts, curve: RunCurve?, arrivedAt: Double) {
+    init(_ participant: RunRoster.Participant, facts: Facts, curve: RunCurve?, arrivedAt: Int64) {
         self.participant = participant
         self.facts = facts
         self.curve = curve ?? RunCurve()

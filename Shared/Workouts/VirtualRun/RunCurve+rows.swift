@@ -81,7 +81,7 @@ extension RunCurve {
 /// Stored as the differences of seconds and metres in thousandths, in bytes of seven bits.
 extension RunCurve: Codable {
     private enum Key: String, CodingKey {
-        case points, spacing, metersPerSecond
+        case points, spacing, corner, metersPerSecond
     }
 
     package init(from decoder: any Decoder) throws {
@@ -118,7 +118,9 @@ extension RunCurve: Codable {
         guard !points.isEmpty else {
             throw DecodingError.dataCorruptedError(forKey: .points, in: container, debugDescription: "at least one")
         }
-        self.init(points: points, spacing: max(5_000, try container.decode(UInt32.self, forKey: .spacing)))
+        self.init(
+            points: points, spacing: max(5_000, try container.decode(UInt32.self, forKey: .spacing)),
+            endsInCorner: try container.decodeIfPresent(Bool.self, forKey: .corner) ?? false)
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -144,5 +146,6 @@ extension RunCurve: Codable {
         }
         try container.encode(Data(bytes), forKey: .points)
         try container.encode(spacing, forKey: .spacing)
+        if endsInCorner { try container.encode(true, forKey: .corner) }
     }
 }

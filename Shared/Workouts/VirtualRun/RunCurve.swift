@@ -19,7 +19,7 @@ package struct RunCurve: Equatable, Sendable {
     private(set) var points = [Point(time: 0, metres: 0)]
     private(set) var spacing = RunCurve.spacing
     /// Whether the last point stays, however close it is to the one before.
-    private var endsInCorner = true
+    private(set) var endsInCorner = true
     /// Metres per second of a pacing partner, whose curve has no end.
     private var speed: Double?
 
@@ -31,8 +31,8 @@ package struct RunCurve: Equatable, Sendable {
     /// - Parameter pace: seconds per kilometre.
     package init(pace: Double) { speed = 1_000 / pace }
 
-    init(points: [Point], spacing: UInt32) {
-        (self.points, self.spacing) = (points, spacing)
+    init(points: [Point], spacing: UInt32, endsInCorner: Bool) {
+        (self.points, self.spacing, self.endsInCorner) = (points, spacing, endsInCorner)
     }
 
     /// Whether it is a pacing partner's.
