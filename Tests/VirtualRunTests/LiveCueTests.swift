@@ -61,6 +61,21 @@ import Workouts
         #expect(fixture.cues("ann", .left).count == 1)
     }
 
+    @Test func `a canceled session is announced as leaving, one that never began is not`() {
+        var fixture = LiveFixture(["ann", "ben", "cat"])
+        fixture.change("cat") { ($0.status, $0.session) = (.confirmed, nil) }
+        fixture.run(20, ["ann": 3, "ben": 3])
+        fixture.change("ben") { ($0.status, $0.session) = (.left, nil) }
+        #expect(fixture.cues("ann", .left).map(\.cue.user) == [User("ben")!])
+        fixture.update { roster in
+            var dan = RunRoster.Participant(User("dan")!, .confirmed, sharing: .all)
+            dan.startsAt = LiveFixture.start
+            roster.participants.append(dan)
+        }
+        fixture.change("dan") { $0.status = .left }
+        #expect(fixture.cues("ann", .left).count == 1)
+    }
+
     @Test func `above eight runners a finish is announced every 30 s at most`() {
         let names = (1...12).map { "r\($0)" }
         var fixture = LiveFixture(names)

@@ -79,6 +79,22 @@ import Workouts
         #expect(fixture.row("ben", for: "ann")?.gapSeconds == -50)
     }
 
+    @Test func `by the gun who joins late stood until then, by active time both compare from their first second`() {
+        for (clock, meters, seconds) in [(RunClock.gun, -300.0, -100.0), (.active, 0, 0)] {
+            var fixture = LiveFixture(clock: clock)
+            fixture.run(100, ["ann": 3])
+            for _ in 0..<100 {
+                fixture.pass(1)
+                fixture.metrics("ann", fixture.seconds * 3)
+                fixture.metrics("ben", (fixture.seconds - 100) * 3, at: fixture.seconds - 100)
+            }
+            fixture.pass(2.1)
+            #expect(fixture.row("ben", for: "ann")?.gapMeters == meters)
+            #expect(fixture.row("ben", for: "ann")?.gapSeconds == seconds)
+            #expect(fixture.live.curves[User("ben")!]?.metres(at: clock == .gun ? 99 : 0) == 0)
+        }
+    }
+
     @Test func `a ghost has the metres of my own time, and stands at its end`() throws {
         var curve = RunCurve()
         for second in stride(from: 0.0, through: 60, by: 5) { curve.add(second, second * 2) }

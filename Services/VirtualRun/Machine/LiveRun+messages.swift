@@ -200,7 +200,7 @@ extension LiveRun {
             runners[index].facts.toldLeft = true
             factsChanged()
             alarm(but: index)
-            guard runner.facts.toldFinish != true, runner.facts.session != nil else { return }
+            guard runner.facts.toldFinish != true, runner.facts.hasBegun == true else { return }
             cue = Announcement(.left, at: now.wallClock)
         } else if runner.isFinished, runner.facts.toldFinish != true {
             runners[index].facts.toldFinish = true

@@ -155,6 +155,10 @@ struct LiveRun {
         if var known {
             if known.participant.status != .running, participant.status == .running { known.arrivedAt = fed }
             known.participant = participant
+            if participant.status.hasBegun, known.facts.hasBegun != true {
+                known.facts.hasBegun = true
+                factsChanged()
+            }
             runner = known
         } else {
             let (facts, curve) = loaded.removeValue(forKey: participant.user) ?? (nil, nil)

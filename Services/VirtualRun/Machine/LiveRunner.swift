@@ -30,6 +30,8 @@ struct LiveRunner {
         /// When the prompt came, and before when it does not come again.
         var promptAt: Timestamp?
         var waitsUntil: Timestamp?
+        /// Whether the runner began, with any session.
+        var hasBegun: Bool?
         /// Whether the others were told that this runner finished, or left.
         var toldFinish: Bool?
         var toldLeft: Bool?
@@ -72,6 +74,7 @@ struct LiveRunner {
         self.curve = curve ?? RunCurve()
         self.arrivedAt = arrivedAt
         hasCurve = curve != nil
+        if participant.status.hasBegun { self.facts.hasBegun = true }
     }
 
     /// Whether the runner reached the goal or ended; it never becomes `false` again in a session.
@@ -137,6 +140,9 @@ struct LiveRunner {
         let base = facts.base ?? base(at: start, time, seconds, meters)
         facts.base = base
         let elapsed = clock == .active ? seconds - base.seconds : time.seconds(since: start)
+        let idle = elapsed - (seconds - base.seconds)
+        // By the gun, who began late stood until then.
+        if !hasCurve, idle > 1 { curve.add(idle, 0, isCorner: true) }
         curve.add(max(0, elapsed), max(0, meters - base.meters), isCorner: isCorner)
         hasCurve = true
     }

@@ -7,7 +7,8 @@ struct RunRoster: Equatable, Sendable {
         var user: User
         var status: ParticipantStatus
         var sharing: Sharing
-        /// When this participant begins.
+        /// What came before does not count, and the gun counts from then on: the run's start, also for late joiners; in
+        /// rolling runs the own start.
         var startsAt: Timestamp?
         /// The session that counts, once there is one.
         var session: SessionID?

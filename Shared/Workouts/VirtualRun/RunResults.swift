@@ -13,7 +13,7 @@ package struct RunResults: Equatable, Sendable {
         /// Absent for a pacing partner and for a participant whose account was erased.
         package var user: User?
         package var kind: Kind
-        /// When this participant began, by the run.
+        /// What came before does not count: the run's start, also for late joiners; in rolling runs the own start.
         package var startsAt: Timestamp?
         package var sharing: Sharing
         package var workout: RunWorkout?
