@@ -65,6 +65,15 @@ extension DashedName: CodingKeyRepresentable {
     }
 }
 
+/// Dictionaries by user are JSON objects.
+extension User: CodingKeyRepresentable {
+    package var codingKey: any CodingKey { NameKey(stringValue: description) }
+
+    package init?(codingKey: some CodingKey) {
+        self.init(codingKey.stringValue)
+    }
+}
+
 /// A name as a key of a JSON object.
 struct NameKey: CodingKey {
     let stringValue: String

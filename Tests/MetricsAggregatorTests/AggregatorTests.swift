@@ -87,6 +87,7 @@ struct AggregatorTests {
 
     @Test mutating func `live metrics follow items at most once a second and expire after 15 s`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
+        script.state.run = RunID(UUID())
         try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<61))])
         let topic = Topic.session(script.key, .metrics)
         let first = try #require(try await aggregator.tick().payloads(topic).first)
@@ -95,6 +96,7 @@ struct AggregatorTests {
         #expect(snapshot.heartRate == 120)
         #expect(snapshot.activeSeconds == 60)
         #expect(snapshot.count == 61)
+        #expect(snapshot.run == script.state.run)
         #expect(snapshot.pace == 327.869)
 
         try await aggregator.deliver([script.batch("watch-1", 61, items(61..<62))])

@@ -135,7 +135,10 @@ struct UserTests {
         let unknown = try await engine?.deliver([request(.deleteWorkout(SessionID(UUID())))]).replies
         #expect(unknown?.map(\.error?.code) == ["session_not_found"])
 
-        _ = try await engine?.deliver([request(.deleteEverything)])
+        let erased = try await engine?.deliver([request(.deleteEverything)])
+        let empty = try #require(erased?.last { $0.topic == Topic.user(user, .profile).name })
+        let erasedAt = try JSONCoding.decode(UserProfile.self, from: empty.payload).erasedAt
+        #expect(erasedAt == clock.now, "other services void their data by it")
         engine = nil
         var again = try await Engine(folder, clock: clock)
         #expect(keys.map { again.session($0)?.statusName } == [.deleted, .deleted])

@@ -164,7 +164,8 @@ extension SessionEngineMachine: OwningMachine {
         case .publishProfile(let user):
             guard let record = users[user] else { return [] }
             users[user]?.profileTopic.published(record.profileTopic.revision)
-            let profile = UserProfile(revision: record.profileTopic.revision, profile: record.profile)
+            let profile = UserProfile(
+                revision: record.profileTopic.revision, profile: record.profile, erasedAt: record.erasedAt)
             return [Topic.user(user, .profile).message(JSONCoding.encode(profile))]
         case .publishPlans(let user):
             guard let plans = users[user]?.plans else { return [] }

@@ -229,6 +229,7 @@ extension SessionEngineMachine {
         let cutoff = max(currentRevision(user), now.wallClock.milliseconds)
         let deleted = sessions(of: user).flatMap { delete($0, now) }
         users[user, default: UserRecord()].erasing = cutoff
+        users[user]?.erasedAt = now.wallClock
         return [.unlistAll(user)] + deleted + set(Profile(), user, now) + set([], user, now)
     }
 

@@ -126,11 +126,13 @@ struct UserRecord: Codable, Equatable, Sendable {
     var currentTopic: RetainedTopic?
     /// Sessions up to this revision are to be removed; absent when none is.
     var erasing: Int64?
+    /// When the user deleted everything, the last time.
+    var erasedAt: Timestamp?
 
     private enum CodingKeys: String, CodingKey {
         case profile
         case profileTopic = "revision"
-        case replies, plans, erasing
+        case replies, plans, erasing, erasedAt
         case currentTopic = "current"
     }
 

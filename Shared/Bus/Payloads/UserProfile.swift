@@ -4,18 +4,23 @@ package import Workouts
 package struct UserProfile: Codable, Equatable, Sendable {
     package var revision: Int64
     package var profile: Profile
+    /// When the user deleted everything; data from before then are void. Absent in the copy of a session.
+    package var erasedAt: Timestamp?
 
-    package init(revision: Int64, profile: Profile) {
+    package init(revision: Int64, profile: Profile, erasedAt: Timestamp? = nil) {
         self.revision = revision
         self.profile = profile
+        self.erasedAt = erasedAt
     }
 
     private enum Key: String, CodingKey {
-        case revision
+        case revision, erasedAt
     }
 
     package init(from decoder: any Decoder) throws {
-        revision = try decoder.container(keyedBy: Key.self).decode(Int64.self, forKey: .revision)
+        let container = try decoder.container(keyedBy: Key.self)
+        revision = try container.decode(Int64.self, forKey: .revision)
+        erasedAt = try container.number(Timestamp.self, forKey: .erasedAt)
         profile = try Profile(from: decoder)
     }
 
@@ -23,6 +28,7 @@ package struct UserProfile: Codable, Equatable, Sendable {
         try profile.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(revision, forKey: .revision)
+        try container.encodeIfPresent(erasedAt, forKey: .erasedAt)
     }
 }
 

@@ -17,7 +17,9 @@ import Workouts
             for command in random.commands() { try roundTrip(command) }
             for request in random.requests() { try roundTrip(request) }
             for request in random.viewerRequests() { try roundTrip(request) }
-            try roundTrip(UserProfile(revision: random.revision(), profile: random.profile()))
+            try roundTrip(
+                UserProfile(
+                    revision: random.revision(), profile: random.profile(), erasedAt: random.maybe(random.time())))
             let sessions = try random.sessions()
             #expect(Set(sessions.map(\.statusName)) == Set(SessionStatus.allCases))
             for session in sessions {

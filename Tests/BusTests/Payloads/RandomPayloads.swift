@@ -1,4 +1,5 @@
 import Bus
+import Foundation
 import TestSupport
 import Testing
 import Workouts
@@ -144,6 +145,7 @@ extension SeededRandom {
         snapshot.longitude = maybe(151.25)
         snapshot.ascent = maybe(12)
         snapshot.battery = maybe(0.5)
+        snapshot.run = maybe(RunID(UUID()))
         snapshot.count = .random(in: 0...1_000_000, using: &self)
         let sample = sample(at: time())
         for quantity in sample.quantities where !quantity.isNamed { snapshot.others[quantity] = sample[all: quantity] }
@@ -205,7 +207,8 @@ extension SeededRandom {
         for request in viewerRequests() { add("viewerRequest", JSONCoding.encode(request)) }
         for profile in [profile(), Profile()] {
             for channel in ["profile", "sessionProfile"] {
-                add(channel, JSONCoding.encode(UserProfile(revision: revision(), profile: profile)))
+                let erasedAt = maybe(time())
+                add(channel, JSONCoding.encode(UserProfile(revision: revision(), profile: profile, erasedAt: erasedAt)))
             }
         }
         let sessions = try sessions()
