@@ -23,6 +23,10 @@ struct AccessRights {
             switch topic {
             case .replies: user == viewer
             case .coachRequest, .coachReply, .profile, .rejected, .viewerRequest: false
+            // Partners of a virtual run did not agree to each other's viewers.
+            case .virtualRunRequest, .virtualRun, .partners, .partnerPositions, .virtualRunAnnouncements,
+                .virtualRunPeople:
+                false
             default: user == name
             }
         case (.coach, .user(_, let topic)): topic == .coachRequest
@@ -68,6 +72,19 @@ struct AccessRights {
             case .state, .metrics, .activityRegister, .activity: true
             default: false
             }
+        case (.service("live-activity-publisher"), .user(_, let topic)):
+            if case .partners = topic { true } else { false }
+        case (.service("virtual-run"), .session(_, let topic)):
+            switch topic {
+            case .state, .metrics, .workout, .summaryMetrics, .summaryRoute, .series, .track: true
+            default: false
+            }
+        case (.service("virtual-run"), .user(_, let topic)):
+            switch topic {
+            case .profile, .virtualRun, .virtualRunRequest, .virtualRunPeople: true
+            default: false
+            }
+        case (.service("virtual-run"), .presence(service: "metrics-aggregator", _)): true
         case (.service("exporter"), .session(_, let topic)):
             switch topic {
             case .state, .workout, .summaryMetrics, .summaryRoute, .series, .track, .request, .export, .exportResult:
@@ -114,6 +131,16 @@ struct AccessRights {
             default: false
             }
         case (.service("live-activity-publisher"), .session(_, let topic)): topic == .activity
+        case (.service("virtual-run"), .session(_, let topic)): topic == .request
+        case (.service("virtual-run"), .user(_, let topic)):
+            switch topic {
+            case .virtualRun, .partners, .partnerPositions, .virtualRunAnnouncements, .virtualRunPeople, .replies,
+                .rejected:
+                true
+            // The rule for views also allows this.
+            case .virtualRunRequest: true
+            default: false
+            }
         case (.service("exporter"), .user(_, let topic)), (.service("live-activity-publisher"), .user(_, let topic)):
             switch topic {
             case .replies, .rejected: true
@@ -153,10 +180,11 @@ struct AccessRights {
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .rejected, .coachRequest, .coachReply,
             .viewerRequest(User("annas-coach")!), .viewerRequest(User("bob")!),
             .virtualRunRequest, .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunAnnouncements(run),
+            .virtualRunPeople,
         ]
         let services = [
             "session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter",
-            "live-activity-publisher",
+            "live-activity-publisher", "virtual-run",
         ]
         return users.flatMap { user in
             let key = SessionKey(user, SessionID(UUID()))

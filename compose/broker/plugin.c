@@ -118,7 +118,9 @@ static bool matches(const char *topic, const char *const filters[]) {
 static bool is_viewer(const struct account *account) { return strcmp(account->user, account->name) != 0; }
 
 static bool may_read(const struct account *account, const char *name) {
-    static const char *const hidden[] = {"replies/#", "coach/#", "profile", "rejected", "viewers/#", NULL};
+    static const char *const hidden[] = {
+        "replies/#", "coach/#", "profile", "rejected", "viewers/#", "virtual-run/#", NULL,
+    };
     static const char *const hidden_of_session[] = {"activity/register", "profile", NULL};
     static const char *const of_viewer[] = {"replies/+", NULL};
     bool is_session;
