@@ -7,12 +7,21 @@ package import Workouts
 /// Chunks arrive before their workout: a bounded cache holds the payloads of sessions that are not wanted yet. A value
 /// without a clock.
 package struct ChunkCollector: Sendable {
-    /// Seconds from `want` to the first request.
-    package static let grace = 2.0
-    /// Seconds between requests.
-    package static let interval = 5.0
-    /// Seconds from `want` until a session expires.
-    package static let timeout = 60.0
+    /// When the chunks of a wanted session are requested, in seconds.
+    package struct Timing: Sendable {
+        /// From `want` to the first request.
+        package var grace = 2.0
+        /// Between the first requests.
+        package var interval = 5.0
+        /// How many requests come at this interval.
+        package var requests = Int.max
+        /// Between further requests.
+        package var laterInterval = 3_600.0
+        /// From `want` until the session expires.
+        package var timeout = 60.0
+
+        package init() {}
+    }
 
     /// Bytes of memory.
     package struct Limits: Sendable {
@@ -59,10 +68,13 @@ package struct ChunkCollector: Sendable {
         /// The summaries of the workout; a kind without one has no chunks.
         let revisions: [ChunkKind: Int64]
         var askAt: Moment
+        /// Requests so far.
+        var asked = 0
         var expiresAt: Moment
     }
 
     private let limits: Limits
+    private let timing: Timing
     private var collections: [SessionKey: Collection] = [:]
     package private(set) var wanted: Set<SessionKey> = []
     /// Bytes of sessions that are not wanted, and of wanted ones.
@@ -70,8 +82,9 @@ package struct ChunkCollector: Sendable {
     package private(set) var wantedBytes = 0
     private var collectionCount = 0
 
-    package init(limits: Limits = Limits()) {
+    package init(limits: Limits = Limits(), timing: Timing = Timing()) {
         self.limits = limits
+        self.timing = timing
     }
 
     // MARK: Messages
@@ -121,7 +134,8 @@ package struct ChunkCollector: Sendable {
     package mutating func want(_ key: SessionKey, summaries: [String: Int64], now: Moment) {
         let named = ChunkKind.allCases.compactMap { kind in summaries[kind.summary].map { (kind, $0) } }
         let want = Want(
-            revisions: Dictionary(uniqueKeysWithValues: named), askAt: now + Self.grace, expiresAt: now + Self.timeout)
+            revisions: Dictionary(uniqueKeysWithValues: named), askAt: now + timing.grace,
+            expiresAt: now + timing.timeout)
         change(key) { $0.want = want }
         wanted.insert(key)
     }
@@ -147,7 +161,8 @@ package struct ChunkCollector: Sendable {
             }
             if want.askAt <= now {
                 requests.append(key)
-                want.askAt = now + Self.interval
+                want.asked += 1
+                want.askAt = now + (want.asked < timing.requests ? timing.interval : timing.laterInterval)
             }
             collections[key]?.want = want
         }
