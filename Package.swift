@@ -124,7 +124,7 @@ let package = Package(
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
-        service("VirtualRun", ["Storage"]),
+        service("VirtualRun", ["Client", "Storage"]),
         service("WebSocketGateway", [nioCore, nioHTTP1, nioPosix, nioWebSocket]),
         service("Device", ["Client", "Formats"]),
         service("Pacebus", ["Client", "Formats"], exclude: ["Plans"]),
@@ -142,7 +142,7 @@ let package = Package(
         tests("Client", ["Client", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts"]),
         tests("Formats", ["Formats", "Bus", "FIT", "Streams", "Workouts"]),
         tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
-        tests("VirtualRun", ["VirtualRun", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", logging]),
+        tests("VirtualRun", ["VirtualRun", "Bus", "Client", "MQTT", "ServiceKit", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
         tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),
         tests(
@@ -176,7 +176,7 @@ let package = Package(
             "OwningService",
             [
                 "Bus", "Exporter", "Formats", "LiveActivityPublisher", "MQTT", "ServiceKit", "SessionEngine", "Storage",
-                "WeatherFetcher", "Workouts",
+                "VirtualRun", "WeatherFetcher", "Workouts",
             ]),
         tests(
             "Integration",

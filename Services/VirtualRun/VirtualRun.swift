@@ -12,6 +12,6 @@ struct VirtualRun: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        try await ServiceRunner.run("virtual-run", base, store) { _ in [] }
+        try await ServiceRunner.run("virtual-run", base, store) { context in [try Self.build(context)] }
     }
 }

@@ -144,6 +144,11 @@ extension SessionID {
     package var shard: Shard { Shard(uuid.uuid.15) }
 }
 
+extension RunID {
+    /// The last two hex digits. They choose the replica that owns the run.
+    package var shard: Shard { Shard(uuid.uuid.15) }
+}
+
 /// One of the 256 parts that divide all sessions, written as two hex digits.
 package struct Shard: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let value: UInt8

@@ -37,6 +37,14 @@ package enum TopicFilter {
     package static let viewerRequests = MQTTSubscription(
         filter: Topic.name(Topic.users, "+", UserTopic.Kind.viewerRequest.rawValue), qos: .atLeastOnce)
 
+    /// The requests, views and contacts for virtual runs of every user.
+    package static let virtualRuns = MQTTSubscription(
+        filter: Topic.name(Topic.users, "+", UserTopic.Kind.virtualRun.rawValue), qos: .atLeastOnce)
+
+    /// The partners in the virtual runs of every user.
+    package static let partners = MQTTSubscription(
+        filter: Topic.name(Topic.users, "+", UserTopic.Kind.partners.rawValue), qos: .atMostOnce)
+
     /// The presence of every process of a service, by the executable's name.
     package static func presence(of service: String) -> MQTTSubscription {
         MQTTSubscription(filter: Topic.name(Topic.services, "_\(service)", "+"), qos: .atLeastOnce)

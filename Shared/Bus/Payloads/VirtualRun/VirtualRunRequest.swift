@@ -60,7 +60,7 @@ package struct RunProposal: Equatable, Sendable {
 }
 
 /// A page of a user's runs, newest first.
-package struct RunsQuery: Equatable, Sendable {
+package struct RunsQuery: Hashable, Sendable {
     package static let limits = 1...50
 
     /// Only runs created before this time.

@@ -1,0 +1,73 @@
+import Bus
+import MQTT
+import Workouts
+
+/// A received message, decoded as far as necessary to load the runs that its batch needs.
+struct Incoming {
+    let message: MQTTMessage
+    /// `nil` if it is not a topic of the bus.
+    let topic: Topic?
+    /// A user's request; `nil` on other topics.
+    let request: Result<VirtualRunRequest, PayloadError>?
+    /// A snapshot that names a run; `nil` on other topics.
+    let metrics: RunnerMetrics?
+
+    /// `nil` for a snapshot of a session without a run: most messages are such snapshots.
+    init?(_ message: MQTTMessage) {
+        let isMetrics = message.topic.utf8.suffix(8).elementsEqual("/metrics".utf8)
+        if isMetrics, !message.topic.hasSuffix("/summary/metrics") {
+            guard RunnerMetrics.namesRun(message.payload), let metrics = try? RunnerMetrics(message.payload) else {
+                return nil
+            }
+            self.metrics = metrics
+        } else {
+            metrics = nil
+        }
+        self.message = message
+        topic = Topic(message.topic)
+        if case .user(_, .virtualRunRequest) = topic {
+            request = Result { () throws(PayloadError) in
+                try JSONCoding.decode(VirtualRunRequest.self, from: message.payload)
+            }
+        } else {
+            request = nil
+        }
+    }
+
+    var payload: ArraySlice<UInt8> { message.payload }
+
+    /// The session whose state says that it was deleted.
+    var deleted: SessionKey? {
+        guard case .session(let key, .state) = topic, payload.contains(#""deleted""#.utf8) else { return nil }
+        return key
+    }
+
+    /// The run that a state or a record names.
+    var namedRun: RunID? {
+        switch topic {
+        case .session(_, .state), .session(_, .workout):
+            guard payload.namesRun else { return nil }
+            return (try? JSONCoding.decode(NamedRun.self, from: payload))?.run
+        default: return nil
+        }
+    }
+}
+
+/// The part of a state or a record that names a run.
+private struct NamedRun: Decodable {
+    let run: RunID?
+}
+
+/// The part of a service's presence that this one reads.
+struct SeenPresence: Decodable {
+    enum Status: String, Decodable {
+        case online, offline
+    }
+
+    let status: Status
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether a state or a record may name a run.
+    var namesRun: Bool { contains(#""run":""#.utf8) }
+}

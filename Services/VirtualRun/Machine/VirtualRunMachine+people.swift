@@ -1,0 +1,131 @@
+import Bus
+import ServiceKit
+import Workouts
+
+/// Contacts, blocked users, and the deletion of an account.
+extension VirtualRunMachine {
+    mutating func performOnPeople(
+        _ request: VirtualRunRequest, _ user: User, _ now: Moment
+    ) throws(Refusal) -> [VirtualRunAction] {
+        let before = people[user] ?? PersonRecord()
+        var person = before
+        switch request.action {
+        case .runs(let query): return [.listRuns(user, request.envelope, query)]
+        case .addContact(let other): try person.contacts.add(other, unless: user)
+        case .removeContact(let other): person.contacts.removeAll { $0 == other }
+        case .block(let other):
+            try person.blocked.add(other, unless: user)
+            person.contacts.removeAll { $0 == other }
+        case .unblock(let other): person.blocked.removeAll { $0 == other }
+        case .setInvites(let from): person.invitesFrom = from
+        default: preconditionFailure("\(request.action.name) is about a run")
+        }
+        var actions = set(person, of: user, now)
+        if person.blocked != before.blocked {
+            for id in (runs[user] ?? []).sorted() { actions += try applyBlocks(to: id, now) }
+        }
+        return actions + accept(request, user, now)
+    }
+
+    /// Replaces a user's record; publishes it if it changed.
+    private mutating func set(_ person: PersonRecord, of user: User, _ now: Moment) -> [VirtualRunAction] {
+        var person = person
+        guard person != people[user] ?? PersonRecord() else { return [] }
+        person.topic.revise(now.wallClock)
+        people[user] = person
+        return [.savePerson(user), .publishPeople(user)]
+    }
+
+    /// Makes two users each other's contacts, as far as their lists have room.
+    mutating func befriend(_ user: User, _ host: User, _ now: Moment) -> [VirtualRunAction] {
+        [(user, host), (host, user)].flatMap { own, other -> [VirtualRunAction] in
+            var person = people[own] ?? PersonRecord()
+            guard (try? person.contacts.add(other, unless: own)) != nil else { return [] }
+            return set(person, of: own, now)
+        }
+    }
+
+    /// Repeats in a run who of its people blocks whom.
+    mutating func applyBlocks(to id: RunID, _ now: Moment) throws(Refusal) -> [VirtualRunAction] {
+        guard let run = entries[id]?.run else { return [] }
+        let users = Set(run.participants.map(\.user) + run.ghosts.compactMap(\.owner)).sorted()
+        let blocked = users.map { ($0, people[$0]?.blocked ?? []) }
+        let actions = try change(id, now) { run throws(Refusal) in
+            for (user, others) in blocked { run.setBlocked(others, by: user) }
+        }
+        return actions.isEmpty ? [] : actions + revise(id, now)
+    }
+
+    // MARK: Profiles and deletion
+
+    /// Takes in a user's profile. Returns whether the user deleted everything since the last one.
+    mutating func receive(_ profile: RunnerProfile, of user: User, now: Moment) -> Bool {
+        let known = profiles.updateValue(profile, forKey: user)
+        if known?.units != profile.units || known?.maximumHeartRate != profile.maximumHeartRate {
+            for id in runs[user] ?? [] {
+                refresh(id, now)
+                look(id)
+            }
+        }
+        guard let erasedAt = profile.erasedAt else { return false }
+        return (people[user]?.erasedAt ?? Timestamp(microseconds: .min)) < erasedAt
+    }
+
+    /// Removes a user's part of all runs in memory that the user joined before the deletion, and the user's record.
+    ///
+    /// - Parameter listed: the user's lines in the list of runs; their runs are in memory.
+    mutating func erase(_ user: User, listed: [RunListing], now: Moment) -> [VirtualRunAction] {
+        guard let erasedAt = profiles[user]?.erasedAt else { return [] }
+        var actions: [VirtualRunAction] = []
+        for id in (runs[user] ?? []).sorted() + sessionRuns(of: user) {
+            guard let entry = entries[id], entry.run.createdAt <= erasedAt else { continue }
+            actions += (try? change(id, by: user, now) { run throws(Refusal) in run.erase(user, now: now) }) ?? []
+            actions += forget(user, in: id)
+            if entries[id]?.run.isDeserted ?? false { actions += purge(id) }
+        }
+        let hadPeople = (people[user]?.topic.revision ?? 0) > 0
+        people[user] = PersonRecord(erasedAt: erasedAt)
+        actions.append(.savePerson(user))
+        if hadPeople { actions.append(.publishPeople(user)) }
+        for reply in replies[user] ?? [] where reply.reply.now <= erasedAt {
+            actions.append(.eraseReplies(reply.shard, user, [reply.reply.id]))
+        }
+        replies[user]?.removeAll { $0.reply.now <= erasedAt }
+        let gone = listed.filter { $0.overview.createdAt <= erasedAt }
+        return actions + gone.map { .unlist(user, $0) } + reviseDue(now)
+    }
+
+    /// The runs with a ghost of the user.
+    private func sessionRuns(of user: User) -> [RunID] {
+        sessions.filter { $0.key.user == user }.values.reduce(into: Set<RunID>()) { $0.formUnion($1) }.sorted()
+    }
+
+    /// Removes what a run keeps of a user besides its own facts, and clears the user's topics.
+    private mutating func forget(_ user: User, in id: RunID) -> [VirtualRunAction] {
+        guard entries[id] != nil else { return [] }
+        entries[id]?.record.workouts[user] = nil
+        entries[id]?.finals[.participant(user)] = nil
+        entries[id]?.record.views[user] = nil
+        entries[id]?.pendingViews[user] = nil
+        send(Topic.user(user, .partners(id)).message([]), of: id.shard)
+        return [.save(id), .saveFinal(id, .participant(user)), .publishView(id, user)]
+            + forgetGhosts(in: id)
+    }
+}
+
+extension PersonRecord {
+    fileprivate init(erasedAt: Timestamp) {
+        self.init()
+        self.erasedAt = erasedAt
+    }
+}
+
+extension [User] {
+    /// Adds another user, once.
+    fileprivate mutating func add(_ other: User, unless own: User) throws(Refusal) {
+        guard other != own else { throw .invalidCommand("user: another one than yourself") }
+        guard !contains(other) else { return }
+        guard count < RunPeople.limit else { throw .peopleLimit }
+        append(other)
+    }
+}

@@ -1,0 +1,213 @@
+import Bus
+import ServiceKit
+import Timing
+import Workouts
+
+/// Requests: replies to repeats, rates, and what a run's rules need of other runs and of people.
+extension VirtualRunMachine {
+    private static let rate = TokenBucket<Moment>(burst: RunLimit.requestBurst, perSecond: RunLimit.requestRate)
+
+    /// Performs a request of a user.
+    mutating func receive(
+        _ request: VirtualRunRequest, of user: User, now: Moment, using random: inout some RandomNumberGenerator
+    ) -> [VirtualRunAction] {
+        if var known = replies[user]?.first(where: { $0.reply.id == request.id })?.reply {
+            known.now = now.wallClock
+            return [.reply(request.shard(of: user), user, request.client, known)]
+        }
+        // The reply comes with the ghosts' curves.
+        if let run = request.run, let creation = creations[run], creation.request.id == request.id { return [] }
+        guard rates[user, default: Self.rate].take(now) else {
+            return [.limited(user), refuse(request, user, .tooManyRunRequests, now)]
+        }
+        do throws(Refusal) {
+            return try perform(request, user, now, &random)
+        } catch {
+            return [refuse(request, user, error, now)]
+        }
+    }
+
+    private mutating func perform(
+        _ request: VirtualRunRequest, _ user: User, _ now: Moment, _ random: inout some RandomNumberGenerator
+    ) throws(Refusal) -> [VirtualRunAction] {
+        guard let id = request.run else { return try performOnPeople(request, user, now) }
+        let action = request.action
+        if case .create(let proposal) = action, entries[id] == nil {
+            return try create(id, proposal, request, user, now)
+        }
+        guard let run = entries[id]?.run else { throw .runNotFound(id) }
+        let context = context(of: action, run, user, now)
+        var actions = try change(id, by: user, now) { run throws(Refusal) in
+            try run.receive(action, from: user, context: context, now: now, using: &random)
+        }
+        switch action {
+        case .invite(let users):
+            let new = run.newInvitations(users).count
+            if new > 0, !actions.isEmpty {
+                people[user, default: PersonRecord()].countInvitations(new, now)
+                actions.append(.savePerson(user))
+            }
+            actions += try applyBlocks(to: id, now)
+        case .accept:
+            if !actions.isEmpty { actions += befriend(user, run.host, now) }
+        case .share: actions += withdrawGhosts(of: user, in: id, now)
+        case .keepWaiting:
+            entries[id]?.live.keepWaiting(user, now: now)
+            look(id, user, isUrgent: true)
+            actions += advanceLive(id, now)
+        case .show:
+            look(id, user, isUrgent: true)
+            actions += revise(id, now)
+            if !actions.contains(.publishView(id, user)) { actions.append(.publishView(id, user)) }
+        case .routes:
+            var reply = Reply(
+                id: request.id, revision: entries[id]?.record.views[user]?.topic.revision, now: now.wallClock)
+            reply.routes = routes(of: id, for: user)
+            return actions + [.reply(id.shard, user, request.client, reply)]
+        default: break
+        }
+        return actions + revise(id, now) + accept(request, user, now)
+    }
+
+    /// What the rules of a run need of other runs and of people.
+    private func context(
+        of action: VirtualRunRequest.Action, _ run: Run, _ user: User, _ now: Moment
+    ) -> RunContext {
+        var context = RunContext()
+        switch action {
+        case .confirm:
+            context.isRunningElsewhere = others(of: user, than: run.id).contains { $0.occupies(user) }
+        case .invite(let users):
+            let new = run.newInvitations(users)
+            context.invitationLimit = invitationLimit(new, from: user, now)
+            context.unreachable = Set(new.filter { !isReachable($0, for: user) })
+        case .keepWaiting: context.hasPrompt = entries[run.id]?.live.prompt(of: user) != nil
+        default: break
+        }
+        return context
+    }
+
+    private func others(of user: User, than id: RunID) -> [Run] {
+        (runs[user] ?? []).filter { $0 != id }.compactMap { entries[$0]?.run }
+    }
+
+    // MARK: Creation
+
+    private mutating func create(
+        _ id: RunID, _ proposal: RunProposal, _ request: VirtualRunRequest, _ user: User, _ now: Moment
+    ) throws(Refusal) -> [VirtualRunAction] {
+        let hosted = (runs[user] ?? []).compactMap { entries[$0]?.run }.filter { $0.host == user && !$0.status.isOver }
+        guard hosted.count < RunLimit.hosted else { throw .runLimit }
+        if let limit = invitationLimit(proposal.invite, from: user, now) { throw limit }
+        let unreachable = Set(proposal.invite.filter { !isReachable($0, for: user) })
+        let run = try Run(id, proposal, from: user, unreachable: unreachable, now: now)
+        var creation = RunCreation(request: request, user: user, since: now)
+        for ghost in run.ghosts {
+            guard let owner = ghost.owner, let session = ghost.session else { continue }
+            let key = SessionKey(owner, session)
+            guard owner == user || sharesGhost(key, with: user) else { throw .ghostNotFound(key) }
+            creation.ghosts[ghost.number] = key
+        }
+        guard creation.ghosts.isEmpty else { return wait(for: creation, id, now) }
+        return start(run, request, user, [:], now)
+    }
+
+    /// Stores a new run.
+    mutating func start(
+        _ run: Run, _ request: VirtualRunRequest, _ user: User, _ ghosts: [Runner: FinalRecord], _ now: Moment
+    ) -> [VirtualRunAction] {
+        load(RunRecord(run), finals: ghosts, now: now)
+        let id = run.id
+        // It has no line in anybody's list yet.
+        entries[id]?.listings = [:]
+        for participant in run.participants { look(id, participant.user, isUrgent: true) }
+        people[user, default: PersonRecord()].countInvitations(run.participants.count - 1, now)
+        let blocks = (try? applyBlocks(to: id, now)) ?? []
+        return [.save(id), .savePerson(user)] + ghosts.keys.sorted().map { .saveFinal(id, $0) } + blocks + relist(id)
+            + revise(id, now) + accept(request, user, now)
+    }
+
+    // MARK: Limits
+
+    private func invitationLimit(_ users: [User], from host: User, _ now: Moment) -> Refusal? {
+        let person = people[host] ?? PersonRecord()
+        guard users.count <= person.invitationsLeft(now) else { return .inviteLimit }
+        let open = (runs[host] ?? []).compactMap { entries[$0]?.run }.filter { $0.host == host && !$0.status.isOver }
+        let isAtLimit = users.contains { user in
+            open.count { $0.participant(user)?.decision == .invited } >= RunLimit.openToOne
+        }
+        return isAtLimit ? .inviteLimitToOne : nil
+    }
+
+    /// Whether a user is shown a host's invitation. An invitation to a user without an account has no reader.
+    func isReachable(_ user: User, for host: User) -> Bool {
+        guard people[user]?.accepts(invitationOf: host) ?? true else { return false }
+        let shown = (runs[user] ?? []).compactMap { entries[$0]?.run.participant(user) }
+            .count { $0.decision == .invited && !$0.isHidden }
+        return shown < RunLimit.shown
+    }
+
+    // MARK: Replies
+
+    private func refuse(
+        _ request: VirtualRunRequest, _ user: User, _ refusal: Refusal, _ now: Moment
+    ) -> VirtualRunAction {
+        refuse(request.envelope, user, shard: request.shard(of: user), refusal, now)
+    }
+
+    func refuse(
+        _ envelope: Command.Envelope, _ user: User, shard: Shard, _ refusal: Refusal, _ now: Moment
+    ) -> VirtualRunAction {
+        let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: refusal)
+        return .reply(shard, user, envelope.client, reply)
+    }
+
+    mutating func refuse(_ creation: RunCreation, _ refusal: Refusal, _ now: Moment) -> [VirtualRunAction] {
+        [refuse(creation.request, creation.user, refusal, now)]
+    }
+
+    /// Keeps and sends the reply to an accepted request.
+    mutating func accept(_ request: VirtualRunRequest, _ user: User, _ now: Moment) -> [VirtualRunAction] {
+        let revision =
+            request.run.map { entries[$0]?.record.views[user]?.topic.revision } ?? people[user]?.topic.revision
+        let reply = Reply(id: request.id, revision: revision, now: now.wallClock)
+        let shard = request.shard(of: user)
+        let all = (replies[user] ?? []) + [StoredReply(shard: shard, reply: reply)]
+        replies[user] = all.suffix(RunLimit.replies)
+        let gone = all.dropLast(RunLimit.replies)
+        return gone.map { .eraseReplies($0.shard, user, [$0.reply.id]) }
+            + [.saveReply(shard, user, request.id), .reply(shard, user, request.client, reply)]
+    }
+
+    /// Takes over the replies of some shards from the store.
+    mutating func load(_ reply: Reply, of user: User, in shard: Shard) {
+        guard replies[user]?.contains(where: { $0.reply.id == reply.id }) != true else { return }
+        replies[user, default: []].append(StoredReply(shard: shard, reply: reply))
+        replies[user]?.sort { ($0.reply.now, $0.reply.id) < ($1.reply.now, $1.reply.id) }
+    }
+}
+
+extension VirtualRunRequest {
+    /// The shard of its owner: the run's, or the user's.
+    func shard(of user: User) -> Shard { run?.shard ?? user.shard }
+}
+
+extension Refusal {
+    static let tooManyRunRequests = Refusal(
+        code: "too_many_requests", message: "at most 1 request a second in bursts of 30; repeat it later",
+        retryAfter: 5)
+    static let runLimit = Refusal(
+        code: "run_limit", message: "you host \(RunLimit.hosted) unfinished runs; cancel or finish one first")
+    static let inviteLimit = Refusal(
+        code: "invite_limit", message: "you may send \(RunLimit.invitations) invitations a day; invite fewer people")
+    static let inviteLimitToOne = Refusal(
+        code: "invite_limit",
+        message: "one of these people has \(RunLimit.openToOne) open invitations of yours; wait for an answer")
+    static func ghostNotFound(_ key: SessionKey) -> Refusal {
+        Refusal(
+            code: "ghost_not_found",
+            message: "session \(key.session) of \(key.user) is no finished workout that you may run against")
+    }
+    static let peopleLimit = Refusal(
+        code: "people_limit", message: "at most \(RunPeople.limit) contacts and \(RunPeople.limit) blocked users")
+}

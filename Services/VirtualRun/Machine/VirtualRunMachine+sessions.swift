@@ -1,0 +1,297 @@
+import Bus
+import Client
+import MQTT
+import ServiceKit
+import Workouts
+
+/// A run that waits for the curves of its ghosts.
+struct RunCreation: Equatable {
+    /// Seconds until the request is refused.
+    static let timeout = 60.0
+    /// Seconds between two requests for a ghost's record.
+    static let interval = 5.0
+
+    let request: VirtualRunRequest
+    let user: User
+    let since: Moment
+    var askedAt: Moment?
+    /// The ghosts' sessions by number.
+    var ghosts: [Int: SessionKey] = [:]
+    /// What has arrived.
+    var workouts: [SessionKey: RunWorkout] = [:]
+    var curves: [SessionKey: FinalRecord] = [:]
+
+    init(request: VirtualRunRequest, user: User, since: Moment) {
+        self.request = request
+        self.user = user
+        self.since = since
+    }
+}
+
+extension ChunkCollector.Timing {
+    /// A route is asked for 18 times, 10 s apart, then hourly for 48 h.
+    static var virtualRun: Self {
+        var timing = Self()
+        timing.interval = 10
+        timing.requests = 18
+        timing.timeout = RetainedTopic.lifetime
+        return timing
+    }
+}
+
+/// Sessions of runners and ghosts: states, live snapshots, finished records and their rows.
+extension VirtualRunMachine {
+    /// Handles a session's state.
+    mutating func receive(_ state: SessionState, now: Moment) -> [VirtualRunAction] {
+        let key = state.key
+        var ids = sessions[key] ?? []
+        if let run = state.run { ids.insert(run) }
+        var actions: [VirtualRunAction] = []
+        for id in ids.sorted() where entries[id] != nil {
+            actions +=
+                (try? change(id, by: key.user, now) { run throws(Refusal) in
+                    run.see(RunSession(state), of: key.user, now: now)
+                    if state.status == .deleted { run.removeGhosts(of: key.user, session: key.session, now: now) }
+                }) ?? []
+            if state.status == .deleted { actions += withdraw(key, from: id) }
+            actions += advanceLive(id, now) + revise(id, now)
+        }
+        return actions
+    }
+
+    /// Removes what a run keeps of a deleted session.
+    private mutating func withdraw(_ key: SessionKey, from id: RunID) -> [VirtualRunAction] {
+        guard let entry = entries[id] else { return [] }
+        let runner = Runner.participant(key.user)
+        let isGone = entry.finals[runner]?.session == key.session
+        if isGone { entries[id]?.finals[runner] = nil }
+        entries[id]?.record.workouts[key.user]?.removeAll { $0.session == key.session }
+        collector.remove(key)
+        return [.save(id)] + (isGone ? [.saveFinal(id, runner)] : []) + forgetGhosts(in: id)
+    }
+
+    /// Handles a live snapshot of a runner; ``advance(to:)`` follows.
+    mutating func receive(_ metrics: RunnerMetrics, of key: SessionKey, isRetained: Bool, now: Moment) {
+        guard let id = metrics.run, entries[id] != nil else { return }
+        entries[id]?.live.receive(metrics, of: key, isRetained: isRetained, now: now)
+        touched.insert(id)
+    }
+
+    /// Publishes what a run's figures ask for.
+    mutating func advanceLive(_ id: RunID, _ now: Moment) -> [VirtualRunAction] {
+        let isFed = isFed
+        guard let outputs = entries[id]?.live.advance(isFed: isFed, now: now) else { return [] }
+        var cues: [VirtualRunAction] = []
+        for output in outputs {
+            switch output {
+            case .partners(let user, let partners):
+                counts.partners += 1
+                send(Topic.user(user, .partners(id)).message(partners.payload), of: id.shard)
+            case .positions(let user, let positions):
+                send(Topic.user(user, .partnerPositions(id)).message(JSONCoding.encode(positions)), of: id.shard)
+            case .clear(let user): send(Topic.user(user, .partners(id)).message([]), of: id.shard)
+            case .cue(let user, let cue): cues.append(.announce(id, user, cue))
+            case .prompt(let user, let since):
+                if since != nil { counts.prompts += 1 }
+                look(id, user, isUrgent: true)
+            }
+        }
+        schedule(id, now)
+        guard let changes = entries[id]?.live.storedChanges, changes != entries[id]?.savedChanges else { return cues }
+        entries[id]?.savedChanges = changes
+        return [.save(id)] + cues
+    }
+
+    // MARK: Finished records
+
+    /// Whether rows of a session matter to a run.
+    func wants(_ key: SessionKey) -> Bool {
+        sessions[key] != nil || creations.values.contains { $0.ghosts.values.contains(key) }
+    }
+
+    /// Handles a session's finished record.
+    mutating func receive(_ workout: RunWorkout, of key: SessionKey, run named: RunID?, now: Moment)
+        -> [VirtualRunAction]
+    {
+        var actions: [VirtualRunAction] = []
+        for id in creations.keys.sorted() where creations[id]?.ghosts.values.contains(key) ?? false {
+            creations[id]?.workouts[key] = workout
+            collector.want(key, summaries: workout.summaries, now: now)
+        }
+        var ids = sessions[key] ?? []
+        if let named { ids.insert(named) }
+        for id in ids.sorted() {
+            guard entries[id]?.run.participant(key.user)?.entry != nil,
+                entries[id]?.record.keep(workout, of: key.user) ?? false
+            else { continue }
+            refresh(id, now)
+            collect(id, now)
+            look(id)
+            actions += [.save(id)] + relist(id) + revise(id, now)
+        }
+        return actions
+    }
+
+    /// Starts to collect the rows that a run's results lack.
+    mutating func collect(_ id: RunID, _ now: Moment) {
+        guard let entry = entries[id], entry.results != nil else { return }
+        for participant in entry.run.participants {
+            guard let workout = entry.record.workout(of: participant) else { continue }
+            let final = entry.finals[.participant(participant.user)]
+            guard final?.session != workout.session || final?.summaries != workout.summaries else { continue }
+            let key = SessionKey(participant.user, workout.session)
+            if collecting[key] == workout.summaries, collector.wanted.contains(key) { continue }
+            collecting[key] = workout.summaries
+            collector.want(key, summaries: workout.summaries, now: now)
+        }
+    }
+
+    /// Takes complete rows, and asks for missing ones.
+    mutating func collect(_ now: Moment) -> [VirtualRunAction] {
+        var actions: [VirtualRunAction] = []
+        for key in collector.complete {
+            collecting[key] = nil
+            do throws(PayloadError) {
+                if let rows = try collector.take(key) { actions += take(rows.series, rows.track, of: key, now) }
+            } catch {
+                // The next revision of the workout collects them again.
+                counts.corrupt += 1
+            }
+        }
+        guard connectedAt != nil else { return actions }
+        let overdue = collector.advance(to: now)
+        for key in overdue.expired { collecting[key] = nil }
+        for key in overdue.requests {
+            if let id = sessions[key]?.first ?? creations.first(where: { $0.value.ghosts.values.contains(key) })?.key {
+                actions.append(.request(id, key))
+            }
+        }
+        return actions
+    }
+
+    private mutating func take(_ series: Series, _ track: Track, of key: SessionKey, _ now: Moment)
+        -> [VirtualRunAction]
+    {
+        var actions: [VirtualRunAction] = []
+        for id in (sessions[key] ?? []).sorted() {
+            guard let entry = entries[id], let participant = entry.run.participant(key.user),
+                let workout = entry.record.workout(of: participant), workout.session == key.session
+            else { continue }
+            let runner = Runner.participant(key.user)
+            entries[id]?.finals[runner] = FinalRecord(
+                workout, series, track, in: entry.run.settings, startsAt: participant.startsAt)
+            refresh(id, now)
+            look(id)
+            actions += [.saveFinal(id, runner)] + relist(id) + revise(id, now)
+        }
+        for id in creations.keys.sorted() {
+            guard let creation = creations[id], creation.ghosts.values.contains(key),
+                let workout = creation.workouts[key]
+            else { continue }
+            guard case .create(let proposal) = creation.request.action else { continue }
+            creations[id]?.curves[key] = FinalRecord(workout, series, track, in: proposal.settings, startsAt: nil)
+            actions += finishCreation(id, now)
+        }
+        return actions
+    }
+
+    // MARK: Routes and ghosts
+
+    /// The routes of a run that a participant may see now.
+    func routes(of id: RunID, for user: User) -> [RunRoute] {
+        guard let entry = entries[id] else { return [] }
+        return entry.run.participants.compactMap { participant in
+            let sharing = entry.run.sharing(of: participant.user, with: user)
+            guard sharing.route, let route = entry.finals[.participant(participant.user)]?.route else { return nil }
+            let shared = route.shared(
+                hideNear: participant.sharing.hideNear, key: hidingKey, withHeartRate: sharing.heartRate)
+            return RunRoute(user: participant.user, polyline: shared.polyline, h: shared.heartRates)
+        }
+    }
+
+    /// Whether a session's owner shares it as a ghost with another participant of its finished run.
+    func sharesGhost(_ key: SessionKey, with user: User) -> Bool {
+        (sessions[key] ?? []).compactMap { entries[$0]?.run }.contains { run in
+            run.status == .finished && run.participant(key.user)?.session?.session == key.session
+                && run.participant(user)?.takesPart ?? false && run.sharing(of: key.user, with: user).ghost
+        }
+    }
+
+    /// Removes the ghosts that others run against, once their owner shares the session no longer.
+    mutating func withdrawGhosts(of owner: User, in id: RunID, _ now: Moment) -> [VirtualRunAction] {
+        guard let participant = entries[id]?.run.participant(owner), !participant.sharing.ghost,
+            let session = participant.session?.session
+        else { return [] }
+        return (sessions[SessionKey(owner, session)] ?? []).sorted().flatMap { other -> [VirtualRunAction] in
+            guard entries[other]?.run.creator != owner else { return [] }
+            let actions = (try? change(other, now) { run throws(Refusal) in
+                run.removeGhosts(of: owner, session: session, now: now)
+            }) ?? []
+            return actions.isEmpty ? [] : actions + forgetGhosts(in: other) + revise(other, now)
+        }
+    }
+
+    /// Removes the curves of ghosts that a run no longer has.
+    mutating func forgetGhosts(in id: RunID) -> [VirtualRunAction] {
+        guard let entry = entries[id] else { return [] }
+        let gone = entry.finals.keys.filter { runner in
+            guard case .ghost(let number) = runner else { return false }
+            return !entry.run.ghosts.contains { $0.number == number }
+        }
+        for runner in gone { entries[id]?.finals[runner] = nil }
+        return gone.sorted().map { .saveFinal(id, $0) }
+    }
+
+    /// Waits until the curves of all ghosts have arrived.
+    mutating func wait(for creation: RunCreation, _ id: RunID, _ now: Moment) -> [VirtualRunAction] {
+        var creation = creation
+        creation.askedAt = now
+        creations[id] = creation
+        return creation.ghosts.values.sorted().map { .request(id, $0) }
+    }
+
+    private mutating func finishCreation(_ id: RunID, _ now: Moment) -> [VirtualRunAction] {
+        guard let creation = creations[id], creation.curves.count == Set(creation.ghosts.values).count,
+            case .create(let proposal) = creation.request.action
+        else { return [] }
+        creations[id] = nil
+        var finals: [Runner: FinalRecord] = [:]
+        for (number, key) in creation.ghosts { finals[.ghost(number)] = creation.curves[key] }
+        do throws(Refusal) {
+            let unreachable = Set(proposal.invite.filter { !isReachable($0, for: creation.user) })
+            let run = try Run(id, proposal, from: creation.user, unreachable: unreachable, now: now)
+            return start(run, creation.request, creation.user, finals, now)
+        } catch {
+            return refuse(creation, error, now)
+        }
+    }
+
+    /// Asks again for the records of ghosts, and refuses runs that waited too long.
+    mutating func advanceCreations(_ now: Moment) -> [VirtualRunAction] {
+        var actions: [VirtualRunAction] = []
+        for (id, creation) in creations.sorted(by: { $0.key < $1.key }) {
+            let missing = creation.ghosts.values.filter { creation.curves[$0] == nil }.sorted()
+            if now.seconds(since: creation.since) >= RunCreation.timeout, let key = missing.first {
+                creations[id] = nil
+                for key in missing where sessions[key] == nil { collector.remove(key) }
+                actions += refuse(creation, .ghostNotFound(key), now)
+            } else if creation.askedAt.map({ now.seconds(since: $0) >= RunCreation.interval }) ?? true {
+                creations[id]?.askedAt = now
+                actions += missing.filter { creation.workouts[$0] == nil }.map { .request(id, $0) }
+            }
+        }
+        return actions
+    }
+}
+
+extension FinalRecord {
+    init(
+        _ workout: RunWorkout, _ series: Series, _ track: Track, in settings: RunSettings, startsAt: Timestamp?
+    ) {
+        session = workout.session
+        summaries = workout.summaries
+        curve = RunCurve(
+            series: series, track: track, segments: workout.segments, clock: settings.clock, startsAt: startsAt)
+        route = RunnerRoute(track: track, series: series, segments: workout.segments)
+    }
+}

@@ -1,0 +1,273 @@
+import Bus
+import Client
+import MQTT
+import ServiceKit
+import Storage
+import Timing
+import Workouts
+
+/// The runs, the people and the replies of the shards that this process owns.
+///
+/// A value: it reads no clock and performs nothing. It settles what needs several runs or people: limits, contacts, ghosts,
+/// replies, views. ``Run`` has the rules of one run, ``LiveRun`` the figures of its runners.
+///
+/// A user's limits count the runs of this process. Today one process owns all shards.
+struct VirtualRunMachine {
+    /// Seconds after a connect in which no deadline of a run passes: repeated requests come first.
+    static let grace = 10.0
+
+    struct Entry {
+        var record: RunRecord
+        var live: LiveRun
+        /// ``LiveRun/storedChanges`` as of the last ``VirtualRunAction/save(_:)``.
+        var savedChanges = 0
+        var finals: [Runner: FinalRecord] = [:]
+        var results: VirtualRunView.Results?
+        /// The participants whose views may have changed; `true` if theirs goes out at once.
+        var pendingViews: [User: Bool] = [:]
+        /// The users' lines in the list of runs as of the last ``VirtualRunAction/list(_:_:)``.
+        var listings: [User: RunListing] = [:]
+        /// When the live curves were stored.
+        var curvesAt: Moment?
+
+        var run: Run { record.run }
+    }
+
+    /// A reply to an accepted request.
+    struct StoredReply: Equatable {
+        let shard: Shard
+        let reply: Reply
+    }
+
+    /// Moves the circles that hide homes.
+    var hidingKey: HidingKey
+    var entries: [RunID: Entry] = [:]
+    /// The runs in memory in which each user has a part.
+    private(set) var runs: [User: Set<RunID>] = [:]
+    /// The runs of sessions: those of participants, and those that ghosts repeat.
+    private(set) var sessions: [SessionKey: Set<RunID>] = [:]
+    var people: [User: PersonRecord] = [:]
+    /// What the service reads of users' profiles.
+    var profiles: [User: RunnerProfile] = [:]
+    /// By user, the oldest first.
+    var replies: [User: [StoredReply]] = [:]
+    var rates: [User: TokenBucket<Moment>] = [:]
+    /// Runs that wait for the curves of their ghosts.
+    var creations: [RunID: RunCreation] = [:]
+    var collector = ChunkCollector(timing: .virtualRun)
+    private(set) var deadlines = Deadlines<RunID, Moment>()
+    /// The summaries whose rows the collector wants.
+    var collecting: [SessionKey: [String: Int64]] = [:]
+    /// Runs with new snapshots.
+    var touched: Set<RunID> = []
+    /// Runs with pending views.
+    var viewing: Set<RunID> = []
+    /// Messages that depend on nothing in the store.
+    private var outgoing: [(shard: Shard, message: MQTTMessage)] = []
+    /// `nil` without a connection.
+    private(set) var connectedAt: Moment?
+    /// The metrics-aggregators that are online.
+    private var aggregators: Set<ProcessName> = []
+    var sweptAt: Moment?
+    var counts = RunCounts()
+
+    init(hidingKey: HidingKey) {
+        self.hidingKey = hidingKey
+    }
+
+    /// Whether runners' snapshots can arrive.
+    var isFed: Bool { connectedAt != nil && !aggregators.isEmpty }
+
+    // MARK: Runs
+
+    /// Takes over a run from the store.
+    mutating func load(
+        _ record: RunRecord, curves: [User: RunCurve] = [:], finals: [Runner: FinalRecord] = [:], now: Moment
+    ) {
+        var record = record
+        record.limit(to: now)
+        let id = record.run.id
+        let live = LiveRun(id, stored: record.live, curves: curves, key: hidingKey, now: now)
+        var entry = Entry(record: record, live: live, savedChanges: live.storedChanges, finals: finals)
+        for participant in record.run.participants {
+            if let listing = listing(of: participant.user, entry) { entry.listings[participant.user] = listing }
+        }
+        entries[id] = entry
+        index(id, before: nil)
+        refresh(id, now)
+        collect(id, now)
+    }
+
+    /// Applies a change to a run. A refusal changes nothing.
+    ///
+    /// - Parameter user: the user whose request it is; their view goes out at once.
+    mutating func change(
+        _ id: RunID, by user: User? = nil, _ now: Moment, _ body: (inout Run) throws(Refusal) -> Void
+    ) throws(Refusal) -> [VirtualRunAction] {
+        guard let before = entries[id]?.record.run else { return [] }
+        var run = before
+        try body(&run)
+        guard run != before else { return [] }
+        entries[id]?.record.run = run
+        index(id, before: before)
+        for participant in run.participants {
+            let known = before.participant(participant.user)
+            let isUrgent =
+                participant.user == user || run.status != before.status || participant.status != known?.status
+            look(id, participant.user, isUrgent: isUrgent)
+        }
+        refresh(id, now)
+        collect(id, now)
+        return [.save(id)] + relist(id)
+    }
+
+    /// Follows a change of the run, of a profile, of a final curve, or of a ghost.
+    mutating func refresh(_ id: RunID, _ now: Moment) {
+        guard var entry = entries[id] else { return }
+        entry.results = results(of: entry)
+        entry.live.update(roster(of: entry), now: now)
+        entries[id] = entry
+        schedule(id, now)
+    }
+
+    mutating func schedule(_ id: RunID, _ now: Moment) {
+        guard let entry = entries[id] else { return }
+        if let due = entry.live.due { deadlines.schedule(id, at: due) }
+        // Without a connection the next connect schedules it.
+        if let due = entry.run.due, let passable = passable { deadlines.schedule(id, at: max(due, passable)) }
+    }
+
+    /// Marks a view that may have changed.
+    mutating func look(_ id: RunID, _ user: User, isUrgent: Bool = false) {
+        guard let entry = entries[id], entry.run.shows(to: user) else { return }
+        entries[id]?.pendingViews[user, default: false] = isUrgent || entry.pendingViews[user, default: false]
+        viewing.insert(id)
+    }
+
+    mutating func look(_ id: RunID) {
+        for participant in entries[id]?.run.participants ?? [] { look(id, participant.user) }
+    }
+
+    private mutating func index(_ id: RunID, before: Run?) {
+        let run = entries[id]?.run
+        for user in Set((before?.participants ?? []).map(\.user)).subtracting((run?.participants ?? []).map(\.user)) {
+            runs[user]?.remove(id)
+            if runs[user]?.isEmpty ?? false { runs[user] = nil }
+        }
+        for participant in run?.participants ?? [] { runs[participant.user, default: []].insert(id) }
+        let (old, new) = (before?.sessionKeys ?? [], run?.sessionKeys ?? [])
+        for key in old.subtracting(new) {
+            sessions[key]?.remove(id)
+            if sessions[key]?.isEmpty ?? false { sessions[key] = nil }
+        }
+        for key in new.subtracting(old) { sessions[key, default: []].insert(id) }
+    }
+
+    /// Removes a run from memory.
+    mutating func evict(_ id: RunID) {
+        guard let entry = entries.removeValue(forKey: id) else { return }
+        index(id, before: entry.run)
+        viewing.remove(id)
+        deadlines.remove(id)
+        for key in entry.run.sessionKeys where sessions[key] == nil { collector.remove(key) }
+    }
+
+    // MARK: Lists
+
+    private func listing(of user: User, _ entry: Entry) -> RunListing? {
+        guard let participant = entry.run.participant(user), entry.run.shows(to: user),
+            var overview = entry.run.overview(for: user)
+        else { return nil }
+        overview.place = entry.results?.rows.first { $0.user == user && $0.ghost == nil }?.place
+        let ghosts = entry.run.sessionKeys.filter { $0.user == user }.map(\.session)
+        return RunListing(
+            overview: overview, sessions: Set((participant.entry?.sessions.map(\.session) ?? []) + ghosts).sorted())
+    }
+
+    /// Writes the changed lines of a run.
+    mutating func relist(_ id: RunID) -> [VirtualRunAction] {
+        guard let entry = entries[id] else { return [] }
+        var listings: [User: RunListing] = [:]
+        for participant in entry.run.participants {
+            listings[participant.user] = listing(of: participant.user, entry)
+        }
+        entries[id]?.listings = listings
+        let gone = entry.listings.filter { listings[$0.key] == nil }.sorted { $0.key < $1.key }
+        return gone.map { .unlist($0.key, $0.value) }
+            + listings.filter { entry.listings[$0.key] != $0.value }.keys.sorted().map { .list($0, id) }
+    }
+
+    // MARK: Connection
+
+    /// The first moment at which deadlines of runs pass; `nil` without a connection.
+    var passable: Moment? { connectedAt.map { $0 + Self.grace } }
+
+    /// A new connection: every view goes out again, then the partners, live runs first.
+    mutating func connected(now: Moment) -> [VirtualRunAction] {
+        connectedAt = now
+        for id in entries.keys {
+            for user in entries[id]?.record.views.keys ?? [:].keys {
+                entries[id]?.record.views[user]?.topic.reconnected()
+            }
+            entries[id]?.live.connect(now: now)
+            schedule(id, now)
+        }
+        for user in people.keys { people[user]?.topic.reconnected() }
+        return announce(Set(Shard.all), now)
+    }
+
+    mutating func disconnected() {
+        connectedAt = nil
+        aggregators = []
+    }
+
+    /// Publishes the retained topics of some shards, live runs first.
+    mutating func announce(_ shards: Set<Shard>, _ now: Moment) -> [VirtualRunAction] {
+        let ids = entries.filter { shards.contains($0.key.shard) }
+            .sorted { ($0.value.run.status.isOver ? 1 : 0, $0.key) < ($1.value.run.status.isOver ? 1 : 0, $1.key) }
+            .map(\.key)
+        var actions: [VirtualRunAction] = []
+        for id in ids {
+            guard let entry = entries[id] else { continue }
+            // A crash may have come between a change and its view.
+            for participant in entry.run.participants { look(id, participant.user, isUrgent: true) }
+            actions += revise(id, now)
+            actions += entry.run.participants.map(\.user)
+                .filter { entries[id]?.record.views[$0].map { !$0.isCleared } ?? false }
+                .map { .publishView(id, $0) }
+        }
+        let known = people.filter { shards.contains($0.key.shard) && $0.value.topic.revision > 0 }
+        return actions.uniqued() + known.keys.sorted().map { .publishPeople($0) }
+    }
+
+    mutating func see(aggregator: ProcessName, isOnline: Bool, now: Moment) -> [VirtualRunAction] {
+        let wasFed = isFed
+        if isOnline { aggregators.insert(aggregator) } else { aggregators.remove(aggregator) }
+        guard isFed != wasFed else { return [] }
+        return entries.keys.sorted().flatMap { advanceLive($0, now) }
+    }
+
+    // MARK: Messages
+
+    mutating func send(_ message: MQTTMessage, of shard: Shard) { outgoing.append((shard, message)) }
+
+    /// Removes and returns the messages that depend on nothing in the store.
+    mutating func takeMessages() -> [(shard: Shard, message: MQTTMessage)] {
+        defer { outgoing = [] }
+        return outgoing
+    }
+
+    mutating func takeLags() -> [Double] {
+        defer { counts.lags = [] }
+        return counts.lags
+    }
+
+    mutating func takeDue(_ now: Moment) -> RunID? { deadlines.takeFirst(by: now) }
+}
+
+/// What the service reads of a user's profile.
+struct RunnerProfile: Equatable, Decodable, Sendable {
+    var units: Units?
+    var maximumHeartRate: Double?
+    var erasedAt: Timestamp?
+}

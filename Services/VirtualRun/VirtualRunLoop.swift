@@ -1,0 +1,185 @@
+import Bus
+import Client
+import Foundation
+import Logging
+import MQTT
+import ServiceKit
+import Storage
+import Workouts
+
+/// The service's one flow of events and the only place where its machine meets disk and bus.
+struct VirtualRunLoop {
+    let context: ServiceContext
+    let store: any Store
+    let metrics: VirtualRunMetrics
+    var machine: VirtualRunMachine
+    var outbox: Outbox<VirtualRunMachine>
+    /// Drawn for a store that has none yet.
+    var newKey: [UInt8]?
+    /// Users who deleted everything, until that is applied.
+    var erasing: Set<User> = []
+    /// Shards whose stored runs are examined for their age, one every few minutes.
+    var aging: [Shard] = []
+    var agedAt: Moment?
+    private var random = SystemRandomNumberGenerator()
+
+    init(context: ServiceContext, store: any Store) {
+        self.context = context
+        self.store = store
+        let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        newKey = bytes
+        machine = VirtualRunMachine(hidingKey: HidingKey(bytes)!)
+        outbox = Outbox(context: context, store: store)
+        metrics = VirtualRunMetrics(context.metrics)
+    }
+
+    mutating func handle(_ event: ServiceEvent) async throws {
+        let now = context.clock.moment
+        var batch: MQTTBatch?
+        switch event {
+        case .ownership(let change):
+            outbox.apply(change, to: &machine)
+            if case .gained(let gained) = change { try await load(Set(gained.keys), now) }
+        case .announce(let shards): outbox.add(machine.announce(shards, now))
+        case .connected: outbox.add(machine.connected(now: now))
+        case .disconnected: machine.disconnected()
+        case .batch(let received):
+            batch = received
+            metrics.received(received.messages.count)
+            let incoming = received.messages.compactMap(Incoming.init)
+            try await borrow(incoming, now)
+            for message in incoming { receive(message, now) }
+            try await erase(now)
+            outbox.add(machine.advance(to: now))
+        case .tick:
+            outbox.add(machine.advance(to: now))
+            try await age(now)
+            if machine.sweptAt == now { metrics.show(machine) }
+        }
+        try await flush(now, acknowledging: batch)
+    }
+
+    /// The last flush, at shutdown.
+    mutating func finish() async {
+        let now = context.clock.moment
+        for (shard, message) in machine.takeMessages() { outbox.send(message, of: shard) }
+        await outbox.finish(&machine, at: now)
+    }
+
+    private mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch?) async throws {
+        for (shard, message) in machine.takeMessages() { outbox.send(message, of: shard) }
+        let flushed = await outbox.flush(&machine, at: now, acknowledging: batch)
+        var requests: [MQTTMessage] = []
+        for action in flushed.performed {
+            switch action {
+            case .reply(_, _, _, let reply): metrics.answered(reply.error)
+            case .limited(let user): context.limits.reached("virtual_run_requests", by: user, at: now)
+            case .listRuns(let user, let envelope, let query): try await list(query, user, envelope, now)
+            case .request(_, let key):
+                let request = SessionRequest(id: CommandID(UUID()), client: context.client, action: .chunks)
+                requests.append(Topic.session(key, .request).message(JSONCoding.encode(request)))
+            default: break
+            }
+        }
+        await context.send(requests)
+        metrics.published(late: machine.takeLags())
+    }
+
+    // MARK: Messages
+
+    private mutating func receive(_ incoming: Incoming, _ now: Moment) {
+        let message = incoming.message
+        guard let topic = incoming.topic else { return reject(message, Rejection(badTopic: message.topic), now) }
+        do throws(PayloadError) {
+            switch topic {
+            case .session(let key, let topic): try receive(message, key, topic, incoming.metrics, now)
+            case .user(let user, .virtualRunRequest): receive(incoming.request, message, user, now)
+            case .user(let user, .profile) where !message.payload.isEmpty:
+                let profile = try JSONCoding.decode(RunnerProfile.self, from: message.payload)
+                if machine.receive(profile, of: user, now: now) { erasing.insert(user) }
+            case .user(let user, .virtualRun(let run)) where outbox.owns(run.shard) && !message.payload.isEmpty:
+                outbox.add(machine.see(try revision(message), of: run, for: user, now: now))
+            case .user(let user, .virtualRunPeople) where outbox.owns(user.shard) && !message.payload.isEmpty:
+                outbox.add(machine.seePeople(try revision(message), of: user, now: now))
+            case .presence("metrics-aggregator", let instance):
+                outbox.add(machine.see(aggregator: instance, isOnline: try isOnline(message), now: now))
+            default: break
+            }
+        } catch {
+            reject(message, Rejection(topic: message.topic, error: error), now)
+        }
+    }
+
+    private mutating func receive(
+        _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic, _ metrics: RunnerMetrics?, _ now: Moment
+    ) throws(PayloadError) {
+        switch topic {
+        case .metrics:
+            if let metrics { machine.receive(metrics, of: key, isRetained: message.retain, now: now) }
+        case .series(let number) where machine.wants(key):
+            try machine.collector.receive(message.payload, number: number, kind: .series, of: key)
+        case .track(let number) where machine.wants(key):
+            try machine.collector.receive(message.payload, number: number, kind: .track, of: key)
+        case _ where message.payload.isEmpty: break
+        case .state where incoming(message, names: key):
+            outbox.add(machine.receive(try SessionState(message.payload), now: now))
+        case .summaryMetrics where machine.wants(key): try receiveSummary(message, .series, of: key)
+        case .summaryRoute where machine.wants(key): try receiveSummary(message, .track, of: key)
+        case .workout where incoming(message, names: key):
+            let workout = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
+            guard SessionKey(workout.user, workout.session) == key else {
+                throw .malformed("user or session is not the topic's")
+            }
+            outbox.add(machine.receive(RunWorkout(workout), of: key, run: workout.run, now: now))
+        default: break
+        }
+    }
+
+    /// Whether a state or record may be of a runner. Most name no run.
+    private func incoming(_ message: MQTTMessage, names key: SessionKey) -> Bool {
+        machine.wants(key) || message.payload.namesRun
+    }
+
+    private mutating func receiveSummary(
+        _ message: MQTTMessage, _ kind: ChunkKind, of key: SessionKey
+    ) throws(PayloadError) {
+        let summary = try JSONCoding.decode(SummaryHead.self, from: message.payload)
+        machine.collector.receive(revision: summary.revision, chunks: summary.chunks, kind: kind, of: key)
+    }
+
+    private mutating func receive(
+        _ request: Result<VirtualRunRequest, PayloadError>?, _ message: MQTTMessage, _ user: User, _ now: Moment
+    ) {
+        switch request {
+        case .success(let request) where outbox.owns(request.shard(of: user)):
+            outbox.add(machine.receive(request, of: user, now: now, using: &random))
+        case .failure(let error) where outbox.owns(user.shard):
+            reject(message, Rejection(topic: message.topic, error: error), now)
+            guard error.kind == .malformed,
+                let envelope = try? JSONCoding.decode(Command.Envelope.self, from: message.payload)
+            else { return }
+            outbox.add([machine.refuse(envelope, user, shard: user.shard, .invalidCommand(error.text), now)])
+        case .success, .failure, nil: break
+        }
+    }
+
+    private func isOnline(_ message: MQTTMessage) throws(PayloadError) -> Bool {
+        guard !message.payload.isEmpty else { return false }
+        return try JSONCoding.decode(SeenPresence.self, from: message.payload).status == .online
+    }
+
+    private func revision(_ message: MQTTMessage) throws(PayloadError) -> Int64 {
+        try JSONCoding.decode(SeenRevision.self, from: message.payload).revision
+    }
+
+    private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
+        metrics.rejected(rejection.reason)
+        outbox.reject(message, rejection, at: now)
+    }
+}
+
+/// The part of a summary that the service reads.
+private struct SummaryHead: Decodable {
+    let revision: Int64
+    let chunks: Int
+}

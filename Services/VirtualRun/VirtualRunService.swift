@@ -1,0 +1,31 @@
+import Bus
+import MQTT
+import ServiceKit
+import ServiceLifecycle
+import Storage
+import Workouts
+
+/// Runs the loop on the bus and the store.
+struct VirtualRunService: Service {
+    let context: ServiceContext
+    let store: any Store
+
+    func run() async throws {
+        var loop = VirtualRunLoop(context: context, store: store)
+        try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
+            try await loop.handle(event)
+        }
+        await loop.finish()
+        await store.close()
+    }
+
+    /// The runners' sessions are in every shard, whichever shard their run is in.
+    static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+        // A session's state names its run, so it comes before chunks and records.
+        let topics: [SessionTopic.Kind] = [
+            .state, .metrics, .series, .track, .summaryMetrics, .summaryRoute, .workout,
+        ]
+        return topics.flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
+            + [TopicFilter.users(.profile), TopicFilter.virtualRuns, TopicFilter.presence(of: "metrics-aggregator")]
+    }
+}

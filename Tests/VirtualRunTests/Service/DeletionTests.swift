@@ -1,0 +1,95 @@
+import Bus
+import Foundation
+import MQTT
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import VirtualRun
+
+/// Deleted sessions, deleted accounts, and ghosts.
+struct RunDeletionTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_000))
+    private let anna = User("anna")!
+    private let ben = User("ben")!
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    private func profile(_ user: User, erasedAt: Timestamp?) -> MQTTMessage {
+        Topic.user(user, .profile).message(
+            JSONCoding.encode(UserProfile(revision: 9, profile: Profile(), erasedAt: erasedAt)))
+    }
+
+    @Test func `an account that deletes everything leaves no view, no contacts and no name`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let id = try await runs.start(anna, [ben])
+        try await runs.pass(4)
+        for user in [anna, ben] { try await runs.deliver([try runs.state(id, user).message]) }
+        for user in [anna, ben] { try await runs.deliver([try runs.state(id, user, .completed, revision: 2).message]) }
+        try await runs.pass(2)
+        clock.advance(by: .seconds(60))
+        let sent = try await runs.deliver([profile(ben, erasedAt: clock.now)]) + (try await runs.pass(2))
+        #expect(sent.payloads(.user(ben, .virtualRun(id))).last == [])
+        #expect(sent.payloads(.user(ben, .virtualRunPeople)).last == [])
+        #expect(sent.payloads(.user(ben, .partners(id))).last == [])
+        let view = try #require(sent.views(id, anna).last)
+        #expect(view.participants.map(\.user) == [anna])
+        #expect(view.results?.rows.contains { $0.user == nil && $0.status == .withdrawn } == true)
+        let list = try await runs.request(ben, nil, .runs(RunsQuery())).replies(to: ben).first
+        #expect(list?.runs == [])
+        // The profile is retained: it comes again with each connect.
+        let again = try await runs.deliver([profile(ben, erasedAt: clock.now)])
+        #expect(again == [])
+    }
+
+    @Test func `a deleted account ends a run that has not begun, at rest or not`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (open, old) = (RunID(UUID()), RunID(UUID()))
+        try await runs.accept(anna, old, .create(RunProposal(invite: [ben])))
+        try await runs.accept(anna, old, .cancel)
+        try await runs.jump(48 * 3_600)
+        try await runs.pass(2)
+        #expect(runs.run(old) == nil)
+        try await runs.accept(anna, open, .create(RunProposal(invite: [ben])))
+        let sent = try await runs.deliver([profile(anna, erasedAt: clock.now)])
+        #expect(sent.views(open, ben).last?.status == .canceled)
+        let stored = try await runs.store.records(in: RunRecord.runs, shards: Set(Shard.all))
+        let texts = stored.map { String(decoding: $0.value, as: UTF8.self) }
+        #expect(texts.allSatisfy { !$0.contains("\"anna\"") }, "\(texts)")
+    }
+
+    @Test func `a deleted session's row is withdrawn`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let id = try await runs.start(anna, [ben])
+        try await runs.pass(4)
+        for user in [anna, ben] { try await runs.deliver([try runs.state(id, user, .completed).message]) }
+        var deleted = try runs.state(id, ben, .deleted, revision: 3)
+        deleted.run = nil
+        let sent = try await runs.deliver([deleted.message]) + (try await runs.pass(2))
+        let results = try #require(sent.views(id, anna).last?.results)
+        #expect(results.rows.first { $0.user == ben }?.status == .withdrawn)
+    }
+
+    @Test func `a pacing partner needs no curve, and an unknown ghost is refused after a minute`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let id = RunID(UUID())
+        let paced = try await runs.accept(anna, id, .create(RunProposal(invite: [], ghosts: [.pace(300)])))
+        #expect(paced.views(id, anna).last?.status == .confirming)
+        #expect(paced.views(id, anna).last?.ghosts == [.init(number: 1, pace: 300)])
+
+        let session = SessionID(UUID())
+        let ghost = RunProposal(invite: [], ghosts: [.session(nil, session)])
+        let asked = try await runs.request(ben, RunID(UUID()), .create(ghost))
+        #expect(asked.replies(to: ben).isEmpty)
+        #expect(asked.map(\.topic) == [Topic.session(SessionKey(ben, session), .request).name])
+        #expect(try await runs.pass(59).replies(to: ben).isEmpty)
+        #expect(try await runs.pass(2).replies(to: ben).map(\.error?.code) == ["ghost_not_found"])
+        let foreign = RunProposal(invite: [], ghosts: [.session(anna, session)])
+        let refused = try await runs.request(ben, RunID(UUID()), .create(foreign))
+        #expect(refused.replies(to: ben).map(\.error?.code) == ["ghost_not_found"])
+    }
+}
