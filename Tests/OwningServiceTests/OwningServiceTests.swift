@@ -35,4 +35,8 @@ import Workouts
     @Test func `exporter keeps its guarantees in any order of faults`() async throws {
         try await test(ExporterStorm.self, runs: 20)
     }
+
+    @Test func `virtual-run keeps its guarantees in any order of faults`() async throws {
+        try await test(VirtualRunStorm.self, runs: 10)
+    }
 }
