@@ -167,6 +167,12 @@ struct LiveActivityPublisherLoop {
     // MARK: Messages
 
     private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
+        // Most runners have no device with a Live Activity.
+        if case .user(let user, .partners(let run))? = Topic(message.topic) {
+            guard let key = machine.session(of: user, in: run) else { return }
+            let partners = try? JSONCoding.decode(Partners.self, from: message.payload)
+            return machine.receive(message.payload.isEmpty ? nil : partners, of: key, now: now)
+        }
         guard case .session(let key, let topic)? = Topic(message.topic) else {
             let rejection = Rejection(badTopic: message.topic, owns: outbox.owns)
             if let rejection { reject(message, rejection, now) }

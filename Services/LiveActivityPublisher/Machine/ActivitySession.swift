@@ -30,6 +30,7 @@ struct ActivitySession: Equatable, Sendable {
     var units: Units
     /// Of a planned workout.
     var block: PlanBlock?
+    var run: RunID?
 
     init(_ state: SessionState, _ plan: PlanState? = nil) {
         revision = state.revision
@@ -42,6 +43,7 @@ struct ActivitySession: Equatable, Sendable {
         banner = state.banner
         units = state.units
         block = plan.flatMap { PlanBlock($0) }
+        run = state.run
     }
 
     var isOver: Bool {

@@ -35,11 +35,40 @@ struct ContentState: Equatable, Sendable {
     var units: Units
     /// Of a planned workout.
     var block: PlanBlock?
+    /// Of a virtual run.
+    var partner: NearestPartner?
+}
+
+/// The reader's place in a virtual run, and the partner with the smallest gap.
+struct NearestPartner: Equatable, Sendable {
+    /// The user, or `ghost 1`.
+    var name: String
+    /// Whole metres and seconds, positive when the partner is ahead.
+    var gapMeters: Double?
+    var gapSeconds: Double?
+    /// From 1.
+    var place: Int?
+    /// With the reader.
+    var runners: Int
+
+    /// `nil` without partners.
+    init?(_ partners: Partners) {
+        let nearest = partners.rows.min { abs($0.gapMeters ?? .infinity) < abs($1.gapMeters ?? .infinity) }
+        guard let nearest else { return nil }
+        switch nearest.runner {
+        case .participant(let user): name = "\(user)"
+        case .ghost(let number): name = "ghost \(number)"
+        }
+        gapMeters = nearest.gapMeters?.rounded()
+        gapSeconds = nearest.gapSeconds?.rounded()
+        place = partners.place
+        runners = partners.rows.count + 1
+    }
 }
 
 extension ContentState {
     /// Combines a session and its snapshot: the session defines the clock, the snapshot contains the measurements.
-    init(_ session: ActivitySession, _ snapshot: MetricsSnapshot?) {
+    init(_ session: ActivitySession, _ snapshot: MetricsSnapshot?, _ partner: NearestPartner? = nil) {
         let newest = snapshot?.newest
         let end = session.openSince.map { max($0, newest ?? $0) }
         elapsedTime = session.closedSeconds + (end.map { $0.seconds(since: session.openSince ?? $0) } ?? 0)
@@ -60,6 +89,7 @@ extension ContentState {
         banner = session.banner
         units = session.units
         block = session.block
+        self.partner = session.isOver ? nil : partner
     }
 
     /// Whether a phone that shows `other` displays the same as time passes.

@@ -23,6 +23,7 @@ struct LiveActivityPublisherMachine {
         /// `nil` until its `state` arrives.
         var session: ActivitySession?
         var snapshot: MetricsSnapshot?
+        var partner: NearestPartner?
         /// The content to show.
         var content: ContentState?
         var throttles: [Device: PushThrottle] = [:]
@@ -49,11 +50,19 @@ struct LiveActivityPublisherMachine {
     private(set) var entries: [SessionKey: Entry] = [:]
     /// Sessions with neither a state nor a record.
     private(set) var strangers: Set<SessionKey> = []
+    /// The sessions with devices that are part of a virtual run.
+    private var runners: [RunReader: SessionKey] = [:]
     /// The deadlines of starts and ends, of updates, and of everything else.
     var urgent = Deadlines<SessionKey, Moment>()
     var updates = Deadlines<SessionKey, Moment>()
     var looks = Deadlines<SessionKey, Moment>()
     var trouble = PushTrouble()
+
+    /// A reader of the partners in a virtual run.
+    private struct RunReader: Hashable {
+        let user: User
+        let run: RunID
+    }
 
     init(canPush: Bool) {
         self.canPush = canPush
@@ -128,6 +137,16 @@ struct LiveActivityPublisherMachine {
         store(entry, key, now)
     }
 
+    /// The session in which a user's devices show a virtual run.
+    func session(of user: User, in run: RunID) -> SessionKey? { runners[RunReader(user: user, run: run)] }
+
+    /// Receives the partners in a session's virtual run; `nil` once they are cleared.
+    mutating func receive(_ partners: Partners?, of key: SessionKey, now: Moment) {
+        guard var entry = entries[key] else { return }
+        entry.partner = partners.flatMap(NearestPartner.init)
+        store(entry, key, now)
+    }
+
     /// A new entry for an unknown session; `nil` at the limit.
     func stranger(_ now: Moment) -> Entry? {
         strangers.count < Self.strangerLimit ? Entry(receivedAt: now) : nil
@@ -171,13 +190,22 @@ struct LiveActivityPublisherMachine {
 
     mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
         var entry = entry
-        entry.content = entry.session.map { ContentState($0, entry.snapshot) }
+        entry.content = entry.session.map { ContentState($0, entry.snapshot, entry.partner) }
         entries[key] = entry
+        if let run = entry.session?.run {
+            let reader = RunReader(user: key.user, run: run)
+            if entry.isOver || entry.record?.devices.isEmpty ?? true {
+                if runners[reader] == key { runners[reader] = nil }
+            } else {
+                runners[reader] = key
+            }
+        }
         if entry.session == nil, entry.record == nil { strangers.insert(key) } else { strangers.remove(key) }
         schedule(entry, key, now)
     }
 
     mutating func forget(_ key: SessionKey) {
+        if let run = entries[key]?.session?.run { runners[RunReader(user: key.user, run: run)] = nil }
         entries[key] = nil
         strangers.remove(key)
         urgent.remove(key)

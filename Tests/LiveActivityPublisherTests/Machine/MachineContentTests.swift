@@ -51,6 +51,33 @@ struct MachineContentTests {
         #expect(preparing.elapsedTime == 0 && preparing.isPaused && !preparing.isFinished)
     }
 
+    @Test func `a device in a virtual run shows the nearest partner, and none once the run is over`() throws {
+        let (other, id) = (User("cleo")!, RunID(UUID()))
+        var far = Partners.Row(.participant(User("ben")!), link: .connected)
+        (far.gapMeters, far.gapSeconds) = (90.4, 30)
+        var near = Partners.Row(.ghost(2), link: .connected)
+        (near.gapMeters, near.gapSeconds) = (-12.6, -4.4)
+        var partners = Partners(run: id, revision: 1, now: Self.start, rows: [far, near])
+        partners.place = 2
+        let content = ContentState(ActivitySession(Self.state()), nil, NearestPartner(partners))
+        let partner = try #require(content.partner)
+        #expect(partner.name == "ghost 2" && partner.gapMeters == -13 && partner.gapSeconds == -4)
+        #expect(partner.place == 2 && partner.runners == 3)
+        var over = Self.state()
+        over.status = .completed
+        #expect(ContentState(ActivitySession(over), nil, NearestPartner(partners)).partner == nil)
+
+        var run = MachineRun()
+        let key = run.begin()
+        var state = Self.state()
+        (state.session, state.user, state.run, state.revision) = (key.session, key.user, id, .max / 2)
+        run.receive(state)
+        #expect(run.machine.session(of: key.user, in: id) == nil, "without a device")
+        run.register(.activity, of: key)
+        #expect(run.machine.session(of: key.user, in: id) == key)
+        #expect(run.machine.session(of: other, in: id) == nil)
+    }
+
     @Test func `the attributes come from the session`() {
         let attributes = ActivityAttributes(symbol: "figure.indoor.cycle", workoutActivityType: 13, workoutName: "Home")
         var state = Self.state()
