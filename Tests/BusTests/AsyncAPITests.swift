@@ -82,7 +82,9 @@ struct AsyncAPITests {
             "coachReply": "id",
             "current": "session", "profile": "revision", "sessionProfile": "revision",
             "replies": "now", "userRequest": "type",
-            "viewerRequest": "type",
+            "viewerRequest": "type", "virtualRunRequest": "type", "virtualRun": "participants",
+            "virtualRunPartners": "x", "virtualRunPositions": "x", "virtualRunPeople": "contacts",
+            "virtualRunAnnouncements": "at",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []
         for payload in try random.payloads() {

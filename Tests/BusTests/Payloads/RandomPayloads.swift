@@ -241,6 +241,7 @@ extension SeededRandom {
         for rejection in rejections() { add("userRejected", JSONCoding.encode(rejection)) }
         add("metrics", snapshot().payload)
         for payload in activityPayloads(of: last.key) { add(payload.channel, payload.bytes) }
+        payloads += runPayloads()
         for payload in try planPayloads() { add(payload.channel, payload.bytes) }
         for payload in exportPayloads(of: last.key) { add(payload.channel, payload.bytes) }
         for payload in routePayloads(of: last) { add(payload.channel, payload.bytes) }
