@@ -42,7 +42,7 @@ struct VirtualRunLoop {
             if case .gained(let gained) = change { try await load(Set(gained.keys), now) }
         case .announce(let shards): outbox.add(machine.announce(shards, now))
         case .connected: outbox.add(machine.connected(now: now))
-        case .disconnected: machine.disconnected()
+        case .disconnected: outbox.add(machine.disconnected(now: now))
         case .batch(let received):
             batch = received
             metrics.received(received.messages.count)

@@ -123,10 +123,9 @@ struct VirtualRunMachine {
 
     /// Follows a change of the run, of a profile, of a final curve, or of a ghost.
     mutating func refresh(_ id: RunID, _ now: Moment) {
-        guard var entry = entries[id] else { return }
-        entry.results = results(of: entry)
-        entry.live.update(roster(of: entry), now: now)
-        entries[id] = entry
+        guard let (results, roster) = entries[id].map({ (results(of: $0), roster(of: $0)) }) else { return }
+        entries[id]?.results = results
+        entries[id]?.live.update(roster, now: now)
         schedule(id, now)
     }
 
@@ -216,9 +215,11 @@ struct VirtualRunMachine {
         return announce(Set(Shard.all), now)
     }
 
-    mutating func disconnected() {
+    /// Ages stand until the next connection has a metrics-aggregator.
+    mutating func disconnected(now: Moment) -> [VirtualRunAction] {
         connectedAt = nil
         aggregators = []
+        return entries.keys.sorted().flatMap { advanceLive($0, now) }
     }
 
     /// Publishes the retained topics of some shards, live runs first.

@@ -1,0 +1,112 @@
+import Bus
+import Foundation
+import MQTT
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import VirtualRun
+
+/// Results, routes and ghosts from finished records and their final rows.
+struct ServiceResultsTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock(now: Timestamp(seconds: 1_700_000_000))
+    private let anna = User("anna")!
+    private let ben = User("ben")!
+
+    init() throws {
+        folder = try TemporaryFolder()
+    }
+
+    /// A finished record of a minute and its rows: a summary and one chunk.
+    private func finished(
+        _ state: SessionState, from start: Timestamp, speed: Double, revision: Int64 = 5
+    ) -> (workout: MQTTMessage, rows: [MQTTMessage]) {
+        let session = Session(
+            key: state.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start)
+        var workout = WorkoutRecord(session, metrics: nil, isComplete: true, revision: revision)
+        workout.run = state.run
+        workout.segments = [Segment(start: start, end: start + 60)]
+        workout.activeDuration = 60
+        workout.elapsedDuration = 60
+        workout.distance = 60 * speed
+        workout.summaries = ["metrics": revision]
+        let rows = FinalRows(
+            Series(
+                times: (0...60).map { start + Double($0) },
+                columns: [.init(quantity: .distance, values: (0...60).map { $0 == 0 ? 0 : speed })]))
+        let chunks = (0..<rows.chunkCount).map {
+            Topic.session(state.key, .series($0)).message(rows.payload(number: $0, revision: revision))
+        }
+        let summary = Topic.session(state.key, .summaryMetrics)
+            .message(Array(#"{"revision":\#(revision),"chunks":\#(rows.chunkCount)}"#.utf8))
+        return (Topic.session(state.key, .workout).message(JSONCoding.encode(workout)), [summary] + chunks)
+    }
+
+    @Test func `results come from records and rows, in any order and over a restart the same`() async throws {
+        var outcomes: [[UInt8]] = []
+        var random = SeededRandom()
+        for _ in 0..<6 {
+            let folder = try TemporaryFolder()
+            var runs: Runs? = try await Runs(folder, clock: clock)
+            let id = try #require(await runs?.start(anna, [ben]))
+            try await runs?.pass(4)
+            let view = try #require(try runs?.view(id, anna))
+            let start = try #require(view.startsAt)
+            var messages: [MQTTMessage] = []
+            for (user, speed) in [(anna, 3.0), (ben, 4.0)] {
+                let state = try #require(try runs?.state(id, user))
+                try await runs?.deliver([state.message])
+                let end = try #require(try runs?.state(id, user, .completed, revision: 2))
+                let (workout, rows) = finished(state, from: start, speed: speed)
+                messages += [end.message, workout] + rows
+            }
+            messages.shuffle(using: &random)
+            for message in messages {
+                try await runs?.deliver([message])
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    runs = nil
+                    runs = try await Runs(folder, clock: clock)
+                }
+            }
+            // Rows that came too early are asked for, and come again.
+            try await runs?.pass(3)
+            try await runs?.deliver(messages)
+            try await runs?.pass(2)
+            let results = try #require(try runs?.view(id, anna)?.results)
+            #expect(results.provisional == nil, "seed \(random.seed)")
+            #expect(results.rows.map(\.user) == [ben, anna])
+            #expect(results.rows.map(\.place) == [1, 2])
+            #expect(results.rows.map(\.distance) == [240, 180])
+            outcomes.append(JSONCoding.encode(results))
+        }
+        #expect(Set(outcomes).count == 1)
+    }
+
+    @Test func `a ghost of an own session runs along once its rows have come`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let key = SessionKey(anna, SessionID(UUID()))
+        let start = clock.now - 86_400
+        let session = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start)
+        let (workout, rows) = finished(session.state(revision: 1), from: start, speed: 3)
+        let id = RunID(UUID())
+        let proposal = RunProposal(invite: [], ghosts: [.session(nil, key.session)])
+        #expect(try await runs.request(anna, id, .create(proposal)).replies(to: anna).isEmpty)
+        let sent = try await runs.deliver([workout] + rows) + (try await runs.pass(1.1))
+        #expect(sent.replies(to: anna).map(\.ok) == [true])
+        #expect(sent.views(id, anna).last?.ghosts == [.init(number: 1, user: anna)])
+        try await runs.accept(anna, id, .confirm)
+        try await runs.pass(4.2)
+        try await runs.deliver([try runs.state(id, anna).message])
+        let partners = try await runs.pass(12).partners(id, anna)
+        #expect(partners.last?.rows.map(\.runner) == [.ghost(1)])
+
+        // Its owner deletes the session: row and curve go.
+        var deleted = session.state(revision: 9)
+        deleted.status = .deleted
+        let gone = try await runs.deliver([deleted.message]) + (try await runs.pass(2))
+        #expect(gone.views(id, anna).last?.ghosts == [])
+        #expect(try await runs.store.records(in: RunRecord.finals, shards: Set(Shard.all)).isEmpty)
+    }
+}
