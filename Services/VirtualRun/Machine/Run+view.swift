@@ -57,12 +57,14 @@ extension Run {
     /// What a participant shares with another one now: nothing once one of them has no part in the run, or blocks the
     /// other. A reader does not see how far the owner hides their home.
     func sharing(of owner: User, with reader: User) -> Sharing {
-        guard let participant = participant(owner) else { return .nothing }
-        if owner == reader { return participant.sharing }
-        guard participant.isSharing, self.participant(reader)?.isSharing == true, !isBlocked(owner, reader) else {
-            return .nothing
-        }
-        var sharing = participant.sharing
+        guard let owner = participant(owner), let reader = participant(reader) else { return .nothing }
+        return sharing(of: owner, with: reader)
+    }
+
+    private func sharing(of owner: RunParticipant, with reader: RunParticipant) -> Sharing {
+        if owner.user == reader.user { return owner.sharing }
+        guard owner.isSharing, reader.isSharing, !isBlocked(owner.user, reader.user) else { return .nothing }
+        var sharing = owner.sharing
         sharing.hideNear = Sharing.all.hideNear
         return sharing
     }
@@ -108,7 +110,7 @@ extension Run {
         if let frozen = own.frozen {
             view.reason = frozen.reason
             view.startsAt = frozen.startsAt
-            view.participants = [row(own, for: user, figures)]
+            view.participants = [row(own, for: own, figures)]
             return view
         }
         view.reason = reason
@@ -117,7 +119,7 @@ extension Run {
         if participants.contains(where: { $0.decision == .invited }) { view.expiresAt = deadlines.expires.wallClock }
         if own.status == .running, status == .running { view.prompt = figures.prompt }
         let others = participants.filter { $0.user != host }
-        view.participants = (participants.filter { $0.user == host } + others).map { row($0, for: user, figures) }
+        view.participants = (participants.filter { $0.user == host } + others).map { row($0, for: own, figures) }
         view.ghosts = ghosts(for: user).map {
             VirtualRunView.Ghost(number: $0.number, user: $0.owner, pace: $0.pace)
         }
@@ -126,18 +128,18 @@ extension Run {
     }
 
     private func row(
-        _ participant: RunParticipant, for reader: User, _ figures: RunFigures
+        _ participant: RunParticipant, for reader: RunParticipant, _ figures: RunFigures
     ) -> VirtualRunView.Participant {
         let user = participant.user
-        let sharing = sharing(of: user, with: reader)
+        let sharing = sharing(of: participant, with: reader)
         var row = VirtualRunView.Participant(
             user: user, status: participant.status, at: participant.at, sharing: sharing)
         row.reason = participant.reason
         row.startsAt = participant.startsAt
         row.environment = participant.session?.environment
-        if sharing.heartRate || user == reader { row.maximumHeartRate = figures.maximumHeartRates[user] }
+        if sharing.heartRate || user == reader.user { row.maximumHeartRate = figures.maximumHeartRates[user] }
         if participant.status == .finished { row.finished = figures.finishes[user] }
-        guard user == reader else { return row }
+        guard user == reader.user else { return row }
         row.session = participant.entry?.session
         row.startId = participant.entry?.startId
         return row
