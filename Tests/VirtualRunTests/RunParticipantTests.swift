@@ -79,6 +79,22 @@ struct RunParticipantTests {
         #expect(stage.participant(ben).reason == nil)
     }
 
+    @Test func `a runner whose canceled session is purged left, and withdrew nothing`() throws {
+        var stage = try Scene.running.stage()
+        stage.see(ben, .canceled)
+        let before = stage.participant(ben).status
+        let key = SessionKey(ben, try #require(stage.participant(ben).entry?.session))
+        for reason in [Session.CancelReason.expired, .discarded, nil] {
+            var session = Session(
+                key: key, start: SessionStart(activity: .running), at: stage.time(4), now: stage.time(4))
+            session.delete(givenUp: reason)
+            stage.run.see(RunSession(session.state(revision: reason == nil ? 1_001 : 1_000)), of: ben, now: stage.now)
+            #expect(stage.status(ben) == before)
+            #expect(stage.participant(ben).reason == (reason == nil ? "deleted" : "canceled"))
+            #expect(stage.participant(ben).isWithdrawn == (reason == nil))
+        }
+    }
+
     @Test func `a participant without a session is absent 10 minutes after the own start`() throws {
         var stage = try Scene.starting.stage()
         stage.advanceToStart()

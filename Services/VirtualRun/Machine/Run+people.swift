@@ -49,6 +49,6 @@ extension Run {
         settle(now)
     }
 
-    /// Whether nobody is left to whom the run belongs: the machine removes it.
+    /// Whether all participants declined or were erased: the machine removes the run.
     var isDeserted: Bool { !participants.contains { $0.isRunner } }
 }

@@ -81,7 +81,8 @@ struct Run: Codable, Equatable, Sendable {
 
     // MARK: Sessions
 
-    /// Takes in a session's newer state. Sessions of users who did not confirm are ignored: naming a run is no way into it.
+    /// Takes in a session's newer state. It ignores sessions of users who did not confirm: a session that names a run
+    /// does not add its user to it.
     mutating func see(_ session: RunSession, of user: User, now: Moment) {
         guard let index = participants.firstIndex(where: { $0.user == user }), participants[index].takesPart,
             participants[index].has(session, in: id), participants[index].see(session)

@@ -56,7 +56,7 @@ struct RunDeadlines: Codable, Equatable, Sendable {
         confirmBy = now + Self.confirmation
     }
 
-    /// Gives who accepts while confirming the time of a confirmation, once.
+    /// Gives a participant who accepts while confirming the time to confirm, once.
     mutating func extendConfirming(_ now: Moment) {
         guard !isConfirmingExtended else { return }
         isConfirmingExtended = true
@@ -75,7 +75,7 @@ struct RunDeadlines: Codable, Equatable, Sendable {
         return (now.when(scheduled), scheduled)
     }
 
-    /// The start of who confirms now, not before the others.
+    /// The start of a participant who confirms now, not before the others.
     func ownStart(_ settings: RunSettings, _ now: Moment) -> Moment {
         let soon = now + (Self.delivery + settings.countdown)
         return max(soon, starts ?? soon)

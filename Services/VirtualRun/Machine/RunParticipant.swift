@@ -10,7 +10,7 @@ struct RunSession: Codable, Equatable, Sendable {
     let startedAt: Timestamp?
     let endedAt: Timestamp?
     let environment: Environment
-    /// Absent once the session is deleted.
+    /// Absent once the session is deleted or purged.
     let run: RunID?
 
     /// Whether the session is neither canceled nor deleted.
@@ -27,7 +27,8 @@ extension RunSession {
     init(_ state: SessionState) {
         session = state.session
         revision = state.revision
-        status = state.status
+        // Session-engine purges a canceled session after two days. Its runner left and withdrew nothing.
+        status = state.status == .deleted && state.endReason != nil ? .canceled : state.status
         startedAt = state.startedAt
         endedAt = state.endedAt
         environment = state.environment
@@ -78,7 +79,7 @@ struct RunParticipant: Codable, Equatable, Sendable {
         var counted: RunSession? { sessions.first(where: \.isKept) }
     }
 
-    /// The view of a participant without a part in the run: later changes do not show.
+    /// What a participant who declined or left still sees of the run: no later change.
     struct Frozen: Codable, Equatable, Sendable {
         var status: RunStatus
         var reason: String?
@@ -119,7 +120,7 @@ struct RunParticipant: Codable, Equatable, Sendable {
 
     /// Whether the participant confirmed and did not leave for good.
     var takesPart: Bool { decision == .confirmed }
-    /// Whether the participant accepted, and neither declined nor left: others see what such a participant shares.
+    /// Whether others see what the participant shares: from accepting until declining or leaving.
     var isSharing: Bool { (decision == .accepted || decision == .confirmed) && status != .left }
     /// Whether the participant takes one of the run's places.
     var isRunner: Bool { decision != .declined }
@@ -199,9 +200,9 @@ struct RunParticipant: Codable, Equatable, Sendable {
         return true
     }
 
-    /// Whether a state is about one of the participant's sessions of a run. A deleted session names no run.
+    /// Whether a state is of one of the participant's sessions of a run. A deleted or purged session names no run.
     func has(_ session: RunSession, in run: RunID) -> Bool {
-        guard let entry, session.run == nil, session.status == .deleted else { return session.run == run }
+        guard let entry, session.run == nil, !session.isKept else { return session.run == run }
         return session.session == entry.session || entry.sessions.contains { $0.session == session.session }
     }
 
@@ -243,7 +244,7 @@ struct RunParticipant: Codable, Equatable, Sendable {
         }
     }
 
-    /// Fixes the view of a participant who just lost the part in the run, or opens it to one who is invited again.
+    /// Fixes the view when the participant declines or leaves; a new invitation opens it.
     mutating func freeze(_ view: @autoclosure () -> Frozen) {
         switch decision {
         case .declined, .left: frozen = frozen ?? view()
