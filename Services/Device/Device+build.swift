@@ -21,19 +21,27 @@ extension PlaybackOptions {
 
 extension Simulate {
     func build(_ context: ServiceContext) -> any Service {
+        if let virtualRun {
+            return RunnerService(
+                context: context, terminal: .standard, folder: QueueFolder(path: playback.queueFolder),
+                user: playback.user ?? context.user ?? PlaybackOptions.defaultUser, virtualRun: virtualRun,
+                accepts: accept,
+                device: playback.device, script: .simulation(seed: seed, duration: duration, rate: rate),
+                speed: playback.speedUp)
+        }
         guard let devices else {
             return playback.build(context, [.simulation(seed: seed, duration: duration, rate: rate)])
         }
         return FleetService(
             context: context, terminal: .standard, keys: FleetService.keys(devices),
             device: playback.device ?? .newWatch(), seed: seed ?? .random(in: 0 ... .max), rate: rate,
-            duration: duration, speed: playback.speedUp)
+            duration: duration, speed: playback.speedUp, runSize: runSize)
     }
 }
 
 extension Device {
     /// A watch with four random characters.
-    fileprivate static func newWatch() -> Device {
+    static func newWatch() -> Device {
         let characters = "abcdefghijklmnopqrstuvwxyz0123456789"
         let random = String((0..<4).compactMap { _ in characters.randomElement() })
         guard let device = Device("watch-\(random)") else { preconditionFailure("the name matches the pattern") }

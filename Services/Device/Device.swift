@@ -109,6 +109,9 @@ struct Simulate: AsyncParsableCommand {
             With --devices, the users runner-0001, runner-0002 and so on run at the same time over one connection. Each \
             has its own session, and none has a queue file. The broker account must be _simulator, which may act for \
             every user.
+
+            With --virtual-run, the device prints the gaps to the other runners and sends every 2 s, below 20 % battery \
+            every 5 s.
             """)
 
     @Option(help: "Whole seconds, 0 or more. (default: until Ctrl-C)")
@@ -122,6 +125,22 @@ struct Simulate: AsyncParsableCommand {
 
     @Option(help: "The number of runners, 1 to 100000. (default: one run of --user)")
     var devices: Int?
+
+    @Option(
+        help: """
+            The virtual run to take part in, a UUID. The device confirms, starts with the others and ends at the goal.
+            """)
+    var virtualRun: RunID?
+
+    @Flag(help: "Accepts the invitation to --virtual-run. Without it, the device waits until the user accepts.")
+    var accept = false
+
+    @Option(
+        help: """
+            With --devices, puts the runners into virtual runs of this size, 2 to \(RunSettings.runners.upperBound). \
+            (default: none)
+            """)
+    var runSize: Int?
 
     @OptionGroup var playback: PlaybackOptions
     @OptionGroup var base: BaseOptions
@@ -143,6 +162,26 @@ struct Simulate: AsyncParsableCommand {
             guard playback.session == nil else {
                 throw ValidationError("--session does not apply to --devices: each runner has its own session")
             }
+        }
+        try validateRun()
+    }
+
+    private func validateRun() throws {
+        if virtualRun != nil {
+            guard devices == nil else {
+                throw ValidationError("--virtual-run does not apply to --devices; use --run-size")
+            }
+            guard playback.session == nil, !playback.join else {
+                throw ValidationError("--session and --join do not apply to --virtual-run: the run names the session")
+            }
+        } else if accept {
+            throw ValidationError("--accept requires --virtual-run: the UUID of the run to accept")
+        }
+        guard let runSize else { return }
+        guard let devices else { throw ValidationError("--run-size requires --devices: the number of runners") }
+        guard RunSettings.runners.contains(runSize), runSize <= devices else {
+            throw ValidationError(
+                "invalid --run-size '\(runSize)'; allowed: 2 to \(RunSettings.runners.upperBound), at most --devices")
         }
     }
 

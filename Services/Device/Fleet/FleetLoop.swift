@@ -12,8 +12,22 @@ struct FleetLoop {
     private static let startsPerSecond = 500.0
 
     private struct Runner {
-        var playback: Playback
+        var key: SessionKey
+        /// The way into a virtual run, until the run begins.
+        var entry: RunEntry?
+        /// The workout; `nil` before the virtual run begins.
+        var playback: Playback?
         var isOver = false
+
+        mutating func connected() {
+            entry?.connected()
+            playback?.connected()
+        }
+
+        mutating func disconnected() {
+            entry?.disconnected()
+            playback?.disconnected()
+        }
     }
 
     private let service: FleetService
@@ -30,8 +44,11 @@ struct FleetLoop {
     init(service: FleetService) {
         self.service = service
         let now = service.context.clock.moment
+        let entries = service.entries()
         runners = service.keys.enumerated().map { number, key in
-            Runner(playback: service.playback(number, key, now + Double(number) / Self.startsPerSecond))
+            guard entries.isEmpty else { return Runner(key: key, entry: entries[number]) }
+            return Runner(
+                key: key, playback: service.playback(number, key, now + Double(number) / Self.startsPerSecond))
         }
         indices = Dictionary(uniqueKeysWithValues: service.keys.enumerated().map { ($1.user, $0) })
         meter = FleetMeter(now)
@@ -44,6 +61,7 @@ struct FleetLoop {
             TopicFilter.users(.replies(service.context.client)),
         ]
             + [.state, .workout].flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
+            + (service.runSize == nil ? [] : [TopicFilter.virtualRuns(), TopicFilter.partners])
     }
 
     /// Returns once all sessions are over.
@@ -51,8 +69,8 @@ struct FleetLoop {
         let now = service.context.clock.moment
         var outgoing: [MQTTMessage] = []
         switch event {
-        case .connected: for index in runners.indices { runners[index].playback.connected() }
-        case .disconnected: for index in runners.indices { runners[index].playback.disconnected() }
+        case .connected: for index in runners.indices { runners[index].connected() }
+        case .disconnected: for index in runners.indices { runners[index].disconnected() }
         case .message(let message): outgoing = receive(message, now)
         case .tick:
             outgoing = stride(from: turn, to: runners.count, by: Self.turns).flatMap { index in
@@ -83,21 +101,40 @@ struct FleetLoop {
 
     private mutating func takeDue(_ index: Int, _ now: Moment) {
         guard !runners[index].isOver else { return }
-        _ = runners[index].playback.takeDue(now)
+        _ = runners[index].playback?.takeDue(now)
     }
 
     /// The messages of a runner to send now.
     private mutating func takeOutgoing(_ index: Int, _ now: Moment) -> [MQTTMessage] {
         guard !runners[index].isOver else { return [] }
-        return runners[index].playback.takeOutgoing(now)
+        guard runners[index].entry != nil else { return runners[index].playback?.takeOutgoing(now) ?? [] }
+        let requests = runners[index].entry?.takeOutgoing(now) ?? []
+        switch runners[index].entry?.outcome {
+        case nil: break
+        case .failed(let failure): fail("\(failure)", index)
+        case .begins(let ticket): begin(ticket, index, now)
+        }
+        return requests
+    }
+
+    /// The runner's part in the virtual run begins.
+    private mutating func begin(_ ticket: RunTicket, _ index: Int, _ now: Moment) {
+        runners[index].entry = nil
+        runners[index].key = SessionKey(runners[index].key.user, ticket.session)
+        runners[index].playback = service.playback(index, runners[index].key, now, ticket)
+        runners[index].playback?.connected()
     }
 
     private mutating func receive(_ message: MQTTMessage, _ now: Moment) -> [MQTTMessage] {
         guard let index = index(message), !runners[index].isOver else { return [] }
-        let before = runners[index].playback.acknowledgedCount
-        let askedAt = runners[index].playback.askedAt
-        let reaction = runners[index].playback.receive(message, now)
-        let after = runners[index].playback.acknowledgedCount
+        if case .user(_, .partners) = Topic(message.topic) { meter.partners() }
+        if let text = runners[index].entry?.receive(message, now) { remark(text, index) }
+        guard var playback = runners[index].playback.take() else { return takeOutgoing(index, now) }
+        let before = playback.acknowledgedCount
+        let askedAt = playback.askedAt
+        let reaction = playback.receive(message, now)
+        let after = playback.acknowledgedCount
+        runners[index].playback = playback
         if after > before {
             meter.acknowledged(after - before, after: askedAt.map { now.seconds(since: $0) } ?? 0)
         }
@@ -107,8 +144,9 @@ struct FleetLoop {
         case .takeBack(_, let number): fail("\(StreamFailure.lost(next: number))", index)
         case .fail(let failure, _): fail("\(failure)", index)
         }
-        switch runners[index].playback.outcome {
+        switch playback.outcome {
         case nil: break
+        case .missed(let refusal): fail(refusal.message, index)
         case .notSynced: fail("the server has lost the session, and a fleet keeps no queue", index)
         case .finished, .discarded, .deleted: close(index)
         }
@@ -119,7 +157,7 @@ struct FleetLoop {
     private func index(_ message: MQTTMessage) -> Int? {
         switch Topic(message.topic) {
         case .user(let user, _): indices[user]
-        case .session(let key, _): indices[key.user].flatMap { service.keys[$0] == key ? $0 : nil }
+        case .session(let key, _): indices[key.user].flatMap { runners[$0].key == key ? $0 : nil }
         default: nil
         }
     }
@@ -144,8 +182,8 @@ struct FleetLoop {
     private mutating func stop(_ now: Moment) {
         leaveBy = now + Playback.stopTimeout
         for index in runners.indices {
-            if runners[index].playback.hasBegun {
-                _ = runners[index].playback.stop(now)
+            if runners[index].playback?.hasBegun == true {
+                _ = runners[index].playback?.stop(now)
             } else {
                 close(index)
             }
@@ -159,7 +197,7 @@ struct FleetLoop {
 
     private mutating func finish(_ now: Moment) throws {
         service.terminal.progress(line.finish(progress(now)))
-        let items = runners.reduce(0) { $0 + $1.playback.acknowledgedCount }
+        let items = runners.reduce(0) { $0 + ($1.playback?.acknowledgedCount ?? 0) }
         service.terminal.output("\(runners.count - failedCount) sessions with \(items) items are over\n")
         guard failedCount == 0 else {
             throw FleetStopped(description: "\(failedCount) of \(runners.count) sessions failed")

@@ -1,3 +1,4 @@
+import Bus
 import Client
 import Foundation
 import ServiceKit
@@ -21,6 +22,8 @@ struct FleetService: Service {
     let duration: Int?
     /// Times real time; 0 is as fast as the items are acknowledged.
     let speed: Double
+    /// The number of runners in each virtual run; `nil` without virtual runs. The last run may be smaller.
+    var runSize: Int?
 
     /// Returns when each workout holds all items of its runner.
     ///
@@ -53,15 +56,33 @@ struct FleetStopped: Error, CustomStringConvertible {
 
 extension FleetService {
     /// The runner of a number, which begins at its own time.
-    func playback(_ number: Int, _ key: SessionKey, _ beganAt: Moment) -> Playback {
+    func playback(_ number: Int, _ key: SessionKey, _ beganAt: Moment, _ ticket: RunTicket? = nil) -> Playback {
         let seed = seed &+ UInt64(number)
         let header = QueueHeader(
             user: key.user, session: key.session, device: device, beganAt: beganAt.wallClock,
-            source: .simulation(seed: seed, rate: rate))
+            source: .simulation(seed: seed, rate: rate), ticket: ticket)
         return Playback(
             header: header, contents: QueueContents(),
-            steps: SimulatedRun(seed: seed, start: beganAt.wallClock, duration: duration, rate: rate, replaces: true),
+            steps: SimulatedRun(
+                seed: seed, start: beganAt.wallClock, duration: duration, rate: rate, replaces: true, ticket: ticket),
             pace: Pace(beganAt: beganAt, origin: beganAt.wallClock, speed: speed), client: context.client,
             newID: { CommandID(UUID()) })
+    }
+
+    /// The way of each runner into a virtual run, in the order of ``keys``: the first of each run creates it.
+    func entries() -> [RunEntry] {
+        guard let runSize else { return [] }
+        return stride(from: 0, to: keys.count, by: runSize).flatMap { first in
+            let users = keys[first..<min(first + runSize, keys.count)].map(\.user)
+            // A run has two runners: one left over runs with a pacing partner.
+            let proposal = RunProposal(
+                invite: Array(users.dropFirst()), ghosts: users.count == 1 ? [.pace(345)] : [])
+            let run = RunID(UUID())
+            return users.enumerated().map { number, user in
+                RunEntry(
+                    user: user, run: run, accepts: true, way: number == 0 ? .create(proposal) : .wait,
+                    client: context.client, newID: { CommandID(UUID()) })
+            }
+        }
     }
 }

@@ -50,6 +50,23 @@ package enum TopicFilter {
         MQTTSubscription(filter: Topic.name(Topic.services, "_\(service)", "+"), qos: .atLeastOnce)
     }
 
+    /// The views of all virtual runs, of one user or of every user.
+    package static func virtualRuns(of user: User? = nil) -> MQTTSubscription {
+        MQTTSubscription(
+            filter: Topic.name(Topic.users, user?.description ?? "+", UserTopic.Kind.virtualRun.rawValue),
+            qos: .atLeastOnce)
+    }
+
+    /// The live metrics of all sessions of a user.
+    package static func metrics(of user: User) -> MQTTSubscription {
+        MQTTSubscription(
+            filter: Topic.name("+", "\(user)", "+", SessionTopic.Kind.metrics.rawValue), qos: .atMostOnce)
+    }
+
+    /// The other runners of all virtual runs of every user.
+    package static let partners = MQTTSubscription(
+        filter: Topic.name(Topic.users, "+", UserTopic.Kind.partners.rawValue), qos: .atMostOnce)
+
     /// A topic with any last level: `…/series/+`.
     package static func anyLast(_ topic: Topic) -> MQTTSubscription {
         let levels = topic.name.split(separator: "/").dropLast().joined(separator: "/")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Bus
 import MQTT
 package import ServiceKit
 package import Workouts
@@ -18,6 +19,8 @@ extension Identifier: ExpressibleByArgument {
 extension Activity: ExpressibleByArgument {}
 extension Workouts.Environment: ExpressibleByArgument {}
 extension Units: ExpressibleByArgument {}
+extension RunClock: ExpressibleByArgument {}
+extension InvitesFrom: ExpressibleByArgument {}
 
 extension User {
     /// The pattern of a user's name, for help texts.

@@ -32,7 +32,10 @@ extension Playback {
     }
 
     package mutating func receive(_ message: MQTTMessage, _ now: Moment) -> Reaction {
-        guard !message.payload.isEmpty else { return .nothing }
+        guard !message.payload.isEmpty else {
+            companion?.clear(message)
+            return .nothing
+        }
         do throws(PayloadError) {
             switch Topic(message.topic) {
             case .session(_, .samplesAck): return receive(try Ack.read(message.payload), .samples, now)
@@ -40,7 +43,10 @@ extension Playback {
             case .user(_, .replies): return receive(try JSONCoding.decode(Reply.self, from: message.payload), now)
             case .session(_, .state):
                 let received = try SessionState(message.payload)
-                if received.revision >= state?.revision ?? 0 { state = received }
+                if received.revision >= state?.revision ?? 0 {
+                    state = received
+                    goal?.receive(received.segments)
+                }
                 if header.joins { isStarted = true }
             case .session(_, .announcements):
                 // A newer service may have other kinds.
@@ -52,6 +58,7 @@ extension Playback {
                 let received = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
                 if received.revision >= workout?.revision ?? 0 { workout = received }
                 if let (kind, number) = takeLoss(in: received) { return .takeBack(kind, from: number) }
+            case .user: if let text = try companion?.receive(message) { return .remark("> \(text)") }
             default: break
             }
             return .nothing
@@ -82,6 +89,9 @@ extension Playback {
             // The engine still knows the revision of a deleted session, and `state` carries the reason.
             if reply.revision == nil { notFoundCount += 1 }
             return isLost ? .nothing : .remark("session not found, retrying")
+        case .postponed(let refusal) where !isStarted && companion?.needsNoStart == true:
+            missed = refusal
+            return .nothing
         case .postponed(let refusal):
             // A refusal with a time says when.
             let wait = refusal.retryAfter == nil ? "every \(Int(CommandSender.interval)) s" : "then"
@@ -112,6 +122,7 @@ extension Playback {
     /// The outcome of the playback, once it has ended.
     package var outcome: Outcome? {
         if state?.status == .deleted, !isLost { return .deleted }
+        if let missed { return .missed(missed) }
         switch closing?.action {
         case .discard? where isClosed || isLost: return .discarded
         case _ where isLost: return .notSynced

@@ -19,6 +19,9 @@ package struct Playback {
     static let notFoundLimit = 2
     /// Entries of one write to the queue.
     private static let writeLimit = 1_000
+    /// Seconds between batches of a virtual run, and with a low battery.
+    private static let (runInterval, lowBatteryInterval) = (2.0, 5.0)
+    private static let lowBattery = 0.2
 
     package enum Outcome: Equatable {
         /// The finished workout holds all items.
@@ -29,6 +32,8 @@ package struct Playback {
         case deleted
         /// The server lost the session: the queue is logged under its successor.
         case notSynced
+        /// The engine refused the start until the virtual run was over.
+        case missed(Refusal)
     }
 
     package let header: QueueHeader
@@ -65,6 +70,14 @@ package struct Playback {
     private var connects = 0
     /// What later items and commands add to the device's time.
     var clock: DeviceClock
+    /// The other runners of a virtual run.
+    package internal(set) var companion: RunCompanion?
+    var goal: RunGoalWatch?
+    private var battery: Double?
+    /// When items of a virtual run were last sent.
+    private var itemsSentAt: Moment?
+    /// The last refusal of a start that the virtual run no longer needs.
+    var missed: Refusal?
 
     /// Resumes a queue: skips the steps that it holds.
     package init(
@@ -80,11 +93,18 @@ package struct Playback {
         replied = contents.replied
         commands = CommandSender(
             client: client, waiting: contents.commands.filter { !contents.replied.contains($0.id) },
-            leavesStartToEngine: header.source.isLive && header.notSynced == nil, clockOffset: contents.startOffset)
+            leavesStartToEngine: header.source.isLive && header.notSynced == nil && header.ticket == nil,
+            clockOffset: contents.startOffset)
         newestItem = [contents.samples.items.last?.time, contents.locations.items.last?.time].compactMap(\.self).max()
-        clock = DeviceClock(offset: contents.clockOffset, corrects: header.source.isLive && header.notSynced == nil)
+        clock = DeviceClock(
+            offset: contents.clockOffset == 0 ? header.ticket?.offset ?? 0 : contents.clockOffset,
+            corrects: header.source.isLive && header.notSynced == nil)
         for command in contents.commands { note(command, isReplied: replied.contains(command.id)) }
         next = closing == nil ? self.steps.next() : nil
+        guard let ticket = header.ticket else { return }
+        companion = RunCompanion(user: header.user, run: ticket.run)
+        goal = RunGoalWatch(ticket)
+        for sample in contents.samples.items { measure(sample) }
     }
 
     /// Connections after the first.
@@ -99,17 +119,23 @@ package struct Playback {
     package mutating func takeDue(_ now: Moment) -> [QueueEntry] {
         if isEndedElsewhere { return stop(now) }
         if isDiscardedElsewhere { next = nil }
+        // A run that is canceled before its start is no reason to run alone.
+        if newestItem == nil, companion?.view?.status == .canceled { return stop(now) }
         // An offset that is in the queue before the items that it changed.
         var entries: [QueueEntry] = clock.takeChange().map { [.clock($0)] } ?? []
         var due: (samples: [Sample], locations: [Location]) = ([], [])
         for _ in 0..<room {
             guard let step = next, pace.isDue(step.at, now) else { break }
+            if case .sample = step.kind, goal?.isReached == true {
+                return entries + queue(due.samples, due.locations) + stop(now)
+            }
             next = steps.next()
             let time = step.at + clock.offset
             switch step.kind {
             case .sample(var sample):
                 sample.time = time
                 due.samples.append(sample)
+                measure(sample)
                 newestItem = time
             case .location(var location):
                 location.time = time
@@ -122,6 +148,11 @@ package struct Playback {
             }
         }
         return entries + queue(due.samples, due.locations)
+    }
+
+    private mutating func measure(_ sample: Sample) {
+        goal?.add(sample)
+        battery = sample[.battery] ?? battery
     }
 
     /// Ends the session now; discards it if it has no item. A device that joined announces its counts.
@@ -160,7 +191,9 @@ package struct Playback {
     private mutating func queue(_ action: SessionAction, at: Timestamp) -> Command {
         var action = action
         if case .end = action { action = .end(streams: counts) }
-        let command = Command(id: newID(), client: commands.client, at: at, action: action)
+        var id = newID()
+        if case .start = action, let ticket = header.ticket { id = ticket.startId }
+        let command = Command(id: id, client: commands.client, at: at, action: action)
         note(command, isReplied: false)
         commands.append(command)
         return command
@@ -189,10 +222,19 @@ package struct Playback {
             messages.append(topic(.command).message(JSONCoding.encode(command)))
         }
         // Items of an unknown session only fill the receiver's memory.
-        guard isStarted else { return messages }
+        guard isStarted, takesTurn(now) else { return messages }
         messages += samples.take(now).map { topic(.samples(header.device)).message($0.payload) }
         messages += locations.take(now).map { topic(.locations(header.device)).message($0.payload) }
         return messages
+    }
+
+    /// Whether items may be sent now: in a virtual run every 2 s, because the radio uses the most energy.
+    private mutating func takesTurn(_ now: Moment) -> Bool {
+        guard header.ticket != nil, closing == nil else { return true }
+        let interval = (battery ?? 1) < Self.lowBattery ? Self.lowBatteryInterval : Self.runInterval
+        if let itemsSentAt, now.seconds(since: itemsSentAt) < interval { return false }
+        if itemsInFlight < itemCount - acknowledgedCount { itemsSentAt = now }
+        return true
     }
 
     /// Repeats the newest command, which has no effect if the engine has accepted it. The engine publishes a lost workout
@@ -234,5 +276,6 @@ package struct Playback {
             topic(.announcements),
             .user(header.user, .replies(commands.client)),
         ].map(TopicFilter.topic)
+            + (companion.map { RunCompanion.topics(header.user, $0.run).map(TopicFilter.topic) } ?? [])
     }
 }

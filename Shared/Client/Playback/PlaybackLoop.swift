@@ -68,7 +68,8 @@ struct PlaybackLoop {
         case .fail(let failure, let entries):
             try queue.note(entries)
             throw PlaybackStopped(
-                reason: "\(failure)", key: service.key, device: service.device, canContinue: failure.canContinue)
+                reason: "\(failure)", key: service.key, device: service.device, run: queue.header.ticket?.run,
+                canContinue: failure.canContinue)
         }
     }
 
@@ -80,13 +81,16 @@ struct PlaybackLoop {
     }
 
     private func stopped(_ reason: String) -> PlaybackStopped {
-        PlaybackStopped(reason: reason, key: service.key, device: service.device)
+        PlaybackStopped(
+            reason: reason, key: service.key, device: service.device, run: queue.header.ticket?.run)
     }
 
-    private var interrupted: Interrupted { Interrupted(PlaybackStopped.remark(service.key, service.device)) }
+    private var interrupted: Interrupted { Interrupted(stopped("").remark) }
 
     private var progress: String {
-        "\(count), \(playback.awaited.map { "waiting for \($0)" } ?? reconnects)"
+        // The other runners first: a terminal may cut off the rest.
+        let partners = playback.companion?.line.map { "\($0) · " } ?? ""
+        return "\(partners)\(count), \(playback.awaited.map { "waiting for \($0)" } ?? reconnects)"
     }
 
     private var count: String {
@@ -112,6 +116,9 @@ struct PlaybackLoop {
         case .discarded:
             service.terminal.output("the session was discarded; the queue is kept in \(queue.path)\n")
             return .kept
+        case .missed(let refusal) where playback.itemCount == 0:
+            service.terminal.output("the virtual run went on without this session: \(refusal.message)\n")
+        case .missed(let refusal): throw stopped("the virtual run went on without this session: \(refusal.message)")
         case .notSynced: return .notSynced
         }
         return .done

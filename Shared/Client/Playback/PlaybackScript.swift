@@ -12,7 +12,8 @@ package enum PlaybackScript: Sendable {
 
     /// Opens or creates the queue of this script.
     package func openQueue(
-        in folder: QueueFolder, _ key: SessionKey, _ device: Device, now: Timestamp, joins: Bool
+        in folder: QueueFolder, _ key: SessionKey, _ device: Device, now: Timestamp, joins: Bool,
+        ticket: RunTicket? = nil
     ) throws(QueueError) -> QueueFile {
         switch self {
         case .recording(let file):
@@ -20,7 +21,7 @@ package enum PlaybackScript: Sendable {
             return try folder.open(key, device, now: now, source: source, joins: joins) { $0 == source }
         case .simulation(let seed, _, let rate):
             let source = QueueHeader.Source.simulation(seed: seed ?? .random(in: 0 ... .max), rate: rate)
-            return try folder.open(key, device, now: now, source: source, joins: joins) { stored in
+            return try folder.open(key, device, now: now, source: source, joins: joins, ticket: ticket) { stored in
                 guard seed == nil, case .simulation(_, rate) = stored else { return stored == source }
                 return true
             }
@@ -33,7 +34,8 @@ package enum PlaybackScript: Sendable {
             switch (self, header.source) {
             case (.recording(let file), _): file.recording.steps.makeIterator()
             case (.simulation(_, let duration, _), .simulation(let seed, let rate)):
-                SimulatedRun(seed: seed, start: header.beganAt, duration: duration, rate: rate)
+                SimulatedRun(
+                    seed: seed, start: header.beganAt, duration: duration, rate: rate, ticket: header.ticket)
             case (.simulation, .recording): preconditionFailure("the queue was opened for another script")
             }
         return header.joins ? ItemSteps(steps: steps) : steps

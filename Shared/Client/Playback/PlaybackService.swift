@@ -17,10 +17,12 @@ package struct PlaybackService: Service {
     let speed: Double
     /// Whether another device starts, pauses and ends the session.
     let joins: Bool
+    /// The runner's part in a virtual run, for a new queue.
+    let ticket: RunTicket?
 
     package init(
         context: ServiceContext, terminal: Terminal, folder: QueueFolder, key: SessionKey, device: Device,
-        scripts: [PlaybackScript], speed: Double = 1, joins: Bool = false
+        scripts: [PlaybackScript], speed: Double = 1, joins: Bool = false, ticket: RunTicket? = nil
     ) {
         self.context = context
         self.terminal = terminal
@@ -30,6 +32,7 @@ package struct PlaybackService: Service {
         self.scripts = scripts
         self.speed = speed
         self.joins = joins
+        self.ticket = ticket
     }
 
     /// Returns when no queue is needed any more.
@@ -80,7 +83,8 @@ package struct PlaybackService: Service {
     func makeLoop(_ index: Int = 0) throws(QueueError) -> PlaybackLoop {
         let key = Self.key(key, index)
         return makeLoop(
-            try scripts[index].openQueue(in: folder, key, device, now: context.clock.now, joins: joins), index)
+            try scripts[index].openQueue(in: folder, key, device, now: context.clock.now, joins: joins, ticket: ticket),
+            index)
     }
 
     private func makeLoop(_ queue: QueueFile, _ index: Int) -> PlaybackLoop {
@@ -99,16 +103,16 @@ package struct PlaybackStopped: Error, CustomStringConvertible {
     /// The session of the first script.
     package let key: SessionKey
     package let device: Device
+    /// The virtual run of the session.
+    package var run: RunID?
     /// Whether the same queue can continue.
     package var canContinue = true
 
-    package var description: String {
-        "\(reason); \(canContinue ? Self.remark(key, device) : "the queue is kept")"
-    }
+    package var description: String { "\(reason); \(canContinue ? remark : "the queue is kept")" }
 
     /// How to continue.
-    static func remark(_ key: SessionKey, _ device: Device) -> String {
-        "the queue is kept; to continue, run the command again with --user \(key.user) --session \(key.session) "
-            + "--device \(device)"
+    var remark: String {
+        let options = run.map { "--virtual-run \($0)" } ?? "--session \(key.session) --device \(device)"
+        return "the queue is kept; to continue, run the command again with --user \(key.user) \(options)"
     }
 }

@@ -5,6 +5,8 @@ package import Workouts
 /// A simulated outdoor run. The same seed, start and rate give the same run.
 package struct SimulatedRun: IteratorProtocol {
     package static let countdown = SessionStart.defaultCountdown
+    /// Seconds without values after which a device in a virtual run sends an item with its time alone.
+    static let heartbeatInterval = 3.0
 
     private enum Phase {
         case start, samples, end, over
@@ -15,6 +17,11 @@ package struct SimulatedRun: IteratorProtocol {
     /// Seconds from sample to sample.
     private let interval: Double
     private let replaces: Bool
+    private let ticket: RunTicket?
+    /// Seconds from the start to the first sample.
+    private let countdown: Double
+    /// The time of the latest step with a sample.
+    private var latest: Timestamp?
     private var random: SplitMix64
     private var route: SimulatedRoute
     /// The position at the latest sample, until it is returned as a step.
@@ -31,9 +38,15 @@ package struct SimulatedRun: IteratorProtocol {
     ///   - duration: seconds; without it the run never ends.
     ///   - rate: samples a second.
     ///   - replaces: whether the start discards an unfinished session of the user.
-    package init(seed: UInt64, start: Timestamp, duration: Int?, rate: Double = 1, replaces: Bool = false) {
+    ///   - ticket: the virtual run that it begins in. The device then sends a heartbeat where it has no values.
+    package init(
+        seed: UInt64, start: Timestamp, duration: Int?, rate: Double = 1, replaces: Bool = false,
+        ticket: RunTicket? = nil
+    ) {
         self.start = start
         self.replaces = replaces
+        self.ticket = ticket
+        countdown = ticket?.countdown ?? Self.countdown
         interval = 1 / rate
         last = duration.map { Self.lastNumber($0, rate: rate) }
         random = SplitMix64(seed: seed)
@@ -43,7 +56,7 @@ package struct SimulatedRun: IteratorProtocol {
     /// The number of the last sample of a run of `duration` seconds.
     static func lastNumber(_ duration: Int, rate: Double) -> Int { Int(Double(duration) * rate) }
 
-    private func time(_ number: Int) -> Timestamp { start + Self.countdown + Double(number) * interval }
+    private func time(_ number: Int) -> Timestamp { start + countdown + Double(number) * interval }
 
     package mutating func next() -> Step? {
         if let pending = location, let time = pending.time {
@@ -58,9 +71,17 @@ package struct SimulatedRun: IteratorProtocol {
                 timeZone: TimeZone.current.identifier)
             session.place = SimulatedRoute.start
             session.replace = replaces
+            session.run = ticket?.run
+            session.startAt = ticket?.startAt
+            if ticket != nil { session.countdown = nil }
             return Step(at: start, .command(.start(session)))
         case .samples:
             let time = time(number)
+            if let heartbeat = heartbeat(before: time) {
+                latest = heartbeat
+                return Step(at: heartbeat, .sample(Sample(time: heartbeat)))
+            }
+            latest = time
             let sample = measure(time)
             if number == last { phase = .end }
             number += 1
@@ -70,6 +91,13 @@ package struct SimulatedRun: IteratorProtocol {
             return Step(at: time(number - 1), .command(.end(streams: [:])))
         case .over: return nil
         }
+    }
+
+    /// The time of the next item without values in a virtual run, while the next sample is farther away.
+    private func heartbeat(before sample: Timestamp) -> Timestamp? {
+        guard ticket != nil, let latest else { return nil }
+        let time = latest + Self.heartbeatInterval
+        return time < sample ? time : nil
     }
 
     private mutating func measure(_ time: Timestamp) -> Sample {

@@ -6,7 +6,7 @@ extension QueueHeader {
     var successor: QueueHeader {
         QueueHeader(
             user: user, session: session.successor, device: device, beganAt: beganAt, source: source, joins: joins,
-            notSynced: session)
+            notSynced: session, ticket: ticket)
     }
 }
 

@@ -63,6 +63,12 @@ package final class QueueFile {
         try Self.parse(Self.read(descriptor, path)[...], path).1
     }
 
+    /// The first line of a file that another process may have open; `nil` if it cannot be read.
+    static func header(of path: String) -> QueueHeader? {
+        let bytes = (try? Data(contentsOf: URL(fileURLWithPath: path))) ?? Data()
+        return try? JSONCoding.decode(QueueHeader.self, from: Array(bytes.prefix { $0 != lineEnd }))
+    }
+
     /// Removes the file once the finished workout covers its items.
     package func remove() throws(QueueError) {
         guard unlink(path) == 0 else { throw .failed(path) }

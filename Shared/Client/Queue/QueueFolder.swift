@@ -18,7 +18,7 @@ package struct QueueFolder: Sendable {
     /// session, this opens the successor's queue.
     package func open(
         _ key: SessionKey, _ device: Device, now: Timestamp, source: QueueHeader.Source, joins: Bool,
-        isSame: (QueueHeader.Source) -> Bool
+        ticket: RunTicket? = nil, isSame: (QueueHeader.Source) -> Bool
     ) throws(QueueError) -> QueueFile {
         do {
             try FileManager.default.createDirectory(
@@ -29,7 +29,7 @@ package struct QueueFolder: Sendable {
         let key = latest(key, device)
         let header = QueueHeader(
             user: key.user, session: key.session, device: device, beganAt: now, source: source,
-            joins: joins)
+            joins: joins, ticket: ticket)
         let file = try QueueFile(path: file(key, device), header: header)
         guard file.header.key == key, file.header.device == device, isSame(file.header.source) else {
             throw .foreign(path: file.path)
@@ -58,6 +58,16 @@ package struct QueueFolder: Sendable {
                 .compactMap { Device(String($0.dropFirst(prefix.count).dropLast(Self.suffix.count))) }
         }
         return Set(devices).sorted()
+    }
+
+    /// The session and the device of a queue for a virtual run.
+    package func queue(of user: User, in run: RunID) -> (session: SessionID, device: Device)? {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        for name in names.sorted() where name.hasPrefix("\(user).") && name.hasSuffix(Self.suffix) {
+            guard let header = QueueFile.header(of: "\(path)/\(name)"), header.ticket?.run == run else { continue }
+            return (header.ticket?.session ?? header.session, header.device)
+        }
+        return nil
     }
 
     /// The last successor of the session that has a queue, or the session itself.

@@ -12,10 +12,12 @@ package struct QueueHeader: Codable, Equatable {
     package var joins = false
     /// The session that this one replaces: the server lost it before it was finished.
     package var notSynced: SessionID?
+    /// The runner's part in a virtual run.
+    package var ticket: RunTicket?
 
     package init(
         user: User, session: SessionID, device: Device, beganAt: Timestamp, source: Source, joins: Bool = false,
-        notSynced: SessionID? = nil
+        notSynced: SessionID? = nil, ticket: RunTicket? = nil
     ) {
         self.user = user
         self.session = session
@@ -24,6 +26,7 @@ package struct QueueHeader: Codable, Equatable {
         self.source = source
         self.joins = joins
         self.notSynced = notSynced
+        self.ticket = ticket
     }
 
     package enum Source: Codable, Equatable {

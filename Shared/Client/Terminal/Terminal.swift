@@ -31,6 +31,13 @@ package struct Terminal: Sendable {
         writeStatus(text)
     }
 
+    /// The rows of a terminal; `nil` if output is no terminal.
+    package var height: Int? {
+        var size = winsize()
+        guard isInteractive, ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 2 else { return nil }
+        return Int(size.ws_row)
+    }
+
     package static let standard = Terminal(
         output: { write($0, to: .standardOutput) }, status: { write($0, to: .standardError) },
         isInteractive: isatty(STDERR_FILENO) == 1)

@@ -23,14 +23,16 @@ package final class FakeBus: MessageBus {
     }
 
     private let services: [FakeServices]
+    private let virtualRun: FakeVirtualRun?
     private let state = Mutex(State())
 
     package convenience init(_ services: FakeServices) {
         self.init([services])
     }
 
-    package init(_ services: [FakeServices]) {
+    package init(_ services: [FakeServices], virtualRun: FakeVirtualRun? = nil) {
         self.services = services
+        self.virtualRun = virtualRun
     }
 
     package var isReady: Bool { state.withLock(\.isOnline) }
@@ -115,7 +117,9 @@ package final class FakeBus: MessageBus {
 
     package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
         guard isReady else { throw .notConnected }
-        let answers = messages.flatMap { message in services.flatMap { $0.answer(message) } }
+        let answers = messages.flatMap { message in
+            services.flatMap { $0.answer(message) } + (virtualRun?.answer(message) ?? [])
+        }
         change { state in
             for message in messages + answers { state.deliver(message) }
         }

@@ -10,7 +10,7 @@ package enum RunGoal: Hashable, Sendable {
 }
 
 /// The clock of a virtual run.
-package enum RunClock: String, Codable, Sendable {
+package enum RunClock: String, Codable, CaseIterable, Sendable {
     /// Each runner's active seconds.
     case active
     /// Seconds since the common start, pauses included.

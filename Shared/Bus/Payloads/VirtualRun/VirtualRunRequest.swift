@@ -74,7 +74,7 @@ package struct RunsQuery: Hashable, Sendable {
 }
 
 /// Who may invite a user.
-package enum InvitesFrom: String, Codable, Sendable {
+package enum InvitesFrom: String, Codable, CaseIterable, Sendable {
     case everyone, contacts, nobody
 }
 
