@@ -58,12 +58,12 @@ struct SessionOptions: ParsableArguments {
     var session: SessionID?
 }
 
-/// A command on a user's saved plans.
-protocol SavedPlanCommand: ControlCommand {
+/// A command on a user's saved plans, history, virtual runs or people.
+protocol UserCommand: ControlCommand {
     var options: UserOptions { get }
 }
 
-extension SavedPlanCommand {
+extension UserCommand {
     var user: User? { options.user }
     var session: SessionID? { nil }
     var base: BaseOptions { options.base }

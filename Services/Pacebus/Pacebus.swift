@@ -31,6 +31,12 @@ struct Pacebus: AsyncParsableCommand {
                     Harder.self, GoTo.self, Present.self,
                 ]),
             CommandGroup(name: "Saved plans", subcommands: [SavePlan.self, DeletePlan.self, Plans.self]),
+            CommandGroup(
+                name: "Virtual run",
+                subcommands: [
+                    Invite.self, Accept.self, Decline.self, Begin.self, Go.self, Cancel.self, Leave.self, Share.self,
+                    KeepWaiting.self, Runs.self, Run.self, Routes.self, Contacts.self, Block.self, Unblock.self,
+                ]),
         ])
 
     static func main() async {

@@ -4,7 +4,7 @@ import Foundation
 import Workouts
 
 extension Pacebus {
-    struct History: SavedPlanCommand {
+    struct History: UserCommand {
         static let configuration = CommandConfiguration(
             commandName: "history", abstract: "Lists finished workouts, the newest first.",
             discussion: "Days begin at midnight in the time zone of this machine.")

@@ -4,7 +4,7 @@ import Workouts
 
 /// Commands on a user's saved plans.
 extension Pacebus {
-    struct SavePlan: SavedPlanCommand {
+    struct SavePlan: UserCommand {
         static let configuration = CommandConfiguration(
             commandName: "save-plan", abstract: "Saves a planned workout and prints its UUID.")
 
@@ -21,7 +21,7 @@ extension Pacebus {
         }
     }
 
-    struct DeletePlan: SavedPlanCommand {
+    struct DeletePlan: UserCommand {
         static let configuration = CommandConfiguration(
             commandName: "delete-plan", abstract: "Deletes a saved plan; sessions that use it continue.")
 
@@ -33,7 +33,7 @@ extension Pacebus {
         func request() -> ControlService.Request { .deletePlan(plan) }
     }
 
-    struct Plans: SavedPlanCommand {
+    struct Plans: UserCommand {
         static let configuration = CommandConfiguration(
             commandName: "plans", abstract: "Lists the saved plans, the newest last.")
 

@@ -151,7 +151,7 @@ extension Text {
     }
 
     /// `2026-11-22 07:30`.
-    private static func day(_ time: Timestamp, _ timeZone: TimeZone) -> String {
+    static func day(_ time: Timestamp, _ timeZone: TimeZone) -> String {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = timeZone

@@ -129,7 +129,7 @@ extension ControlService {
                 if let end = view.takeEnd(now) { return end + "\n" }
                 guard !view.hasSession else { return nil }
                 if link.hasEverything(now) { throw Failure.noSuchSession(key) }
-                if let text = try timeout.update(link, now) { terminal.progress(text) }
+                if let text = try timeout.update(isConnected: link.isConnected, now) { terminal.progress(text) }
                 return nil
             }
             write(view.finish())

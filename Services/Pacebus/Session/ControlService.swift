@@ -19,6 +19,7 @@ struct ControlService: Service {
         case plans
         /// Lists finished workouts.
         case history(HistoryQuery)
+        case virtualRun(RunRequest)
     }
 
     struct Start: Sendable {
@@ -39,8 +40,12 @@ struct ControlService: Service {
         /// A message of an older or newer engine, or of another client.
         case invalidMessage(String)
         case noConnection
-        /// The engine does not run, or ignores this account.
-        case noReply(User)
+        /// The service does not run, or ignores this account.
+        case noReply(User, from: String = "session-engine")
+        /// No virtual run fits the command.
+        case noRun(User, RunFit)
+        /// Several virtual runs fit the command: the text of each.
+        case severalRuns([String])
 
         init(_ refusal: Refusal) {
             self = refusal.code == Refusal.sessionInProgressCode ? .unfinished(refusal) : .refused(refusal)
@@ -53,11 +58,14 @@ struct ControlService: Service {
             case .noSuchPlan(let user, let plan): "\(user) has no saved plan \(plan)"
             case .refused(let refusal): refusal.message
             case .unfinished(let refusal): "\(refusal.message), or start with --replace"
-            case .invalidMessage(let text): "invalid message from session-engine: \(text)"
+            case .invalidMessage(let text): "invalid message from a service: \(text)"
             case .noConnection:
                 "no connection to the broker within \(Int(ReplyTimeout.limit)) s; check --mqtt-url and that the broker runs"
-            case .noReply(let user):
-                "no reply from session-engine within \(Int(ReplyTimeout.limit)) s; check that it runs and that this account "
+            case .noRun(let user, let fit): "\(user) has no virtual run \(fit.text); runs lists all"
+            case .severalRuns(let runs):
+                "several virtual runs fit; name one of them:\n" + runs.map { "  \($0)" }.joined(separator: "\n")
+            case .noReply(let user, let service):
+                "no reply from \(service) within \(Int(ReplyTimeout.limit)) s; check that it runs and that this account "
                     + "may act for \(user)"
             }
         }
@@ -80,6 +88,7 @@ struct ControlService: Service {
             case .deletePlan(let plan): try await delete(plan)
             case .plans: try await listPlans()
             case .history(let query): try await listWorkouts(query)
+            case .virtualRun(let request): try await perform(request)
             }
         } catch let error as PayloadError {
             throw Failure.invalidMessage(error.text)
@@ -133,7 +142,7 @@ struct ControlService: Service {
             if let request = link.take(now) { await context.send([request]) }
             if let result = try await handle(event, link) { return result }
             if let missing, link.hasEverything(now) { throw missing }
-            if let text = try timeout.update(link, now) { terminal.progress(text) }
+            if let text = try timeout.update(isConnected: link.isConnected, now) { terminal.progress(text) }
             return nil
         }
     }

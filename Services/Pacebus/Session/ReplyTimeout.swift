@@ -10,11 +10,13 @@ struct ReplyTimeout {
     private static let quiet = 3.0
 
     private let user: User
+    private let service: String
     private let began: Moment
     private var line: ProgressLine
 
-    init(_ user: User, began: Moment, isInteractive: Bool) {
+    init(_ user: User, service: String = "session-engine", began: Moment, isInteractive: Bool) {
         self.user = user
+        self.service = service
         self.began = began
         line = ProgressLine(isInteractive: isInteractive)
     }
@@ -22,11 +24,11 @@ struct ReplyTimeout {
     /// The progress to print now; `nil` if unchanged.
     ///
     /// - Throws: the component that did not reply in time.
-    mutating func update(_ link: EngineLink, _ now: Moment) throws(ControlService.Failure) -> String? {
+    mutating func update(isConnected: Bool, _ now: Moment) throws(ControlService.Failure) -> String? {
         let seconds = now.seconds(since: began)
-        guard seconds < Self.limit else { throw link.isConnected ? .noReply(user) : .noConnection }
+        guard seconds < Self.limit else { throw isConnected ? .noReply(user, from: service) : .noConnection }
         guard seconds >= Self.quiet else { return nil }
-        let awaited = link.isConnected ? "session-engine" : "the broker"
+        let awaited = isConnected ? service : "the broker"
         return line.update("waiting for \(awaited), \(Int(seconds)) s of at most \(Int(Self.limit)) s", now)
     }
 
