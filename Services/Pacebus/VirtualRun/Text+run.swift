@@ -13,7 +13,7 @@ extension Text {
     /// - Parameter metrics: the live metrics of the reader.
     static func run(_ view: VirtualRunView, _ partners: Partners?, _ metrics: MetricsSnapshot?) -> String {
         let title = "\(title(view))\n"
-        if let results = view.results {
+        if let results = view.results, view.status.isOver {
             return title + "  results\(results.provisional == true ? ", provisional" : "")\n"
                 + results.rows.map(result).joined()
         }

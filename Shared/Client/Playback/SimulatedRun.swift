@@ -46,7 +46,7 @@ package struct SimulatedRun: IteratorProtocol {
         self.start = start
         self.replaces = replaces
         self.ticket = ticket
-        countdown = ticket?.countdown ?? Self.countdown
+        countdown = ticket.map { ($0.startAt - $0.offset).seconds(since: start) } ?? Self.countdown
         interval = 1 / rate
         last = duration.map { Self.lastNumber($0, rate: rate) }
         random = SplitMix64(seed: seed)

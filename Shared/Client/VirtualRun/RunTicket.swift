@@ -10,8 +10,6 @@ package struct RunTicket: Codable, Equatable, Sendable {
     package var startId: CommandID
     /// When the session becomes active, by the services' clock.
     package var startAt: Timestamp
-    /// Seconds from the creation of the queue to ``startAt``; negative if the device was late.
-    package var countdown: Double
     /// Seconds that the services' clock is ahead of the device's, for ``startAt`` and the times of items.
     package var offset: Double
     /// When the run began: what `gun` counts from.
@@ -27,6 +25,8 @@ package struct RunTicket: Codable, Equatable, Sendable {
     ///   - offset: seconds that the services' clock is ahead of it.
     /// - Returns: `nil` until the view names the session and the start.
     package init?(_ view: VirtualRunView, now: Timestamp, offset: Double) {
+        // Whole milliseconds, so that no time is rounded twice.
+        let offset = (offset * 1_000).rounded() / 1_000
         let now = now + offset
         guard let own = view.own, let session = own.session, let startId = own.startId, let startsAt = own.startsAt
         else { return nil }
@@ -34,7 +34,6 @@ package struct RunTicket: Codable, Equatable, Sendable {
         self.session = session
         self.startId = startId
         startAt = now.seconds(since: startsAt) > Self.lateness ? now + view.settings.countdown : startsAt
-        countdown = startAt.seconds(since: now)
         self.offset = offset
         gun = view.settings.start == .rolling ? startAt : view.startsAt ?? startsAt
         goal = view.settings.goal
