@@ -26,6 +26,6 @@ struct VirtualRunService: Service {
             .state, .metrics, .series, .track, .summaryMetrics, .summaryRoute, .workout,
         ]
         return topics.flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
-            + [TopicFilter.users(.profile), TopicFilter.virtualRuns, TopicFilter.presence(of: "metrics-aggregator")]
+            + [TopicFilter.users(.profile), TopicFilter.virtualRuns(), TopicFilter.presence(of: "metrics-aggregator")]
     }
 }

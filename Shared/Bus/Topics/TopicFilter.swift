@@ -37,20 +37,12 @@ package enum TopicFilter {
     package static let viewerRequests = MQTTSubscription(
         filter: Topic.name(Topic.users, "+", UserTopic.Kind.viewerRequest.rawValue), qos: .atLeastOnce)
 
-    /// The requests, views and contacts for virtual runs of every user.
-    package static let virtualRuns = MQTTSubscription(
-        filter: Topic.name(Topic.users, "+", UserTopic.Kind.virtualRun.rawValue), qos: .atLeastOnce)
-
-    /// The partners in the virtual runs of every user.
-    package static let partners = MQTTSubscription(
-        filter: Topic.name(Topic.users, "+", UserTopic.Kind.partners.rawValue), qos: .atMostOnce)
-
     /// The presence of every process of a service, by the executable's name.
     package static func presence(of service: String) -> MQTTSubscription {
         MQTTSubscription(filter: Topic.name(Topic.services, "_\(service)", "+"), qos: .atLeastOnce)
     }
 
-    /// The views of all virtual runs, of one user or of every user.
+    /// The views of all virtual runs, of one user or of every user, with the users' requests and people.
     package static func virtualRuns(of user: User? = nil) -> MQTTSubscription {
         MQTTSubscription(
             filter: Topic.name(Topic.users, user?.description ?? "+", UserTopic.Kind.virtualRun.rawValue),
