@@ -68,16 +68,18 @@ extension StreamMachine {
         return Array(first)
     }
 
-    /// Takes in a route again whose stored track is unreadable. Until then the last summary, which has the route, stays.
+    /// Takes in a route again whose stored track is unreadable. Until then the last summary, which has the route, stays;
+    /// without one the totals of the samples alone are better than none.
     mutating func replaceRoute(_ route: StoredRoute, of key: SessionKey, now: Moment) {
         guard let session = sessions[key] else { return }
         var unreadable = route
         unreadable.isUnreadable = true
-        session.record.route = unreadable
+        session.record.route = session.record.report == nil ? nil : unreadable
         session.record.needsSummary = true
         intakes[key] = RouteIntake(key, again: unreadable, now: now)
         save(key)
         awaitingSummary.remove(key)
+        if session.record.report == nil { requestSummary(key, now) }
     }
 
     /// Whether a session's summary waits for a route whose stored track is unreadable.

@@ -70,7 +70,9 @@ extension StreamMachine {
     func chunksDue(_ requested: OrderedSet<SessionKey>, now: Moment, isLarge: Bool = false) -> [SessionKey] {
         requested.filter { key in
             guard let session = sessions[key] else { return !isLarge }
-            guard session.isLarge == isLarge, !awaitingSummary.contains(key) else { return false }
+            guard session.isLarge == isLarge, !awaitingSummary.contains(key), !isReplacingRoute(key, now: now) else {
+                return false
+            }
             let isRested = session.repeatedAt.map { now.seconds(since: $0) >= StreamTimes.repetition } ?? true
             guard isLarge, let last = [session.repeatedAt, session.summarizedAt].compactMap(\.self).max() else {
                 return isRested
@@ -149,7 +151,10 @@ extension StreamMachine {
 
     /// Removes and returns the splits that were just completed.
     mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
-        let due = withSplits.filter { key in !stale.contains(key) || sessions[key]?.news.awaitsFold != true }
+        let due = withSplits.filter { key in
+            guard let session = sessions[key], session.news.awaitsFold else { return true }
+            return !stale.contains(key) && session.sinceFold == nil
+        }
         withSplits.subtract(due)
         return due.compactMap { key in
             guard let session = sessions[key], session.isShown, let live = session.live else { return nil }

@@ -4,7 +4,7 @@ import Workouts
 /// The splits and laps of a session that are to be announced, each once and only while they are new: by the service's
 /// clock, or by the clock of a device that is known to be off.
 struct StretchNews {
-    /// The number of splits that were announced or are too old to announce; `nil` until a fold tells it.
+    /// The number of splits that were announced or are too old to announce; `nil` until a fold is complete.
     private var splits: Int?
     /// The ends of laps to announce, and when their state came.
     private var laps: [(end: Timestamp, since: Moment)] = []
@@ -15,7 +15,7 @@ struct StretchNews {
 
     var hasLaps: Bool { !laps.isEmpty }
 
-    /// Whether only a fold over all items tells which splits are old.
+    /// Whether the splits that are old are unknown until a fold over all items.
     var awaitsFold: Bool { splits == nil }
 
     func hasSplit(in live: some LiveFold) -> Bool { splits.map { live.splitCount > $0 } ?? true }

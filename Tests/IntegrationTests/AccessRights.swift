@@ -22,7 +22,8 @@ struct AccessRights {
         case (.viewer(let viewer, let name), .user(let user, let topic)):
             switch topic {
             case .replies: user == viewer
-            case .coachRequest, .coachReply, .profile, .rejected, .viewerRequest: false
+            // A request to set the profile has its body data.
+            case .coachRequest, .coachReply, .profile, .rejected, .request, .viewerRequest: false
             // Partners of a virtual run did not agree to each other's viewers.
             case .virtualRunRequest, .virtualRun, .partners, .partnerPositions, .virtualRunAnnouncements,
                 .virtualRunPeople:

@@ -235,6 +235,30 @@ struct LiveSourcesTests {
         #expect(miles.map(\.number) == [2] && miles.map(\.unit) == [.mile])
     }
 
+    @Test mutating func `a change of units during a long fold announces miles from then on`() async throws {
+        var bounds = StreamBounds()
+        bounds.manyItems = 50
+        var aggregator = try await Aggregator(folder, clock: clock, bounds: bounds)
+        aggregator.runsJobs = false
+        try await aggregator.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<100, [.distance: 30])),
+        ])
+        #expect(try announced(try await aggregator.tick()).map(\.number) == [3])
+        script.state.units = .imperial
+        try await aggregator.deliver([script.change(.active, script.state.segments)])
+        clock.advance(by: .seconds(60))
+        try await aggregator.tick()
+        #expect(aggregator.jobs.count == 1)
+        try await aggregator.deliver([script.batch("watch-1", 100, items(145..<160, [.distance: 30]))])
+        #expect(try announced(try await aggregator.tick()).isEmpty)
+        try await aggregator.endJob()
+        try await aggregator.tick()
+        clock.advance(by: .seconds(50))
+        try await aggregator.deliver([script.batch("watch-1", 115, items(160..<210, [.distance: 30]))])
+        let miles = try announced(try await aggregator.tick())
+        #expect(miles.map(\.number) == [3] && miles.map(\.unit) == [.mile])
+    }
+
     @Test mutating func `after a restart items are acknowledged before stored ones are folded`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         _ = try await aggregator?.deliver([script.stateMessage])

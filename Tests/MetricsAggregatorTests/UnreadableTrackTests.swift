@@ -82,4 +82,16 @@ struct UnreadableTrackTests {
         #expect(second.totals.distance == first.totals.distance)
         #expect(second.next == [StreamName(.samples, Device("watch-1")!): 601])
     }
+
+    @Test func `without an earlier summary an unreadable track does not hold back the samples' totals`() throws {
+        var script = Script()
+        script.state.status = .saving
+        var machine = StreamMachine<SampleWork>(StreamBounds())
+        let clock = ManualClock(now: Timestamp(seconds: 1_700_001_000))
+        machine.receive(script.state, now: clock.moment)
+        machine.replaceRoute(
+            StoredRoute(revision: 1, chunks: 1, slot: .first, totals: RouteSummary()), of: script.key,
+            now: clock.moment)
+        #expect(machine.summariesDue(now: clock.moment + StreamTimes.route) == [script.key])
+    }
 }

@@ -119,7 +119,7 @@ static bool is_viewer(const struct account *account) { return strcmp(account->us
 
 static bool may_read(const struct account *account, const char *name) {
     static const char *const hidden[] = {
-        "replies/#", "coach/#", "profile", "rejected", "viewers/#", "virtual-run/#", NULL,
+        "replies/#", "coach/#", "profile", "rejected", "request", "viewers/#", "virtual-run/#", NULL,
     };
     static const char *const hidden_of_session[] = {"activity/register", "profile", NULL};
     static const char *const of_viewer[] = {"replies/+", NULL};

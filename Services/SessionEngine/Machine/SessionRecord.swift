@@ -70,10 +70,13 @@ struct SessionRecord: Codable, Equatable, Sendable {
 
     /// Whether the totals contain all announced items, and those of the samples the newest route.
     var isComplete: Bool {
-        guard session.announces(.locations) else { return hasSamples }
+        guard session.announces(.locations) || hasLocations else { return hasSamples }
         return hasSamples && session.isCovered(.locations, by: route, endRevision: endRevision)
             && report?.route == route?.revision
     }
+
+    /// Whether there are locations, announced or not.
+    private var hasLocations: Bool { route?.next.values.contains { $0 > 0 } ?? false }
 
     /// Whether the finished record lacks announced items.
     var isShort: Bool {
@@ -91,7 +94,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
     private func isRouteRevised(_ workout: WorkoutRecord) -> Bool {
         guard let used = workout.summaries["route"] else {
             // A session without locations has an empty summary.
-            return route?.next.values.contains { $0 > 0 } ?? false
+            return hasLocations
         }
         return route?.revision != used
     }

@@ -60,10 +60,11 @@ package enum Topic: Hashable, Sendable {
 
     /// Why a name is no topic: one of a few constants.
     package static func rejectionReason(_ name: String) -> String {
-        let levels = name.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false).map(String.init)
-        guard levels.count > 4, let session = SessionID(levels[4]), session.description != levels[4] else {
-            return "bad_topic"
-        }
+        var levels = name.split(separator: "/", maxSplits: 5, omittingEmptySubsequences: false).map(String.init)
+        guard levels.count > 4 else { return "bad_topic" }
+        for index in [2, 4] { levels[index] = levels[index].lowercased() }
+        let written = levels.joined(separator: "/")
+        guard written != name, case .session? = Topic(written) else { return "bad_topic" }
         return uppercaseReason
     }
 

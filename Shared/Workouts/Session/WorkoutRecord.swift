@@ -126,11 +126,11 @@ package struct WorkoutRecord: Codable, Equatable, Sendable {
         movingDuration = totals.movingDuration
         ascent = totals.ascent
         descent = totals.descent
-        if let track = route?.totals, metrics?.route == nil, distance == nil {
+        if let track = route?.totals, track.distance != nil, metrics?.route == nil, distance == nil {
             // The totals with the route follow.
             (distance, averageSpeed) = (track.distance, track.averageSpeed)
             maximumSpeed = track.maximumSpeed ?? maximumSpeed
-            (ascent, descent) = (track.ascent, track.descent)
+            (ascent, descent) = (ascent ?? track.ascent, descent ?? track.descent)
         }
         bounds = route?.totals.bounds
         polyline = route.flatMap { $0.totals.polyline.isEmpty ? nil : $0.totals.polyline }

@@ -54,10 +54,13 @@ import Workouts
     @Test(arguments: [
         ("pacebus/v1/ff/anna/6F9619FF-8B86-D011-B42D-00C04FC964FF/samples/watch", "uppercase_session"),
         ("pacebus/v1/FF/anna/6f9619ff-8b86-d011-b42d-00c04fc964Ff/command", "uppercase_session"),
-        ("pacebus/v1/FF/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/command", "bad_topic"),
-        ("pacebus/v1/ff/anna/no-session/command", "bad_topic"), ("pacebus/v1/ff/anna", "bad_topic"),
+        ("pacebus/v1/FF/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/command", "uppercase_session"),
+        ("pacebus/v1/FE/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/command", "bad_topic"),
+        ("pacebus/v1/ff/anna/6F9619FF-8B86-D011-B42D-00C04FC964FF/dance", "bad_topic"),
+        ("pacebus/v1/u/anna/Request", "bad_topic"), ("pacebus/v1/ff/anna/no-session/command", "bad_topic"),
+        ("pacebus/v1/ff/anna", "bad_topic"),
     ])
-    func `a session id in upper case has a reason of its own`(name: String, reason: String) {
+    func `a session id or shard in upper case has a reason of its own`(name: String, reason: String) {
         #expect(Topic(name) == nil)
         #expect(Topic.rejectionReason(name) == reason)
     }

@@ -53,11 +53,20 @@ import Workouts
         }
     }
 
-    @Test func `bounds and polyline come from the route, and no total`() {
+    @Test func `bounds and polyline come from the route, and totals only while the samples' summary lacks it`() {
         #expect(record(metrics(), route()).polyline == ["_p~iF~ps|U"])
         #expect(record(metrics(), nil).polyline == nil)
         let alone = record(nil, route())
-        #expect(alone.distance == nil && alone.ascent == nil && alone.splits.isEmpty && alone.laps.isEmpty)
+        #expect(alone.distance == 180 && alone.ascent == 7 && alone.splits.isEmpty && alone.laps.isEmpty)
+    }
+
+    @Test func `a barometer's ascent stays when an empty route arrives`() {
+        var climbed = metrics()
+        (climbed.totals.distance, climbed.route) = (nil, nil)
+        var empty = route()
+        empty.totals = RouteSummary()
+        let record = record(climbed, empty)
+        #expect(record.distance == nil && record.ascent == 9)
     }
 
     @Test func `counts and revisions cover both summaries`() {
