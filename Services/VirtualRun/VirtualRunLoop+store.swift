@@ -80,6 +80,7 @@ extension VirtualRunLoop {
                 for listing in try await listings(of: key.user, now) where listing.sessions.contains(key.session) {
                     needed.insert(listing.overview.run)
                 }
+                needed.formUnion(try await ghosts(of: key.user, below: "\(key)"))
             }
             guard case .user(_, .virtualRunRequest) = message.topic, case .success(let request)? = message.request
             else {
@@ -95,6 +96,27 @@ extension VirtualRunLoop {
             }
         }
         try await borrow(needed, now)
+        try await borrowWithdrawn(incoming, now)
+    }
+
+    /// Loads the runs with ghosts that their owner withdraws.
+    private mutating func borrowWithdrawn(_ incoming: [Incoming], _ now: Moment) async throws {
+        for message in incoming {
+            guard case .user(let user, .virtualRunRequest)? = message.topic,
+                case .success(let request)? = message.request, case .share(let change) = request.action,
+                change.ghost == false,
+                let session = request.run.flatMap({ machine.entries[$0] })?.run.participant(user)?
+                    .session?.session
+            else { continue }
+            try await borrow(try await ghosts(of: user, below: "\(SessionKey(user, session))"), now)
+        }
+    }
+
+    /// The runs in which sessions of a user run along.
+    private func ghosts(of user: User, below path: String) async throws -> [RunID] {
+        guard outbox.owns(user.shard) else { return [] }
+        return try await store.records(in: RunRecord.ghosts, below: [StoreFolder(shard: user.shard, path: path)])
+            .compactMap { RunID(String($0.key.suffix(36))) }
     }
 
     private mutating func borrow(_ runs: some Sequence<RunID>, _ now: Moment) async throws {
@@ -138,7 +160,7 @@ extension VirtualRunLoop {
     mutating func erase(_ now: Moment) async throws {
         for user in erasing.sorted() {
             let listed = try await listings(of: user, now)
-            try await borrow(listed.map(\.overview.run), now)
+            try await borrow(listed.map(\.overview.run) + ghosts(of: user, below: "\(user)"), now)
             outbox.add(machine.erase(user, listed: listed, now: now))
             erasing.remove(user)
         }

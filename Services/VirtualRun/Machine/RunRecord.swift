@@ -90,6 +90,8 @@ extension RunRecord {
     static let finals = StoreCollection("finals")
     /// ``RunListing/key(_:)`` → the `RunListing`, in the user's shard.
     static let listings = StoreCollection("listings")
+    /// `owner/session/run` → nothing: the runs in which a session runs along as a ghost, in the owner's shard.
+    static let ghosts = StoreCollection("ghosts")
     /// `user` → the `PersonRecord`.
     static let people = StoreCollection("people")
     /// `user/request` → the reply, so that a repeated request is applied once.
@@ -100,7 +102,7 @@ extension RunRecord {
     static let hidingKey = StoreKey(shard: Shard(0), key: "hiding")
 
     static let schema = StoreSchema(
-        service: "virtual-run", steps: [[runs, curves, finals, listings, people, replies, keys]])
+        service: "virtual-run", steps: [[runs, curves, finals, listings, ghosts, people, replies, keys]])
 }
 
 extension Runner: CustomStringConvertible {

@@ -19,6 +19,10 @@ enum VirtualRunAction: Hashable {
     case list(User, RunID)
     /// Removes it.
     case unlist(User, RunListing)
+    /// Writes that a session runs along in a run, in the owner's shard.
+    case linkGhost(SessionKey, RunID)
+    /// Removes that.
+    case unlinkGhost(SessionKey, RunID)
     case savePerson(User)
     case saveReply(Shard, User, CommandID)
     /// Removes replies of a user: the oldest, or all.
@@ -49,6 +53,7 @@ extension VirtualRunAction: OwnedAction {
         case .list(let user, _), .unlist(let user, _), .savePerson(let user), .publishPeople(let user),
             .listRuns(let user, _, _):
             user.shard
+        case .linkGhost(let key, _), .unlinkGhost(let key, _): key.user.shard
         case .reply(let shard, _, _, _), .saveReply(let shard, _, _), .eraseReplies(let shard, _, _): shard
         case .saveKey: RunRecord.hidingKey.shard
         case .limited: nil
@@ -61,8 +66,73 @@ extension VirtualRunAction: OwnedAction {
         // Clients repeat their requests.
         case .reply, .listRuns: .dropIfRefused
         case .save, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies,
-            .publishView, .publishPeople, .announce, .evict, .saveKey:
+            .publishView, .publishPeople, .announce, .evict, .saveKey, .linkGhost, .unlinkGhost:
             .afterCommit
+        }
+    }
+}
+
+extension VirtualRunMachine: OwningMachine {
+    func writes(for action: VirtualRunAction) -> [PendingWrite] {
+        switch action {
+        case .save(let id):
+            guard let entry = entries[id] else { return [] }
+            var record = entry.record
+            record.live = entry.live.stored
+            return [.put(RunRecord.runs, id, record)]
+        case .saveCurves(let id):
+            guard let entry = entries[id] else { return [] }
+            return [.put(RunRecord.curves, id, entry.live.curves)]
+        case .saveFinal(let id, let runner):
+            let key = "\(id)/\(runner)"
+            guard let final = entries[id]?.finals[runner] else { return [.delete(RunRecord.finals, key)] }
+            return [.put(RunRecord.finals, key, final)]
+        case .erase(let id):
+            guard entries[id] == nil else { return [] }
+            return [.delete(RunRecord.runs, id), .delete(RunRecord.curves, id), .deleteFolder(RunRecord.finals, id)]
+        case .list(let user, let id):
+            guard let listing = entries[id]?.listings[user] else { return [] }
+            return [.put(RunRecord.listings, listing.key(user), listing)]
+        case .unlist(let user, let listing): return [.delete(RunRecord.listings, listing.key(user))]
+        case .linkGhost(let key, let id): return [.put(RunRecord.ghosts, "\(key)/\(id)", true)]
+        case .unlinkGhost(let key, let id): return [.delete(RunRecord.ghosts, "\(key)/\(id)")]
+        case .savePerson(let user):
+            guard let person = people[user] else { return [] }
+            return [.put(RunRecord.people, user, person)]
+        case .saveReply(_, let user, let id):
+            guard let stored = replies[user]?.first(where: { $0.reply.id == id }) else { return [] }
+            return [.put(RunRecord.replies, "\(user)/\(id)", stored.reply)]
+        case .eraseReplies(_, let user, let ids): return ids.map { .delete(RunRecord.replies, "\(user)/\($0)") }
+        case .saveKey(let bytes):
+            return [PendingWrite(RunRecord.keys, .put(key: RunRecord.hidingKey.key, value: bytes))]
+        case .publishView, .publishPeople, .announce, .reply, .listRuns, .request, .limited, .evict: return []
+        }
+    }
+
+    mutating func messages(for action: VirtualRunAction) -> [MQTTMessage] {
+        switch action {
+        case .publishView(let id, let user): return [viewMessage(id, user)]
+        case .publishPeople(let user): return [peopleMessage(user)]
+        case .announce(let id, let user, let cue):
+            return [Topic.user(user, .virtualRunAnnouncements(id)).message(JSONCoding.encode(cue))]
+        case .reply(_, let user, let client?, let reply):
+            return [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
+        case .evict(let id):
+            if let entry = entries[id], isAtRest(entry) { evict(id) }
+            return []
+        case .save, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies, .saveKey,
+            .linkGhost, .unlinkGhost, .reply, .listRuns, .request, .limited:
+            return []
+        }
+    }
+
+    mutating func drop(_ shards: Set<Shard>) {
+        for id in entries.keys where shards.contains(id.shard) { evict(id) }
+        creations = creations.filter { !shards.contains($0.key.shard) }
+        people = people.filter { !shards.contains($0.key.shard) }
+        for user in replies.keys {
+            replies[user]?.removeAll { shards.contains($0.shard) }
+            if replies[user]?.isEmpty ?? false { replies[user] = nil }
         }
     }
 }

@@ -123,7 +123,9 @@ extension VirtualRunMachine {
         for participant in run.participants { look(id, participant.user, isUrgent: true) }
         people[user, default: PersonRecord()].countInvitations(run.participants.count - 1, now)
         let blocks = (try? applyBlocks(to: id, now)) ?? []
-        return [.save(id), .savePerson(user)] + ghosts.keys.sorted().map { .saveFinal(id, $0) } + blocks + relist(id)
+        let links = run.ghosts.compactMap(\.key).map { VirtualRunAction.linkGhost($0, id) }
+        return [.save(id), .savePerson(user)] + links + ghosts.keys.sorted().map { .saveFinal(id, $0) } + blocks
+            + relist(id)
             + revise(id, now) + accept(request, user, now)
     }
 

@@ -1,8 +1,6 @@
 import Bus
 import Client
-import MQTT
 import ServiceKit
-import Storage
 import Timing
 import Workouts
 
@@ -61,7 +59,7 @@ extension VirtualRunMachine {
         return actions
     }
 
-    private func isStale(_ entry: Entry, _ now: Moment) -> Bool {
+    private func isStale(_ entry: RunEntry, _ now: Moment) -> Bool {
         entry.curvesAt.map { now.seconds(since: $0) >= Self.curveInterval } ?? true
     }
 
@@ -70,7 +68,7 @@ extension VirtualRunMachine {
     }
 
     /// Whether nothing happens in the run any more without a request or a later record.
-    func isAtRest(_ entry: Entry) -> Bool {
+    func isAtRest(_ entry: RunEntry) -> Bool {
         entry.run.status.isOver && entry.record.views.values.allSatisfy(\.isCleared) && entry.pendingViews.isEmpty
             && entry.run.sessionKeys.isDisjoint(with: collector.wanted)
     }
@@ -81,69 +79,7 @@ extension VirtualRunMachine {
         let users = entry.record.views.filter { !$0.value.isCleared }.keys.sorted()
         evict(id)
         return [.erase(id)] + users.map { .publishView(id, $0) }
+            + entry.run.ghosts.compactMap(\.key).map { .unlinkGhost($0, id) }
             + entry.listings.sorted { $0.key < $1.key }.map { .unlist($0.key, $0.value) }
-    }
-}
-
-extension VirtualRunMachine: OwningMachine {
-    func writes(for action: VirtualRunAction) -> [PendingWrite] {
-        switch action {
-        case .save(let id):
-            guard let entry = entries[id] else { return [] }
-            var record = entry.record
-            record.live = entry.live.stored
-            return [.put(RunRecord.runs, id, record)]
-        case .saveCurves(let id):
-            guard let entry = entries[id] else { return [] }
-            return [.put(RunRecord.curves, id, entry.live.curves)]
-        case .saveFinal(let id, let runner):
-            let key = "\(id)/\(runner)"
-            guard let final = entries[id]?.finals[runner] else { return [.delete(RunRecord.finals, key)] }
-            return [.put(RunRecord.finals, key, final)]
-        case .erase(let id):
-            guard entries[id] == nil else { return [] }
-            return [.delete(RunRecord.runs, id), .delete(RunRecord.curves, id), .deleteFolder(RunRecord.finals, id)]
-        case .list(let user, let id):
-            guard let listing = entries[id]?.listings[user] else { return [] }
-            return [.put(RunRecord.listings, listing.key(user), listing)]
-        case .unlist(let user, let listing): return [.delete(RunRecord.listings, listing.key(user))]
-        case .savePerson(let user):
-            guard let person = people[user] else { return [] }
-            return [.put(RunRecord.people, user, person)]
-        case .saveReply(_, let user, let id):
-            guard let stored = replies[user]?.first(where: { $0.reply.id == id }) else { return [] }
-            return [.put(RunRecord.replies, "\(user)/\(id)", stored.reply)]
-        case .eraseReplies(_, let user, let ids): return ids.map { .delete(RunRecord.replies, "\(user)/\($0)") }
-        case .saveKey(let bytes):
-            return [PendingWrite(RunRecord.keys, .put(key: RunRecord.hidingKey.key, value: bytes))]
-        case .publishView, .publishPeople, .announce, .reply, .listRuns, .request, .limited, .evict: return []
-        }
-    }
-
-    mutating func messages(for action: VirtualRunAction) -> [MQTTMessage] {
-        switch action {
-        case .publishView(let id, let user): return [viewMessage(id, user)]
-        case .publishPeople(let user): return [peopleMessage(user)]
-        case .announce(let id, let user, let cue):
-            return [Topic.user(user, .virtualRunAnnouncements(id)).message(JSONCoding.encode(cue))]
-        case .reply(_, let user, let client?, let reply):
-            return [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
-        case .evict(let id):
-            if let entry = entries[id], isAtRest(entry) { evict(id) }
-            return []
-        case .save, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies, .saveKey,
-            .reply, .listRuns, .request, .limited:
-            return []
-        }
-    }
-
-    mutating func drop(_ shards: Set<Shard>) {
-        for id in entries.keys where shards.contains(id.shard) { evict(id) }
-        creations = creations.filter { !shards.contains($0.key.shard) }
-        people = people.filter { !shards.contains($0.key.shard) }
-        for user in replies.keys {
-            replies[user]?.removeAll { shards.contains($0.shard) }
-            if replies[user]?.isEmpty ?? false { replies[user] = nil }
-        }
     }
 }

@@ -43,9 +43,9 @@ extension VirtualRunMachine {
     }
 
     /// The view without its revision.
-    private func content(of entry: Entry, for user: User) -> VirtualRunView? {
+    private func content(of entry: RunEntry, for user: User) -> VirtualRunView? {
         guard entry.run.shows(to: user) else { return nil }
-        return entry.run.view(for: user, revision: 0, figures: figures(of: entry, for: user))
+        return entry.run.view(for: user, revision: 0, figures: entry.figures(for: user, profiles))
     }
 
     /// The message of a user's view; empty without one.

@@ -2,7 +2,6 @@ import Bus
 import Client
 import MQTT
 import ServiceKit
-import Storage
 import Timing
 import Workouts
 
@@ -16,23 +15,6 @@ struct VirtualRunMachine {
     /// Seconds after a connect in which no deadline of a run passes: repeated requests come first.
     static let grace = 10.0
 
-    struct Entry {
-        var record: RunRecord
-        var live: LiveRun
-        /// ``LiveRun/storedChanges`` as of the last ``VirtualRunAction/save(_:)``.
-        var savedChanges = 0
-        var finals: [Runner: FinalRecord] = [:]
-        var results: VirtualRunView.Results?
-        /// The participants whose views may have changed; `true` if theirs goes out at once.
-        var pendingViews: [User: Bool] = [:]
-        /// The users' lines in the list of runs as of the last ``VirtualRunAction/list(_:_:)``.
-        var listings: [User: RunListing] = [:]
-        /// When the live curves were stored.
-        var curvesAt: Moment?
-
-        var run: Run { record.run }
-    }
-
     /// A reply to an accepted request.
     struct StoredReply: Equatable {
         let shard: Shard
@@ -41,7 +23,7 @@ struct VirtualRunMachine {
 
     /// Moves the circles that hide homes.
     var hidingKey: HidingKey
-    var entries: [RunID: Entry] = [:]
+    var entries: [RunID: RunEntry] = [:]
     /// The runs in memory in which each user has a part.
     private(set) var runs: [User: Set<RunID>] = [:]
     /// The runs of sessions: those of participants, and those that ghosts repeat.
@@ -88,9 +70,9 @@ struct VirtualRunMachine {
         record.limit(to: now)
         let id = record.run.id
         let live = LiveRun(id, stored: record.live, curves: curves, key: hidingKey, now: now)
-        var entry = Entry(record: record, live: live, savedChanges: live.storedChanges, finals: finals)
+        var entry = RunEntry(record: record, live: live, savedChanges: live.storedChanges, finals: finals)
         for participant in record.run.participants {
-            if let listing = listing(of: participant.user, entry) { entry.listings[participant.user] = listing }
+            if let listing = entry.listing(of: participant.user) { entry.listings[participant.user] = listing }
         }
         entries[id] = entry
         index(id, before: nil)
@@ -118,12 +100,13 @@ struct VirtualRunMachine {
         }
         refresh(id, now)
         collect(id, now)
-        return [.save(id)] + relist(id)
+        let gone = Set(before.ghosts.compactMap(\.key)).subtracting(run.ghosts.compactMap(\.key))
+        return [.save(id)] + relist(id) + gone.sorted().map { .unlinkGhost($0, id) }
     }
 
     /// Follows a change of the run, of a profile, of a final curve, or of a ghost.
     mutating func refresh(_ id: RunID, _ now: Moment) {
-        guard let (results, roster) = entries[id].map({ (results(of: $0), roster(of: $0)) }) else { return }
+        guard let (results, roster) = entries[id].map({ ($0.makeResults(), $0.roster(profiles)) }) else { return }
         entries[id]?.results = results
         entries[id]?.live.update(roster, now: now)
         schedule(id, now)
@@ -173,22 +156,12 @@ struct VirtualRunMachine {
 
     // MARK: Lists
 
-    private func listing(of user: User, _ entry: Entry) -> RunListing? {
-        guard let participant = entry.run.participant(user), entry.run.shows(to: user),
-            var overview = entry.run.overview(for: user)
-        else { return nil }
-        overview.place = entry.results?.rows.first { $0.user == user && $0.ghost == nil }?.place
-        let ghosts = entry.run.sessionKeys.filter { $0.user == user }.map(\.session)
-        return RunListing(
-            overview: overview, sessions: Set((participant.entry?.sessions.map(\.session) ?? []) + ghosts).sorted())
-    }
-
     /// Writes the changed lines of a run.
     mutating func relist(_ id: RunID) -> [VirtualRunAction] {
         guard let entry = entries[id] else { return [] }
         var listings: [User: RunListing] = [:]
         for participant in entry.run.participants {
-            listings[participant.user] = listing(of: participant.user, entry)
+            listings[participant.user] = entry.listing(of: participant.user)
         }
         entries[id]?.listings = listings
         let gone = entry.listings.filter { listings[$0.key] == nil }.sorted { $0.key < $1.key }
@@ -264,11 +237,4 @@ struct VirtualRunMachine {
     }
 
     mutating func takeDue(_ now: Moment) -> RunID? { deadlines.takeFirst(by: now) }
-}
-
-/// What the service reads of a user's profile.
-struct RunnerProfile: Equatable, Decodable, Sendable {
-    var units: Units?
-    var maximumHeartRate: Double?
-    var erasedAt: Timestamp?
 }

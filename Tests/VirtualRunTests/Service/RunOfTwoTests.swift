@@ -18,16 +18,6 @@ struct RunOfTwoTests {
         folder = try TemporaryFolder()
     }
 
-    private func metrics(_ state: SessionState, _ run: RunID, at seconds: Double, meters: Double) -> MQTTMessage {
-        var snapshot = MetricsSnapshot(user: state.user, revision: Int64(seconds) + 1)
-        snapshot.run = run
-        snapshot.newest = state.startedAt.map { $0 + seconds }
-        snapshot.activeSeconds = seconds
-        snapshot.distance = meters
-        snapshot.count = Int(seconds)
-        return MQTTMessage(topic: Topic.session(state.key, .metrics).name, payload: snapshot.payload, qos: .atMostOnce)
-    }
-
     @Test func `two people are invited, start together, see each other and get results`() async throws {
         var runs = try await Runs(folder, clock: clock)
         let id = RunID(UUID())
@@ -51,8 +41,8 @@ struct RunOfTwoTests {
         var sent: [MQTTMessage] = []
         for second in 1...20 {
             sent += try await runs.deliver([
-                metrics(states[0], id, at: Double(second), meters: 3 * Double(second)),
-                metrics(states[1], id, at: Double(second), meters: 4 * Double(second)),
+                states[0].metrics(at: Double(second), meters: 3 * Double(second)),
+                states[1].metrics(at: Double(second), meters: 4 * Double(second)),
             ])
             sent += try await runs.pass(1)
         }

@@ -98,9 +98,15 @@ struct ServiceResultsTests {
         #expect(sent.views(id, anna).last?.ghosts == [.init(number: 1, user: anna)])
         try await runs.accept(anna, id, .confirm)
         try await runs.pass(4.2)
-        try await runs.deliver([try runs.state(id, anna).message])
-        let partners = try await runs.pass(12).partners(id, anna)
+        let state = try runs.state(id, anna)
+        try await runs.deliver([state.message])
+        var partners: [Partners] = []
+        for second in 1...10 {
+            try await runs.deliver([state.metrics(at: Double(second), meters: 2 * Double(second))])
+            partners += try await runs.pass(1).partners(id, anna)
+        }
         #expect(partners.last?.rows.map(\.runner) == [.ghost(1)])
+        #expect(partners.last?.rows.first?.gapMeters ?? 0 > 5)
 
         // Its owner deletes the session: row and curve go.
         var deleted = session.state(revision: 9)
@@ -108,5 +114,39 @@ struct ServiceResultsTests {
         let gone = try await runs.deliver([deleted.message]) + (try await runs.pass(2))
         #expect(gone.views(id, anna).last?.ghosts == [])
         #expect(try await runs.store.records(in: RunRecord.finals, shards: Set(Shard.all)).isEmpty)
+    }
+
+    @Test func `a shared session runs along until its owner withdraws it, in a run at rest too`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let first = try await runs.start(anna, [ben])
+        try await runs.pass(4)
+        let start = try #require(try runs.view(first, anna)?.startsAt)
+        var records: [MQTTMessage] = []
+        for user in [anna, ben] {
+            let state = try runs.state(first, user, .completed)
+            try await runs.deliver([state.message])
+            let (workout, rows) = finished(state, from: start, speed: 3)
+            records += [workout] + rows
+        }
+        try await runs.deliver(records)
+        try await runs.pass(2)
+        let session = try #require(runs.run(first)?.participant(ben)?.session?.session)
+
+        let second = RunID(UUID())
+        let proposal = RunProposal(invite: [], ghosts: [.session(ben, session)])
+        try await runs.request(anna, second, .create(proposal))
+        let created = try await runs.deliver(records) + (try await runs.pass(1.1))
+        #expect(created.replies(to: anna).map(\.ok) == [true])
+        #expect(created.views(second, anna).last?.ghosts == [.init(number: 1, user: ben)])
+        try await runs.accept(anna, second, .cancel)
+        try await runs.jump(49 * 3_600)
+        try await runs.pass(2)
+        #expect(runs.run(second) == nil)
+
+        try await runs.accept(ben, first, .share(Sharing.Change(ghost: false)))
+        #expect(runs.run(second)?.ghosts == [])
+        let third = try await runs.request(anna, RunID(UUID()), .create(proposal))
+        #expect(third.replies(to: anna).map(\.error?.code) == ["ghost_not_found"])
+        #expect(try await runs.store.records(in: RunRecord.ghosts, shards: Set(Shard.all)).isEmpty)
     }
 }

@@ -143,4 +143,15 @@ extension [MQTTMessage] {
 
 extension SessionState {
     var message: MQTTMessage { Topic.session(key, .state).message(JSONCoding.encode(self)) }
+
+    /// A live snapshot, seconds after the start.
+    func metrics(at seconds: Double, meters: Double) -> MQTTMessage {
+        var snapshot = MetricsSnapshot(user: user, revision: Int64(seconds) + 1)
+        snapshot.run = run
+        snapshot.newest = startedAt.map { $0 + seconds }
+        snapshot.activeSeconds = seconds
+        snapshot.distance = meters
+        snapshot.count = Int(seconds)
+        return MQTTMessage(topic: Topic.session(key, .metrics).name, payload: snapshot.payload, qos: .atMostOnce)
+    }
 }

@@ -2,10 +2,28 @@ import Bus
 import ServiceKit
 import Workouts
 
-/// What figures, results and views need of an entry.
-extension VirtualRunMachine {
-    func roster(of entry: Entry) -> RunRoster {
-        let run = entry.run
+/// A run in memory.
+struct RunEntry {
+    var record: RunRecord
+    var live: LiveRun
+    /// ``LiveRun/storedChanges`` as of the last ``VirtualRunAction/save(_:)``.
+    var savedChanges = 0
+    var finals: [Runner: FinalRecord] = [:]
+    var results: VirtualRunView.Results?
+    /// The participants whose views may have changed; `true` if theirs goes out at once.
+    var pendingViews: [User: Bool] = [:]
+    /// The users' lines in the list of runs as of the last ``VirtualRunAction/list(_:_:)``.
+    var listings: [User: RunListing] = [:]
+    /// When the live curves were stored.
+    var curvesAt: Moment?
+
+    var run: Run { record.run }
+}
+
+/// What figures, results, views and lists need of it.
+extension RunEntry {
+    /// What the figures need.
+    func roster(_ profiles: [User: RunnerProfile]) -> RunRoster {
         let participants = run.participants.filter { !$0.isHidden }.map { participant in
             var row = RunRoster.Participant(participant.user, participant.status, sharing: participant.sharing)
             row.startsAt = participant.startsAt
@@ -17,26 +35,36 @@ extension VirtualRunMachine {
         }
         var roster = RunRoster(run: run.id, settings: run.settings, status: run.status, participants: participants)
         for ghost in run.ghosts {
-            guard let curve = curve(of: ghost, entry) else { continue }
+            guard let curve = curve(of: ghost) else { continue }
             roster.ghosts[ghost.number] = RunRoster.Ghost(user: ghost.owner, curve: curve)
         }
         return roster
     }
 
-    private func curve(of ghost: RunGhost, _ entry: Entry) -> RunCurve? {
-        ghost.pace.map { RunCurve(pace: $0) } ?? entry.finals[.ghost(ghost.number)]?.curve
+    /// A user's line in the list of runs.
+    func listing(of user: User) -> RunListing? {
+        guard let participant = run.participant(user), run.shows(to: user),
+            var overview = run.overview(for: user)
+        else { return nil }
+        overview.place = results?.rows.first { $0.user == user && $0.ghost == nil }?.place
+        let ghosts = run.sessionKeys.filter { $0.user == user }.map(\.session)
+        return RunListing(
+            overview: overview, sessions: Set((participant.entry?.sessions.map(\.session) ?? []) + ghosts).sorted())
+    }
+
+    private func curve(of ghost: RunGhost) -> RunCurve? {
+        ghost.pace.map { RunCurve(pace: $0) } ?? finals[.ghost(ghost.number)]?.curve
     }
 
     /// The results once somebody has finished.
-    func results(of entry: Entry) -> VirtualRunView.Results? {
-        let run = entry.run
+    func makeResults() -> VirtualRunView.Results? {
         guard run.status == .finished || run.status == .running && run.participants.contains(where: \.hasFinished)
         else {
             return nil
         }
         var runners = run.participants.filter { $0.entry != nil }.map { participant in
-            let workout = entry.record.workout(of: participant)
-            let final = entry.finals[.participant(participant.user)]
+            let workout = record.workout(of: participant)
+            let final = finals[.participant(participant.user)]
             return RunResults.Entry(
                 user: participant.user, .participant(participant.status, isWithdrawn: participant.isWithdrawn),
                 // A view leaves out what a runner does not share with its reader.
@@ -49,19 +77,20 @@ extension VirtualRunMachine {
             RunResults.Entry(user: nil, .participant(.left, isWithdrawn: true))
         }
         runners += run.ghosts.map {
-            RunResults.Entry(user: $0.owner, .ghost($0.number), curve: curve(of: $0, entry))
+            RunResults.Entry(user: $0.owner, .ghost($0.number), curve: curve(of: $0))
         }
         let results = RunResults(run.settings, runners)
         return VirtualRunView.Results(isProvisional: results.isProvisional, rows: results.rows)
     }
 
-    func figures(of entry: Entry, for user: User) -> RunFigures {
+    /// What a user's view shows besides the run.
+    func figures(for user: User, _ profiles: [User: RunnerProfile]) -> RunFigures {
         var figures = RunFigures()
-        figures.prompt = entry.live.prompt(of: user).map(VirtualRunView.Prompt.init)
-        figures.results = entry.results
-        for participant in entry.run.participants {
+        figures.prompt = live.prompt(of: user).map(VirtualRunView.Prompt.init)
+        figures.results = results
+        for participant in run.participants {
             figures.maximumHeartRates[participant.user] = profiles[participant.user]?.maximumHeartRate
-            guard participant.status == .finished, let workout = entry.record.workout(of: participant) else { continue }
+            guard participant.status == .finished, let workout = record.workout(of: participant) else { continue }
             figures.finishes[participant.user] = VirtualRunView.Participant.Finish(
                 distance: workout.distance, activeDuration: workout.activeDuration, pace: workout.pace)
         }
@@ -76,4 +105,11 @@ extension RunWorkout {
         let pace = activeDuration / distance * 1_000
         return pace <= 1_800 ? pace : nil
     }
+}
+
+/// What the service reads of a user's profile.
+struct RunnerProfile: Equatable, Decodable, Sendable {
+    var units: Units?
+    var maximumHeartRate: Double?
+    var erasedAt: Timestamp?
 }
