@@ -22,7 +22,7 @@ extension VirtualRunMachine {
         }
         var actions = set(person, of: user, now)
         if person.blocked != before.blocked {
-            for id in (runs[user] ?? []).sorted() { actions += try applyBlocks(to: id, now) }
+            for id in allRuns(of: user) { actions += try applyBlocks(to: id, now) }
         }
         return actions + accept(request, user, now)
     }
@@ -77,14 +77,14 @@ extension VirtualRunMachine {
     mutating func erase(_ user: User, listed: [RunListing], now: Moment) -> [VirtualRunAction] {
         guard let erasedAt = profiles[user]?.erasedAt else { return [] }
         var actions: [VirtualRunAction] = []
-        for id in (runs[user] ?? []).sorted() + sessionRuns(of: user) {
+        for id in allRuns(of: user) {
             guard let entry = entries[id], entry.run.createdAt <= erasedAt else { continue }
             actions += (try? change(id, by: user, now) { run throws(Refusal) in run.erase(user, now: now) }) ?? []
             actions += forget(user, in: id)
             if entries[id]?.run.isDeserted ?? false { actions += purge(id) }
         }
         let hadPeople = (people[user]?.topic.revision ?? 0) > 0
-        people[user] = PersonRecord(erasedAt: erasedAt)
+        people[user] = PersonRecord(erasedAt: erasedAt, invitationsOf: people[user])
         actions.append(.savePerson(user))
         if hadPeople { actions.append(.publishPeople(user)) }
         for reply in replies[user] ?? [] where reply.reply.now <= erasedAt {
@@ -95,9 +95,9 @@ extension VirtualRunMachine {
         return actions + gone.map { .unlist(user, $0) } + reviseDue(now)
     }
 
-    /// The runs with a ghost of the user.
-    private func sessionRuns(of user: User) -> [RunID] {
-        sessions.filter { $0.key.user == user }.values.reduce(into: Set<RunID>()) { $0.formUnion($1) }.sorted()
+    /// The runs of the user and those with a ghost of the user.
+    private func allRuns(of user: User) -> [RunID] {
+        sessions.filter { $0.key.user == user }.values.reduce(into: runs[user] ?? []) { $0.formUnion($1) }.sorted()
     }
 
     /// Removes what a run keeps of a user besides its own facts, and clears the user's topics.
@@ -114,9 +114,12 @@ extension VirtualRunMachine {
 }
 
 extension PersonRecord {
-    fileprivate init(erasedAt: Timestamp) {
+    /// A deletion gives no new invitations for the day.
+    fileprivate init(erasedAt: Timestamp, invitationsOf known: PersonRecord?) {
         self.init()
         self.erasedAt = erasedAt
+        invitations = known?.invitations ?? 0
+        invitingSince = known?.invitingSince
     }
 }
 

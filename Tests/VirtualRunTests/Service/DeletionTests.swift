@@ -62,6 +62,32 @@ struct RunDeletionTests {
         #expect(texts.allSatisfy { !$0.contains("\"anna\"") }, "\(texts)")
     }
 
+    @Test func `a deletion of everything gives no new invitations for the day`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        func crowd(_ range: Range<Int>) -> [User] { range.map { User("u\($0)")! } }
+        for range in [0..<49, 49..<98] {
+            try await runs.accept(anna, RunID(UUID()), .create(RunProposal(invite: crowd(range))))
+        }
+        clock.advance(by: .seconds(60))
+        try await runs.deliver([profile(anna, erasedAt: clock.now)])
+        clock.advance(by: .seconds(60))
+        let sent = try await runs.request(anna, RunID(UUID()), .create(RunProposal(invite: crowd(98..<101))))
+        #expect(sent.replies(to: anna).first?.error?.code == "invite_limit")
+    }
+
+    @Test func `a block by the owner of a ghost ends the ghost, though the owner has no part in the run`() throws {
+        var machine = VirtualRunMachine(hidingKey: HidingKey(Array(repeating: 7, count: 16))!)
+        let cleo = User("cleo")!
+        let proposal = RunProposal(invite: [ben], ghosts: [.session(cleo, SessionID(UUID()))])
+        let run = try Run(RunID(UUID()), proposal, from: anna, now: clock.moment)
+        machine.load(RunRecord(run), now: clock.moment)
+        var random = SeededRandom(seed: 1)
+        let block = VirtualRunRequest(id: CommandID(UUID()), client: nil, action: .block(anna))
+        _ = machine.receive(block, of: cleo, now: clock.moment, using: &random)
+        #expect(machine.entries[run.id]?.run.ghosts(for: anna) == [])
+        #expect(machine.entries[run.id]?.run.ghosts(for: ben).count == 1)
+    }
+
     @Test func `a deleted session's row is withdrawn`() async throws {
         var runs = try await Runs(folder, clock: clock)
         let id = try await runs.start(anna, [ben])
