@@ -140,6 +140,16 @@ import Testing
         #expect(curve.metres(at: 100) == 300)
     }
 
+    @Test func `by the gun who began late stood until then`() throws {
+        let times = (101...200).map { year2026 + Double($0) }
+        let series = Series(times: times, columns: [.init(quantity: .distance, values: times.map { _ in 3 })])
+        let curve = try #require(
+            RunCurve(series: series, track: nil, segments: [segment(100, 200)], clock: .gun, startsAt: year2026))
+        #expect(curve.metres(at: 100) == 0)
+        #expect(curve.metres(at: 110) == 30)
+        #expect((curve.duration, curve.distance) == (200, 300))
+    }
+
     @Test func `without measured distance the track counts, then the speed`() throws {
         let segments = [segment(0, 60)]
         let times = (0...60).map { year2026 + Double($0) }

@@ -6,8 +6,9 @@ package struct Partners: Equatable, Sendable {
         package var runner: Runner
         /// The time of the runner's newest item.
         package var newest: Timestamp?
+        /// By the run's clock, from the run's start.
         package var activeSeconds: Double?
-        /// Metres.
+        /// Metres from the run's start.
         package var distance: Double?
         /// Metres per second.
         package var speed: Double?
@@ -39,7 +40,7 @@ package struct Partners: Equatable, Sendable {
     package var now: Timestamp
     /// The reader's place, from 1.
     package var place: Int?
-    /// The reader's own metres and active seconds behind the gaps.
+    /// The reader's own metres and seconds, like those of the rows.
     package var distance: Double?
     package var activeSeconds: Double?
     /// All who have begun, the largest gap first; never the reader.
