@@ -79,6 +79,22 @@ import Workouts
         #expect(fixture.row("ben", for: "ann")?.gapSeconds == -50)
     }
 
+    @Test func `figures of a late joiner begin with the run, in rolling runs with the own start`() throws {
+        var stage = try Scene.running.stage()
+        stage.advance(by: 100)
+        stage.ask(RunStage.cleo, .accept(Sharing.Change()))
+        #expect(stage.ask(RunStage.cleo, .confirm) == "ok")
+        let late = stage.participant(RunStage.cleo)
+        #expect(try #require(late.startsAt) > #require(stage.run.startsAt))
+        #expect(stage.run.origin(of: late) == stage.run.startsAt)
+
+        var rolling = try Scene.rolling.stage()
+        #expect(rolling.ask(RunStage.ben, .confirm) == "ok")
+        let own = rolling.participant(RunStage.ben)
+        #expect(own.startsAt != nil)
+        #expect(rolling.run.origin(of: own) == own.startsAt)
+    }
+
     @Test func `by the gun who joins late stood until then, by active time both compare from their first second`() {
         for (clock, meters, seconds) in [(RunClock.gun, -300.0, -100.0), (.active, 0, 0)] {
             var fixture = LiveFixture(clock: clock)

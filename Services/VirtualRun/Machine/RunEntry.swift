@@ -20,13 +20,20 @@ struct RunEntry {
     var run: Run { record.run }
 }
 
+extension Run {
+    /// When a participant's figures begin: with the run, also for late joiners; in rolling runs with the own start.
+    func origin(of participant: RunParticipant) -> Timestamp? {
+        isRolling ? participant.startsAt : startsAt ?? participant.startsAt
+    }
+}
+
 /// What figures, results, views and lists need of it.
 extension RunEntry {
     /// What the figures need.
     func roster(_ profiles: [User: RunnerProfile]) -> RunRoster {
         let participants = run.participants.filter { !$0.isHidden }.map { participant in
             var row = RunRoster.Participant(participant.user, participant.status, sharing: participant.sharing)
-            row.startsAt = participant.startsAt
+            row.startsAt = run.origin(of: participant)
             row.session = participant.session?.session
             row.units = profiles[participant.user]?.units ?? .metric
             row.blocked = Set(run.blocks.filter { $0.by == participant.user }.map(\.of))
@@ -68,7 +75,7 @@ extension RunEntry {
             return RunResults.Entry(
                 user: participant.user, .participant(participant.status, isWithdrawn: participant.isWithdrawn),
                 // A view leaves out what a runner does not share with its reader.
-                startsAt: participant.startsAt, sharing: .all, workout: workout,
+                startsAt: run.origin(of: participant), sharing: .all, workout: workout,
                 curve: final?.session == workout?.session && final?.summaries == workout?.summaries
                     ? final?.curve : nil)
         }

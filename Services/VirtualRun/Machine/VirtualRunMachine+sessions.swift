@@ -144,7 +144,7 @@ extension VirtualRunMachine {
             else { continue }
             let runner = Runner.participant(key.user)
             entries[id]?.finals[runner] = FinalRecord(
-                workout, series, track, in: entry.run.settings, startsAt: participant.startsAt)
+                workout, series, track, in: entry.run.settings, startsAt: entry.run.origin(of: participant))
             refresh(id, now)
             look(id)
             actions += [.saveFinal(id, runner)] + relist(id) + revise(id, now)
