@@ -117,6 +117,7 @@ import Workouts
         var fixture = LiveFixture(
             ["ann", "ben"],
             ghosts: [1: .init(user: User("cat"), curve: curve), 2: .init(user: nil, curve: RunCurve(pace: 250))])
+        #expect(fixture.partners("ann").last?.message.rows.first { $0.runner == .ghost(1) }?.distance == 0)
         fixture.run(30, ["ann": 3, "ben": 3])
         func ghost(_ number: Int) -> Partners.Row? {
             fixture.partners("ann").last?.message.rows.first { $0.runner == .ghost(number) }

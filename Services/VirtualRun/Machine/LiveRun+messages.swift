@@ -64,7 +64,8 @@ extension LiveRun {
             }
             rows.append(row)
         }
-        if hasBegun {
+        // Before the own first metres a ghost waits at the start.
+        if own.participant.status.hasBegun {
             for ghost in ghosts where ghost.user.map({ !own.participant.blocked.contains($0) }) ?? true {
                 let moment = RunGap.moment(end, ghost.end)
                 let (elapsed, isOver) = (own.curve.duration, own.curve.duration >= ghost.end.seconds)
@@ -73,10 +74,10 @@ extension LiveRun {
                 let shown = min(elapsed, ghost.end.seconds)
                 row.distance = thousandth(ghost.curve.metres(at: shown))
                 row.activeSeconds = thousandth(shown)
-                if row.link == .connected {
+                if hasBegun, row.link == .connected {
                     row.speed = thousandth((ghost.curve.metres(at: shown + 5) - ghost.curve.metres(at: shown)) / 5)
                 }
-                row.set(RunGap(from: own.curve, to: ghost.curve, at: moment))
+                if hasBegun { row.set(RunGap(from: own.curve, to: ghost.curve, at: moment)) }
                 rows.append(row)
             }
         }
