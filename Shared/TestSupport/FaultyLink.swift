@@ -41,13 +41,15 @@ package final class FaultyLink: Sendable {
     /// The number of QoS 0 PUBLISH packets so far.
     package var packets: Int { state.withLock(\.packets) }
 
+    /// Closes all connections; clients may connect again.
+    package func cut() {
+        for descriptor in state.withLock(\.descriptors) { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    }
+
     /// Closes all connections and accepts no more.
     package func close() {
-        let descriptors = state.withLock { state in
-            state.isOpen = false
-            return state.descriptors
-        }
-        for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        state.withLock { $0.isOpen = false }
+        cut()
         shutdown(listener, Int32(SHUT_RDWR))
     }
 

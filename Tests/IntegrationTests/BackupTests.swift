@@ -17,7 +17,7 @@ struct BackupTests {
     ) async throws -> R {
         try await broker.start()
         defer { broker.kill() }
-        let services = try Installation.Service.allCases.map { service in
+        let services = try Installation.workoutServices.map { service in
             let store = compose.folder.file("data/\(service.rawValue).sqlite")
             var settings = ["--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url", "sqlite:\(store)"]
             if service == .exporter { settings += ["--export-folder", compose.folder.file("data/exports")] }

@@ -151,11 +151,11 @@ struct BadInputTests {
         try await BusObserver.run(port: installation.broker.port) { observer in
             let expected = try await GoodRun(installation, observer)
             let bad = try BadInput(installation, observer)
-            let before = try Installation.Service.allCases.map { try #require(try installation.memory($0)) }
+            let before = try Installation.workoutServices.map { try #require(try installation.memory($0)) }
             let start = ContinuousClock.now
             let actual = try await GoodRun(installation, observer, speedUp: 100) { try await flood(bad) }
             #expect(actual.matches(expected))
-            let after = try Installation.Service.allCases.map {
+            let after = try Installation.workoutServices.map {
                 try #require(try installation.memory($0), "\($0) has ended")
             }
             print("memory in KiB before and after the flood: \(before), \(after)")

@@ -16,6 +16,8 @@ final class BusObserver: Sendable {
     private struct State {
         var latest: [String: [UInt8]] = [:]
         var counts: [String: Int] = [:]
+        /// How often a reader received that a partner finished, by both names.
+        var finishCues: [String: Int] = [:]
     }
 
     private init(port: UInt16) {
@@ -51,6 +53,12 @@ final class BusObserver: Sendable {
                     for message in batch.messages {
                         state.latest[message.topic] = Array(message.payload)
                         state.counts[message.topic, default: 0] += 1
+                        if case .user(let reader, .virtualRunAnnouncements) = Topic(message.topic),
+                            let cue = try? JSONCoding.decode(Announcement.self, from: message.payload),
+                            cue.kind == .finished, let partner = cue.user
+                        {
+                            state.finishCues["\(reader) \(partner)", default: 0] += 1
+                        }
                     }
                 }
                 batch.acknowledge()
@@ -67,6 +75,19 @@ final class BusObserver: Sendable {
 
     /// The number of messages on a topic.
     func count(_ topic: String) -> Int { state.withLock { $0.counts[topic, default: 0] } }
+
+    var finishCues: [String: Int] { state.withLock(\.finishCues) }
+
+    /// The latest views of a user's virtual runs.
+    func views(of user: User) -> [VirtualRunView] {
+        let payloads = state.withLock { state in
+            state.latest.filter { topic, payload in
+                guard case .user(user, .virtualRun) = Topic(topic) else { return false }
+                return !payload.isEmpty
+            }
+        }
+        return payloads.values.compactMap { try? JSONCoding.decode(VirtualRunView.self, from: $0) }
+    }
 
     /// Waits until the latest payload of a topic satisfies a condition.
     func wait(

@@ -9,7 +9,11 @@ final class Installation {
         case aggregator = "metrics-aggregator"
         case router = "route-builder"
         case exporter
+        case virtualRun = "virtual-run"
     }
+
+    /// The services of every workout.
+    static let workoutServices: [Service] = [.engine, .aggregator, .router, .exporter]
 
     let broker: Mosquitto
     let folder: TemporaryFolder
@@ -21,12 +25,15 @@ final class Installation {
     /// - Parameters:
     ///   - stores: the folder of the stores; by default that of the installation.
     ///   - exportSettings: settings of the exporter besides its folder.
-    init(stores: String? = nil, exportSettings: [String] = []) async throws {
+    ///   - services: the services to start.
+    init(
+        stores: String? = nil, exportSettings: [String] = [], services: [Service] = workoutServices
+    ) async throws {
         self.exportSettings = exportSettings
         folder = try TemporaryFolder()
         self.stores = stores ?? folder.path
         broker = try await Mosquitto()
-        for service in Service.allCases { try start(service) }
+        for service in services { try start(service) }
     }
 
     deinit {
@@ -83,7 +90,8 @@ final class Installation {
     /// Kills every service and the broker five times in random order, each after a few more packets of the link.
     func killEverything(while link: FaultyLink, within packets: Int, _ random: inout SeededRandom) async throws {
         for _ in 0..<5 {
-            for victim in (Service.allCases.map(Optional.some) + [nil]).shuffled(using: &random) {
+            let services = processes.keys.sorted { $0.rawValue < $1.rawValue }
+            for victim in (services.map(Optional.some) + [nil]).shuffled(using: &random) {
                 let moment = link.packets + Int.random(in: 1...packets, using: &random)
                 // Without traffic the next kill follows after a timeout.
                 _ = await eventually(within: .seconds(5)) { link.packets >= moment }
@@ -95,6 +103,13 @@ final class Installation {
                 }
             }
         }
+    }
+
+    /// Stops a service for a while, which keeps its sockets open and silent.
+    func freeze(_ service: Service, for duration: Duration) async throws {
+        processes[service]?.send(SIGSTOP)
+        defer { processes[service]?.send(SIGCONT) }
+        try await Task.sleep(for: duration)
     }
 
     /// `kill -9` for all services, without new processes.

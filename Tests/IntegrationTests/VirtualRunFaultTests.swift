@@ -1,0 +1,95 @@
+import Bus
+import Foundation
+import TestSupport
+import Testing
+import Workouts
+
+/// Many virtual runs while everything is killed, cut and frozen: the results have the same bytes as without faults.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct VirtualRunFaultTests {
+    private static let (runners, runSize) = (100, 5)
+    private static let duration = 120
+
+    /// The results of each run by its host, and how often each finish was announced.
+    private struct Outcome {
+        var results: [User: String]
+        var finishCues: [String: Int]
+    }
+
+    private func users() throws -> [User] {
+        try (1...Self.runners).map { try #require(User(String(format: "runner-%04d", $0))) }
+    }
+
+    /// Plays all runs, with faults while they last.
+    private func play(
+        speedUp: Int, faults: ((Installation, FaultyLink, ChildProcess) async throws -> Void)? = nil, seed: UInt64
+    ) async throws -> Outcome {
+        let installation = try await Installation(services: Installation.Service.allCases)
+        let link =
+            try faults.map { _ in try FaultyLink(to: installation.broker.port, random: SeededRandom(seed: seed)) }
+        defer { link?.close() }
+        return try await BusObserver.run(port: installation.broker.port) { observer in
+            let log = installation.folder.file("fleet.log")
+            let fleet = try Installation.run(
+                "device",
+                [
+                    "simulate", "--devices", "\(Self.runners)", "--run-size", "\(Self.runSize)", "--duration",
+                    "\(Self.duration)", "--seed", "11", "--device", "watch-1", "--speed-up", "\(speedUp)", "--mqtt-url",
+                    "mqtt://127.0.0.1:\(link?.port ?? installation.broker.port)",
+                ], log: log)
+            defer { fleet.end(SIGKILL) }
+            let hosts = try users().enumerated().filter { $0.offset % Self.runSize == 0 }.map(\.element)
+            // The faults begin with the runs: an unconfirmed runner would be another result.
+            let begun = await eventually(within: .seconds(60)) {
+                hosts.allSatisfy { observer.views(of: $0).contains { $0.status == .running } }
+            }
+            #expect(begun, "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+            if let faults, let link { try await faults(installation, link, fleet) }
+            #expect(await fleet.finish() == 0, "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+            var results: [User: String] = [:]
+            let isFinal = await eventually(within: .seconds(90)) {
+                for host in hosts where results[host] == nil {
+                    let rows = observer.views(of: host).compactMap(\.results).first { $0.provisional != true }?.rows
+                    results[host] = rows.map { String(decoding: JSONCoding.encode($0), as: UTF8.self) }
+                }
+                return results.count == hosts.count
+            }
+            #expect(isFinal, "\(results.count) of \(hosts.count) runs have results")
+            return Outcome(results: results, finishCues: observer.finishCues)
+        }
+    }
+
+    @Test func `killed services and brokers, cut links and frozen processes change no results and repeat no finish`()
+        async throws
+    {
+        var random = SeededRandom()
+        let expected = try await play(speedUp: 10, seed: 0)
+        #expect(expected.results.values.allSatisfy { $0.contains("\"place\":1,") })
+        let seed = random.next()
+        let actual = try await play(
+            speedUp: 3,
+            faults: { installation, link, fleet in
+                let victims: [Installation.Service?] = Installation.Service.allCases.map(Optional.some) + [nil]
+                for victim in victims.shuffled(using: &random) + victims.shuffled(using: &random) {
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 500...2_500, using: &random)))
+                    switch (victim, Int.random(in: 0..<4, using: &random)) {
+                    case (let service?, 0):
+                        try await installation.freeze(
+                            service, for: .milliseconds(Int.random(in: 500...3_000, using: &random)))
+                    case (_, 1): link.cut()
+                    case (let service?, _): try installation.kill(service)
+                    case (nil, _):
+                        installation.broker.kill()
+                        try await installation.broker.start()
+                    }
+                }
+            }, seed: seed)
+        for (host, rows) in expected.results {
+            #expect(actual.results[host] == rows, "run of \(host), seed \(random.seed)")
+        }
+        for cues in [expected.finishCues, actual.finishCues] {
+            #expect(cues.values.allSatisfy { $0 == 1 }, "seed \(random.seed): \(cues.filter { $0.value > 1 })")
+        }
+        #expect(!expected.finishCues.isEmpty)
+    }
+}
