@@ -160,14 +160,14 @@ extension ControlService {
         var board = board(run)
         var repliedAt: Moment?
         try await exchange(board.subscriptions, .show, run, isDelayed: true) { event, reply -> Void? in
-            if case .message(let message) = event { _ = try board.receive(message) }
+            if case .message(let message) = event { _ = try board.receive(message, context.clock.moment) }
             guard reply != nil else { return nil }
             let now = context.clock.moment
             repliedAt = repliedAt ?? now
             let isLate = now.seconds(since: repliedAt ?? now) >= EngineLink.retainedTime
             return board.isComplete || isLate ? () : nil
         }
-        guard let text = board.text else { throw Failure.noReply(user, from: "virtual-run") }
+        guard let text = board.text(context.clock.moment) else { throw Failure.noReply(user, from: "virtual-run") }
         terminal.output(text)
     }
 
@@ -179,7 +179,8 @@ extension ControlService {
                 switch event {
                 case .connected: board.isConnected = true
                 case .disconnected: board.isConnected = false
-                case .message(let message): if let remark = try board.receive(message) { write(remark) }
+                case .message(let message):
+                    if let remark = try board.receive(message, context.clock.moment) { write(remark) }
                 case .tick, .stop: break
                 }
                 let now = context.clock.moment

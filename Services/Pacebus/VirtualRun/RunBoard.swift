@@ -19,6 +19,9 @@ struct RunBoard {
     /// The live metrics of the user's session.
     private var metrics: MetricsSnapshot?
     var isConnected = false
+    /// The metres of each partner as they were shown last, and when the message with them arrived.
+    private var displays: [Runner: RunnerDisplay] = [:]
+    private var partnersAt: Moment?
     private var writtenAt: Moment?
     private var printed: String?
     /// Lines on the terminal that the next text replaces.
@@ -44,7 +47,7 @@ struct RunBoard {
     }
 
     /// Returns a line to print above the runners.
-    mutating func receive(_ message: MQTTMessage) throws(PayloadError) -> String? {
+    mutating func receive(_ message: MQTTMessage, _ now: Moment) throws(PayloadError) -> String? {
         guard !message.payload.isEmpty else {
             companion.clear(message)
             return nil
@@ -53,7 +56,9 @@ struct RunBoard {
             if key.session == companion.view?.own?.session { metrics = try MetricsSnapshot(message.payload) }
             return nil
         }
+        let revision = companion.partners?.revision
         if let text = try companion.receive(message) { return remark("> \(text)") }
+        if companion.partners?.revision != revision { partnersAt = now }
         if let since = companion.view?.prompt?.since, since != promptSince {
             promptSince = since
             return remark("no data from any partner; keep-waiting waits on, leave ends the run with them")
@@ -62,16 +67,26 @@ struct RunBoard {
     }
 
     /// The run and its runners or results; `nil` before the view arrives.
-    var text: String? {
+    mutating func text(_ now: Moment) -> String? {
         guard let view = companion.view else { return nil }
-        return Text.run(view, companion.partners, metrics)
+        var partners = companion.partners
+        // Between messages a terminal shows partners move. The messages arrive within a moment of their time.
+        let passed = isInteractive ? partnersAt.map { now.seconds(since: $0) } ?? 0 : 0
+        for index in partners?.rows.indices ?? 0..<0 {
+            guard let row = partners?.rows[index] else { continue }
+            partners?.rows[index].distance = displays[row.runner, default: RunnerDisplay()].update(
+                distance: row.distance, speed: row.speed, age: row.age, link: row.link, passed: passed)
+        }
+        return Text.run(view, partners, metrics)
     }
 
     /// The text to print now; `nil` if unchanged.
     mutating func take(_ now: Moment) -> String? {
         let interval = isInteractive ? Self.redrawInterval : Self.printInterval
         if let writtenAt, now.seconds(since: writtenAt) < interval { return nil }
-        guard let text = text.map({ isConnected ? $0 : "no connection\n\($0)" }), text != printed else { return nil }
+        guard let text = text(now).map({ isConnected ? $0 : "no connection\n\($0)" }), text != printed else {
+            return nil
+        }
         (writtenAt, printed) = (now, text)
         guard isInteractive else { return text.escapingControlCharacters(except: "\n") }
         var lines = text.split(separator: "\n").map { String($0).escapingControlCharacters() }
@@ -87,7 +102,7 @@ struct RunBoard {
         overSince = overSince ?? now
         let isFinal = view.status == .canceled || view.results.map { $0.provisional != true } ?? false
         guard isFinal || now.seconds(since: overSince ?? now) >= Self.resultsTimeout else { return nil }
-        return text
+        return text(now)
     }
 
     /// Removes the runners from the terminal.

@@ -61,7 +61,11 @@ package struct RunRequestSender {
 
     package mutating func receive(_ reply: Reply, _ now: Moment) -> Received {
         guard let request = pending, reply.id == request.id else { return .nothing }
-        if let firstSentAt { clock.receive(reply.now, sentAt: firstSentAt, now) }
+        // The reply may answer any repetition: since the first one it took at most this long.
+        if let firstSentAt {
+            let sent = now.wallClock - now.seconds(since: firstSentAt)
+            clock.add(sent: sent, received: now.wallClock, server: reply.now)
+        }
         if let refusal = reply.error, let retryAfter = refusal.retryAfter {
             dueAt = now + max(retryAfter, Self.interval)
             return .postponed(refusal)
