@@ -67,7 +67,7 @@ struct VirtualRunFaultTests {
         #expect(expected.results.values.allSatisfy { $0.contains("\"place\":1,") })
         let seed = random.next()
         let actual = try await play(
-            speedUp: 3,
+            speedUp: 5,
             faults: { installation, link, fleet in
                 let victims: [Installation.Service?] = Installation.Service.allCases.map(Optional.some) + [nil]
                 for victim in victims.shuffled(using: &random) + victims.shuffled(using: &random) {
