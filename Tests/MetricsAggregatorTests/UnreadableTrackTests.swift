@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts
