@@ -35,6 +35,21 @@ struct ComposeUpTests {
         #expect(system.programs == [])
     }
 
+    @Test func `simulated runners run together, and their lines show the gaps`() async throws {
+        let system = try ComposeSystem(try ComposeSystem.folder(), ["--runners", "2"], hasDemo: true)
+        try await system.started()
+        let isTogether = await eventually(within: .seconds(60)) {
+            system.output.contains("· demo-2 ") && system.output.contains("· demo ")
+        }
+        #expect(isTogether, "\(system.output)")
+        system.process.send(SIGINT)
+        #expect(await system.process.finish() == 0)
+        for user in ["demo", "demo-2"] {
+            #expect(system.output.contains("\(user): files in data/exports/\(user) (csv, fit, gpx, json, tcx)"))
+        }
+        #expect(system.programs == [])
+    }
+
     /// The functions of compose/up with a clock of the test.
     @Test func `pauses before restarts double up to a minute, and begin again after five minutes of work`() async throws
     {
