@@ -200,6 +200,8 @@ int main(int argc, char **argv) {
             measured_from = sent;
             cpu = cpu_seconds(pid);
             is_measuring = true;
+            printf("measured_from=%.3f ", time);
+            fflush(stdout);
         }
         for (; sent < (time - began) * rate; sent++)
             measure(count > 0 ? spread(sent) : (int)(sent % 10000), began - 60, now(), count == 0);
