@@ -72,6 +72,11 @@ extension ExportJob {
         result.mode.map { $0 == .watch } ?? (watch != nil && result.client == watch)
     }
 
+    /// Whether the result may be that of a watch that was silent for too long: it names no device.
+    private func mayBeOfSilentWatch(_ result: ExportResult, _ known: ExportRecord.Workout) -> Bool {
+        result.mode == nil && known.mode == .watch && watch == nil
+    }
+
     /// Takes a device's result and returns whether the job changed. Repeated and older results change nothing, nor do more
     /// failures of a watch whose export the phone performs.
     mutating func take(_ result: ExportResult, _ known: ExportRecord.Workout, now: Moment) -> Bool {
@@ -87,12 +92,14 @@ extension ExportJob {
         }
         guard status != .failed else { return false }
         if mode == .watch {
+            // The phone has not been asked.
+            guard result.mode != .phone else { return false }
             watch = result.client
             requestPhone(known, now: max(known.readyAt, now))
         } else if isOfWatch(result) || status == .pending && attempts == 0 {
             // The phone has not been asked yet.
             return false
-        } else if result.error?.code == Self.denied, isAsked == true {
+        } else if result.error?.code == Self.denied, isAsked == true, !mayBeOfSilentWatch(result, known) {
             status = .failed
             attempts += 1
             nextAttemptAt = nil

@@ -157,6 +157,31 @@ struct MachineHealthKitTests {
         #expect(run.status(.healthKit)?.status == .done)
     }
 
+    @Test mutating func `a late denied of a silent watch does not end the phone's export`() throws {
+        let denied = Refusal(code: "denied", message: "no")
+        finish(7, mode: .watch)
+        run.pass(86_400)
+        run.pass(1)
+        #expect(run.status(.healthKit)?.status == .exporting && run.status(.healthKit)?.mode == .phone)
+        run.result(7, denied, from: "watch-app")
+        #expect(run.status(.healthKit)?.status == .pending && run.status(.healthKit)?.attempts == 1)
+        run.pass(60)
+        #expect(run.status(.healthKit)?.status == .exporting)
+        run.result(7, denied, from: "phone-app", mode: .phone)
+        #expect(run.status(.healthKit)?.status == .failed)
+    }
+
+    @Test mutating func `in watch mode a failure of the phone changes nothing`() throws {
+        finish(7, mode: .watch)
+        let pending = try #require(run.status(.healthKit))
+        #expect(run.result(7, fault, from: "phone-app", mode: .phone)?.ok == true)
+        #expect(run.status(.healthKit) == pending)
+        run.result(7, fault, from: "watch-app", mode: .watch)
+        run.pass(1)
+        run.result(7, fault, from: "phone-app")
+        #expect(run.status(.healthKit)?.mode == .phone && run.status(.healthKit)?.attempts == 1)
+    }
+
     @Test mutating func `a request that names HealthKit overrides a silent watch`() {
         finish(7, mode: .watch)
         run.request(nil)
