@@ -32,9 +32,11 @@ extension Recording {
     private static let made = (interval: 10.0, limit: 50_000.0)
     /// The sum of the laps may differ from the session's total by this part of it, because both are rounded.
     private static let lapTolerance = 0.1
+    /// Between two positions, in m/s. A higher speed is a jump.
+    private static let speedLimit = 60.0
 
-    /// Adds what the file gives for the whole workout or for its laps alone: energy, and distance if no sensor measured
-    /// it. A file without any measurement gets samples with the averages.
+    /// Adds what the file gives for the whole workout or for its laps alone: energy, and distance if neither a sensor nor
+    /// a route measured it. A file without any measurement gets samples with the averages.
     mutating func complete(with laps: [RecordedLap]) {
         if locations.isEmpty, samples.allSatisfy({ $0.quantities.first { _ in true } == nil }) {
             makeSamples(laps)
@@ -43,8 +45,39 @@ extension Recording {
             // Many devices write 0 for what they did not measure.
             if !samples.contains(where: { $0[quantity] ?? 0 > 0 }) {
                 for index in samples.indices { samples[index][quantity] = nil }
-                if quantity == .activeEnergy || locations.isEmpty { accrue(quantity, shares(laps, total)) }
+                let shares = shares(laps, total)
+                if quantity == .activeEnergy || locations.isEmpty {
+                    accrue(quantity, shares)
+                } else if environment == .indoor {
+                    countTrack(total: shares.reduce(0) { $0 + $1.amount })
+                }
             }
+        }
+    }
+
+    /// Adds the metres between the positions of an indoor recording, because its route does not count. If the file has a
+    /// total, they add up to it. Pauses and jumps count nothing.
+    private mutating func countTrack(total: Double) {
+        var legs: [(sample: Int, metres: Double)] = []
+        var (sample, segment) = (0, 0)
+        for (from, to) in zip(locations, locations.dropFirst()) {
+            guard let start = from.time, let end = to.time, let metres = from.distance(to: to) else { continue }
+            while segment + 1 < segments.count, segments[segment].upperBound < end { segment += 1 }
+            guard segments[segment].contains(start), segments[segment].contains(end),
+                metres <= Self.speedLimit * end.seconds(since: start)
+            else { continue }
+            while sample + 1 < samples.count, let time = samples[sample].time, time < end { sample += 1 }
+            legs.append((sample, metres))
+        }
+        let sum = legs.reduce(0) { $0 + $1.metres }
+        guard sum > 0 else { return }
+        let scale = total > 0 ? total / sum : 1
+        var deltas = DistanceDeltas(base: 0)
+        var counted = 0.0
+        for leg in legs {
+            counted += leg.metres * scale
+            // A sum of rounded metres would drift.
+            samples[leg.sample].set(.distance, deltas.delta(to: (counted * 100).rounded() / 100))
         }
     }
 
@@ -160,5 +193,15 @@ private struct ActiveClock {
 
     func seconds(to time: Timestamp) -> Double {
         segments.reduce(0) { $0 + max(0, min($1.upperBound, time).seconds(since: $1.lowerBound)) }
+    }
+}
+
+extension Location {
+    fileprivate func distance(to other: Location) -> Double? {
+        guard let latitude, let longitude, let toLatitude = other.latitude, let toLongitude = other.longitude else {
+            return nil
+        }
+        return Coordinate(latitude: latitude, longitude: longitude)
+            .distance(to: Coordinate(latitude: toLatitude, longitude: toLongitude))
     }
 }

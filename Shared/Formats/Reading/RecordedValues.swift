@@ -58,8 +58,8 @@ extension Location {
 }
 
 extension Recording {
-    /// Takes what each sample's record says about its place. An altitude without a position belongs to the route;
-    /// without a route it is the sample's barometric altitude, because the route of an indoor session does not count.
+    /// Takes what each sample's record says about its place. An altitude belongs to the route. Without a route that
+    /// counts, as in an indoor session, it is the sample's barometric altitude.
     mutating func take(_ places: [Location?]) {
         let positions = places.compactMap(\.self).filter(\.hasPosition)
         guard positions.isEmpty || environment == .indoor else {
@@ -68,7 +68,7 @@ extension Recording {
         }
         locations = positions
         for (index, place) in zip(samples.indices, places) {
-            guard let place, !place.hasPosition, samples[index][.barometricAltitude] == nil else { continue }
+            guard let place, samples[index][.barometricAltitude] == nil else { continue }
             samples[index].set(.barometricAltitude, place.altitude)
         }
     }

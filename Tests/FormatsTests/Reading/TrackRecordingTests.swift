@@ -186,6 +186,38 @@ import Workouts
         #expect(try environment(Fixture.tcx([Fixture.lap(0, duration: 1, [[Fixture.trackpoint(0)]])])) == nil)
     }
 
+    /// A virtual ride of 1 km in 100 s that climbs 50 m, with a pause and a jump in its middle, and a position far away.
+    private func virtualRide(totals: [String: Double] = [:], _ extensions: String = "") throws -> Recording {
+        func point(_ second: Double, latitude: Double? = nil) -> String {
+            let isLater = second > 50
+            let north = second * 10 + (isLater ? 900 : 0)
+            return Fixture.point(
+                second + (isLater ? 100 : 0), latitude: latitude ?? 47.2 + north / 111_195, extensions
+            ).replacing(">787<", with: ">\(787 + second / 2)<")
+        }
+        func points(_ seconds: ClosedRange<Int>) -> [String] { seconds.map { point(Double($0)) } }
+        let parts = [points(0...25) + [point(25.5, latitude: 0)] + points(26...50), points(51...101)]
+        return try recording(Fixture.gpx(type: "VirtualRide", totals: totals, parts))
+    }
+
+    @Test func `a virtual ride keeps its distance and ascent`() throws {
+        let recording = try virtualRide()
+        #expect(recording.activity == .cycling && recording.environment == .indoor)
+        let workout = try PlayedWorkout(recording).workout
+        // Without the second around the position far away.
+        #expect(abs(try #require(workout.distance) - 990) < 1)
+        #expect(abs(try #require(workout.ascent) - 50) <= 5)
+        #expect(recording.samples[1][.distance] == 10)
+    }
+
+    @Test func `a virtual ride's own distance wins over its positions`() throws {
+        let total = try virtualRide(totals: ["Distance": 1_020])
+        #expect(abs(try #require(PlayedWorkout(total).workout.distance) - 1_020) < 1)
+        #expect(abs(try #require(total.samples[1][.distance]) - 10 * 1_020 / 990) < 0.02)
+        let measured = try virtualRide("<gpxdata:distance>7</gpxdata:distance>")
+        #expect(measured.samples.compactMap { $0[.distance] }.reduce(0, +) == 7)
+    }
+
     @Test func `cadence on a bicycle stays as it is`() throws {
         let laps = [Fixture.lap(0, duration: 1, [[Fixture.trackpoint(0, "<Cadence>85</Cadence>")]])]
         let recording = try recording(Fixture.tcx(sport: "Biking", laps))
