@@ -211,9 +211,16 @@ struct ComposeUpTests {
         let system = try await ComposeSystem.run(compose)
         let (status, text) = try await system.command("status")
         #expect(status == 0, "\(text)")
-        for (name, id) in system.ids { #expect(text.contains(name) && text.contains("\(id)"), "\(text)") }
-        // Each owner's shards.
-        #expect(text.split(separator: "\n").filter { $0.contains(" 256 ") }.count == 6, "\(text)")
+        let lines = text.split(separator: "\n")
+        // State, process id, port, uptime, memory, shards of an owner, restarts.
+        let row = /\S+ +(ready|running) +\d+ +\d{2,5} +\d+:\d\d:\d\d +[1-9]\d* MiB +(256 +)?0/
+        for (name, id) in system.ids {
+            let isListed = lines.contains { line in
+                line.hasPrefix("\(name) ") && line.contains(" \(id) ") && line.wholeMatch(of: row) != nil
+            }
+            #expect(isListed, "\(name): \(text)")
+        }
+        #expect(lines.filter { $0.contains(" 256 ") }.count == 7, "\(text)")
 
         for name in system.ids.keys where name != "mosquitto" {
             let metrics = try await system.get(name, "/metrics")
