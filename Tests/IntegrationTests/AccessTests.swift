@@ -100,7 +100,7 @@ struct AccessTests {
             "viewer", try await compose.addAccount("viewer", "--viewer-of", "anna"), port: broker.port)
         let other = AccountClient("bob", bob, port: broker.port)
         try await AccountClient.run([anna, viewer, other], subscribedTo: ["pacebus/v1/#"]) {
-            let topic = "pacebus/v1/u/anna/request"
+            let topic = "pacebus/v1/ff/anna/6f9619ff-8b86-d011-b42d-00c04fc964ff/command"
             #expect(try await anna.mayPublish(topic))
             #expect(await eventually { viewer.live == [topic] })
             #expect(other.live == [])

@@ -10,7 +10,7 @@ struct ComposeUpTests {
         let system = try await ComposeSystem.run(nil, ["--listen", "127.0.0.1"])
         let killed = ["mosquitto", "session-engine", "websocket-gateway", "haproxy"]
         let before = system.ids
-        #expect(before.count == 9)
+        #expect(before.count == 10)
         for name in killed { kill(try #require(before[name]), SIGKILL) }
         for name in killed {
             #expect(await eventually { system.output.contains("\(name) ended unexpectedly and starts again in 1 s") })

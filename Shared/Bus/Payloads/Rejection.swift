@@ -20,7 +20,8 @@ package struct Rejection: Codable, Equatable, Sendable {
 
     package init(badTopic name: String) {
         let reason = Topic.rejectionReason(name)
-        let text = reason == Topic.uppercaseReason ? "shard and session id of a topic are in lower case" : "no such topic"
+        let text =
+            reason == Topic.uppercaseReason ? "shard and session id of a topic are in lower case" : "no such topic"
         self.init(topic: name, reason: reason, message: text)
     }
 
