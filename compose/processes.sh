@@ -85,8 +85,12 @@ owns_port() {
     inodes=$(awk -v port="$(printf ':%04X$' "$2")" '$4 == "0A" && $2 ~ port { print $10 }' /proc/net/tcp*)
     [[ $inodes ]] || return 1
     sockets=$(for pid in "$pid" $(cat "/proc/$pid/task/$pid/children"); do readlink "/proc/$pid/fd/"*; done 2>/dev/null) || true
-    # In a container, root without CAP_SYS_PTRACE cannot read the descriptors of another account's process.
-    if [[ ! $sockets ]]; then is_running "$1" && return; fi
+    # In a container, root without CAP_SYS_PTRACE can list the descriptors of another account's process and not read them. A
+    # process that ends because the port is taken has none to list.
+    if [[ ! $sockets ]]; then
+        compgen -G "/proc/$pid/fd/*" >/dev/null
+        return
+    fi
     for inode in $inodes; do
         if [[ $sockets == *"socket:[$inode]"* ]]; then return 0; fi
     done
