@@ -181,6 +181,19 @@ def commands(bot):
         bot.command(bot.random.choice(["pause", "resume", "lap", "end", "suspend", "discard", "recover", "x"]))
 
 
+def virtual_runs(bot):
+    run, topic = identifier(bot.random), f"{PREFIX}/u/attacker/virtual-run/request"
+    for _ in range(100):
+        kind = bot.random.choice(["create", "create", "invite", "accept", "confirm", "leave", "cancel", "show", "runs",
+                                  "addContact", "block", "share", "x"])
+        if kind == "create":
+            run = identifier(bot.random)
+        people = ["victim"] + [f"nobody-{bot.random.randrange(10_000)}" for _ in range(bot.random.choice([0, 10, 48]))]
+        bot.ask(topic, kind, run=run, invite=people, users=people, user=people[-1],
+                ghosts=bot.random.choice([[], [{"pace": 300}] * 8, [{"session": bot.session}]]),
+                goal={"distance": bot.random.choice([100, 500_000])}, sharing={"position": bot.random.random() < 0.5})
+
+
 def plans_and_profiles(bot):
     large = plan()
     for _ in range(50):
@@ -281,8 +294,8 @@ def forged_topics(bot):
 
 ATTACKS = [
     retained_messages, wills, huge_json, malformed_json, starts_with_replace, old_starts, batches_in_flight, many_streams,
-    late_items, workouts_requests, chunk_requests, commands, plans_and_profiles, registrations, export_results, connects,
-    takeovers, wrong_passwords, half_connects, offline_queues, unread, subscriptions, forged_topics,
+    late_items, workouts_requests, chunk_requests, commands, virtual_runs, plans_and_profiles, registrations,
+    export_results, connects, takeovers, wrong_passwords, half_connects, offline_queues, unread, subscriptions, forged_topics,
 ]
 
 
