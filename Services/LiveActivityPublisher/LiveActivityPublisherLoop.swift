@@ -166,12 +166,20 @@ struct LiveActivityPublisherLoop {
 
     // MARK: Messages
 
-    private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
+    private mutating func receive(partners message: MQTTMessage, of user: User, in run: RunID, _ now: Moment) {
         // Most runners have no device with a Live Activity.
+        guard let key = machine.session(of: user, in: run) else { return }
+        do throws(PayloadError) {
+            let partners = message.payload.isEmpty ? nil : try JSONCoding.decode(Partners.self, from: message.payload)
+            machine.receive(partners, of: key, now: now)
+        } catch {
+            reject(message, Rejection(topic: message.topic, error: error), now)
+        }
+    }
+
+    private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
         if case .user(let user, .partners(let run))? = Topic(message.topic) {
-            guard let key = machine.session(of: user, in: run) else { return }
-            let partners = try? JSONCoding.decode(Partners.self, from: message.payload)
-            return machine.receive(message.payload.isEmpty ? nil : partners, of: key, now: now)
+            return receive(partners: message, of: user, in: run, now)
         }
         guard case .session(let key, let topic)? = Topic(message.topic) else {
             let rejection = Rejection(badTopic: message.topic, owns: outbox.owns)

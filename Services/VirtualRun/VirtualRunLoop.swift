@@ -89,7 +89,11 @@ struct VirtualRunLoop {
 
     private mutating func receive(_ incoming: Incoming, _ now: Moment) {
         let message = incoming.message
-        guard let topic = incoming.topic else { return reject(message, Rejection(badTopic: message.topic), now) }
+        guard let topic = incoming.topic else {
+            let rejection = Rejection(badTopic: message.topic, requests: true, owns: outbox.owns)
+            if let rejection { reject(message, rejection, now) }
+            return
+        }
         do throws(PayloadError) {
             switch topic {
             case .session(let key, let topic): try receive(message, key, topic, incoming.metrics, now)

@@ -11,6 +11,7 @@ struct VirtualRunMetrics {
     private let messages: Counter
     private let partners: RisingCounter
     private let prompts: RisingCounter
+    private let corrupt: RisingCounter
     private let lag: Timer
 
     init(_ factory: PrometheusMetrics) {
@@ -19,6 +20,7 @@ struct VirtualRunMetrics {
         messages = Counter(label: Self.prefix + "messages_total", factory: factory)
         partners = RisingCounter(Self.prefix + "partners_total", factory)
         prompts = RisingCounter(Self.prefix + "prompts_total", factory)
+        corrupt = RisingCounter(Self.prefix + "corrupt_total", factory)
         lag = Timer(label: Self.prefix + "lag_seconds", factory: factory)
     }
 
@@ -48,6 +50,7 @@ struct VirtualRunMetrics {
         for link in RunLink.allCases { meter("runners", "link", link.rawValue).set(links[link, default: 0]) }
         partners.rise(to: machine.counts.partners)
         prompts.rise(to: machine.counts.prompts)
+        corrupt.rise(to: machine.counts.corrupt)
     }
 
     private func count(_ name: String, _ label: String, _ value: String) {
@@ -59,6 +62,7 @@ struct VirtualRunMetrics {
     }
 
     private static let help = [
+        prefix + "corrupt_total": "Finished sessions whose rows cannot be read.",
         prefix + "messages_total": "Messages handled.",
         prefix + "rejected_total": "Payloads rejected as invalid, by reason.",
         prefix + "requests_total": "Requests by outcome: accepted, or the code of the refusal.",

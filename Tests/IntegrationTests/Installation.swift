@@ -105,11 +105,13 @@ final class Installation {
         }
     }
 
-    /// Stops a service for a while, which keeps its sockets open and silent.
-    func freeze(_ service: Service, for duration: Duration) async throws {
+    /// Stops a service while the link carries some packets more: its sockets stay open and silent.
+    func freeze(_ service: Service, while link: FaultyLink, for packets: Int) async {
         processes[service]?.send(SIGSTOP)
         defer { processes[service]?.send(SIGCONT) }
-        try await Task.sleep(for: duration)
+        let moment = link.packets + packets
+        // Devices wait for a frozen service's acknowledgements.
+        _ = await eventually(within: .seconds(3)) { link.packets >= moment }
     }
 
     /// `kill -9` for all services, without new processes.

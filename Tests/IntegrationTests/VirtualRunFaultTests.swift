@@ -71,11 +71,13 @@ struct VirtualRunFaultTests {
             faults: { installation, link, fleet in
                 let victims: [Installation.Service?] = Installation.Service.allCases.map(Optional.some) + [nil]
                 for victim in victims.shuffled(using: &random) + victims.shuffled(using: &random) {
-                    try await Task.sleep(for: .milliseconds(Int.random(in: 500...2_500, using: &random)))
+                    let moment = link.packets + Int.random(in: 50...500, using: &random)
+                    // Without traffic the next fault follows after a timeout.
+                    _ = await eventually(within: .seconds(3)) { link.packets >= moment }
                     switch (victim, Int.random(in: 0..<4, using: &random)) {
                     case (let service?, 0):
-                        try await installation.freeze(
-                            service, for: .milliseconds(Int.random(in: 500...3_000, using: &random)))
+                        await installation.freeze(
+                            service, while: link, for: Int.random(in: 50...500, using: &random))
                     case (_, 1): link.cut()
                     case (let service?, _): try installation.kill(service)
                     case (nil, _):

@@ -188,24 +188,28 @@ struct LiveActivityPublisherMachine {
         return (isChanged ? [.save(key)] : []) + (isNews ? [.publish(key)] : [])
     }
 
+    /// Ends the way from a user's partners to a session, unless it leads to another one. A deleted session's state names no run,
+    /// so this comes before a change.
+    private mutating func unlink(_ key: SessionKey) {
+        guard let run = entries[key]?.session?.run else { return }
+        let reader = RunReader(user: key.user, run: run)
+        if runners[reader] == key { runners[reader] = nil }
+    }
+
     mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
         var entry = entry
         entry.content = entry.session.map { ContentState($0, entry.snapshot, entry.partner) }
+        unlink(key)
         entries[key] = entry
-        if let run = entry.session?.run {
-            let reader = RunReader(user: key.user, run: run)
-            if entry.isOver || entry.record?.devices.isEmpty ?? true {
-                if runners[reader] == key { runners[reader] = nil }
-            } else {
-                runners[reader] = key
-            }
+        if let run = entry.session?.run, !entry.isOver, entry.record?.devices.isEmpty == false {
+            runners[RunReader(user: key.user, run: run)] = key
         }
         if entry.session == nil, entry.record == nil { strangers.insert(key) } else { strangers.remove(key) }
         schedule(entry, key, now)
     }
 
     mutating func forget(_ key: SessionKey) {
-        if let run = entries[key]?.session?.run { runners[RunReader(user: key.user, run: run)] = nil }
+        unlink(key)
         entries[key] = nil
         strangers.remove(key)
         urgent.remove(key)

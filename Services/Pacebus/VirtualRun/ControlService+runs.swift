@@ -62,8 +62,8 @@ extension ControlService {
                 guard Topic(message.topic) == requests.topic else { break }
                 switch requests.receive(try JSONCoding.decode(Reply.self, from: message.payload), now) {
                 case .nothing, .postponed: break
-                case .accepted(_, let received): reply = received
-                case .refused(_, let refusal): throw Failure.refused(refusal)
+                case .accepted(let received): reply = received
+                case .refused(let refusal): throw Failure.refused(refusal)
                 }
             case .tick: break
             case .stop: throw Interrupted()
@@ -190,9 +190,8 @@ extension ControlService {
             }
             write(board.finish())
             if let end { terminal.output(end) }
-        } catch let interrupted as Interrupted {
+        } catch is Interrupted {
             // Ctrl-C is the usual end.
-            _ = interrupted
             write(board.finish())
         }
     }

@@ -16,7 +16,7 @@ extension Pacebus {
         @Argument(help: "The users to invite; none if there is a ghost.")
         var users: [User] = []
 
-        @Option(help: "The goal in metres, 100 to 500000. (default: none; whoever ran farthest is first)")
+        @Option(help: "The goal in metres, 100 to 500000. (default: none; the longest distance wins)")
         var distance: Double?
 
         @Option(help: "The goal as seconds, m:ss or h:mm:ss, 1 minute to 24 hours.")

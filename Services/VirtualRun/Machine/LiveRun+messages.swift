@@ -24,8 +24,8 @@ extension LiveRun {
         let user = runners[index].participant.user
         var partners = Partners(run: run, revision: revision, now: now.wallClock, rows: rows)
         if let own = runners[index].figures {
-            partners.distance = thousandth(own.meters)
-            partners.activeSeconds = thousandth(own.seconds)
+            partners.distance = thousandths(own.meters)
+            partners.activeSeconds = thousandths(own.seconds)
             partners.place = place(among: rows)
         }
         pending.append(.partners(user, partners))
@@ -72,10 +72,10 @@ extension LiveRun {
                 let isPaused = roster?.settings.clock == .active && own.link == .paused
                 var row = Partners.Row(.ghost(ghost.number), link: isOver ? .finished : isPaused ? .paused : .connected)
                 let shown = min(elapsed, ghost.end.seconds)
-                row.distance = thousandth(ghost.curve.metres(at: shown))
-                row.activeSeconds = thousandth(shown)
+                row.distance = thousandths(ghost.curve.metres(at: shown))
+                row.activeSeconds = thousandths(shown)
                 if hasBegun, row.link == .connected {
-                    row.speed = thousandth((ghost.curve.metres(at: shown + 5) - ghost.curve.metres(at: shown)) / 5)
+                    row.speed = thousandths((ghost.curve.metres(at: shown + 5) - ghost.curve.metres(at: shown)) / 5)
                 }
                 if hasBegun { row.set(RunGap(from: own.curve, to: ghost.curve, at: moment)) }
                 rows.append(row)
@@ -90,8 +90,8 @@ extension LiveRun {
         var row = Partners.Row(
             .participant(runners[index].participant.user), link: isFinished ? .finished : runners[index].link)
         if let figures = runners[index].figures {
-            row.distance = thousandth(figures.meters)
-            row.activeSeconds = thousandth(figures.seconds)
+            row.distance = thousandths(figures.meters)
+            row.activeSeconds = thousandths(figures.seconds)
         }
         guard let metrics = runners[index].metrics else {
             if !isFinished { row.age = tenth(age(index)) }
@@ -177,7 +177,7 @@ extension LiveRun {
         if gap <= -Self.lead { isLeading = true } else if gap >= Self.lead { isLeading = false } else { return }
         let facts = runners[index].facts
         guard facts.isLeading != isLeading else { return }
-        // Who never led is not passed, and who stopped passes nobody.
+        // No cue for a reader who never led, nor for a leader who has finished.
         if facts.isLeading == nil && !isLeading || first.link == .finished {
             runners[index].facts.isLeading = isLeading
             factsChanged()
@@ -209,7 +209,7 @@ extension LiveRun {
             alarm(but: index)
             cue = Announcement(.finished, at: now.wallClock)
             if let figures = runner.figures {
-                cue.distance = thousandth(runner.facts.goalAt.map { runner.curve.metres(at: $0) } ?? figures.meters)
+                cue.distance = thousandths(runner.facts.goalAt.map { runner.curve.metres(at: $0) } ?? figures.meters)
             }
             cue.pace = runner.pace
         } else {
@@ -261,4 +261,3 @@ extension Announcement {
 }
 
 private func tenth(_ value: Double) -> Double { (value * 10).rounded() / 10 }
-private func thousandth(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }

@@ -11,7 +11,7 @@ extension LiveRun {
     static let urgentInterval = 0.25
     static let lowBattery = 0.2
     /// Seconds of a lost link until the prompt, and until it comes again.
-    static let patience = 180.0
+    static let promptDelay = 180.0
     /// The ages at which a link changes, in microseconds.
     static let staleAge = Int64(RunLink.staleAge * 1e6)
     static let disconnectedAge = Int64(RunLink.disconnectedAge * 1e6)
@@ -129,12 +129,12 @@ extension LiveRun {
         guard runners[index].isAwaited, losses.presentCount == 0 || losses.presentCount == 1 && losses.present == index,
             let last = losses.last, let newest = last.index == index ? losses.nextToLast : last.arrivedAt
         else { return nil }
-        let patience = Int64(Self.patience * 1e6)
-        let first = newest + Self.disconnectedAge + patience
+        let delay = Int64(Self.promptDelay * 1e6)
+        let first = newest + Self.disconnectedAge + delay
         guard let waitsUntil = runners[index].facts.waitsUntil else { return first }
         let wait = waitsUntil.microseconds - moment(ofFed: fed).wallClock.microseconds
         // A clock that stepped backwards delays it by no more than the whole wait.
-        return max(first, fed + min(wait, patience))
+        return max(first, fed + min(wait, delay))
     }
 
     private mutating func refreshPrompts(_ now: Moment) {
@@ -173,6 +173,6 @@ extension LiveRun {
             runners[index].facts.promptAt != nil
         else { return }
         clearPrompt(index)
-        runners[index].facts.waitsUntil = now.wallClock + Self.patience
+        runners[index].facts.waitsUntil = now.wallClock + Self.promptDelay
     }
 }

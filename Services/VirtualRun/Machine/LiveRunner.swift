@@ -32,7 +32,7 @@ struct LiveRunner {
         var waitsUntil: Timestamp?
         /// Whether the runner began, with any session.
         var hasBegun: Bool?
-        /// Whether the others were told that this runner finished, or left.
+        /// Whether the cues that this runner finished, or left, went out.
         var toldFinish: Bool?
         var toldLeft: Bool?
         /// The cues that this user got: the last kilometre or mile, whether the user leads, the times of the last `lead` and

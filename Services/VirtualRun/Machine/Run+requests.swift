@@ -108,7 +108,7 @@ extension Run {
 
     private mutating func invite(_ users: [User], _ context: RunContext, _ now: Moment) throws(Refusal) {
         guard status == .inviting || status == .confirming || isOpen else {
-            throw .invalidState("nobody can be invited while the run is \(status.rawValue)")
+            throw .invalidState("the run is \(status.rawValue); it takes no invitations")
         }
         let new = newInvitations(users)
         guard !new.isEmpty else { return }
@@ -148,7 +148,7 @@ extension Run {
         case .finished, .canceled: throw .invalidState("the run is \(status.rawValue)")
         }
         guard !ghosts.isEmpty || participants.contains(where: { $0.user != host && $0.decision == .accepted }) else {
-            throw .invalidState("nobody has accepted; begin needs another runner")
+            throw .invalidState("a run needs a second runner to begin; wait until one accepts")
         }
         if let scheduled = settings.scheduledAt {
             let wait = now.when(scheduled).seconds(since: now) - RunDeadlines.earlyBegin

@@ -19,12 +19,6 @@ struct RunCreation: Equatable {
     /// What has arrived.
     var workouts: [SessionKey: RunWorkout] = [:]
     var curves: [SessionKey: FinalRecord] = [:]
-
-    init(request: VirtualRunRequest, user: User, since: Moment) {
-        self.request = request
-        self.user = user
-        self.since = since
-    }
 }
 
 extension ChunkCollector.Timing {

@@ -63,7 +63,7 @@ extension RunEntry {
         ghost.pace.map { RunCurve(pace: $0) } ?? finals[.ghost(ghost.number)]?.curve
     }
 
-    /// The results once somebody has finished.
+    /// The results; `nil` before the first participant finishes.
     func makeResults() -> VirtualRunView.Results? {
         guard run.status == .finished || run.status == .running && run.participants.contains(where: \.hasFinished)
         else {
@@ -99,18 +99,10 @@ extension RunEntry {
             figures.maximumHeartRates[participant.user] = profiles[participant.user]?.maximumHeartRate
             guard participant.status == .finished, let workout = record.workout(of: participant) else { continue }
             figures.finishes[participant.user] = VirtualRunView.Participant.Finish(
-                distance: workout.distance, activeDuration: workout.activeDuration, pace: workout.pace)
+                distance: workout.distance, activeDuration: workout.activeDuration,
+                pace: workout.distance.flatMap { runPace(seconds: workout.activeDuration, meters: $0) })
         }
         return figures
-    }
-}
-
-extension RunWorkout {
-    /// Seconds per kilometre; `nil` below 50 m and above 1,800 s/km.
-    fileprivate var pace: Double? {
-        guard let distance, distance >= 50 else { return nil }
-        let pace = activeDuration / distance * 1_000
-        return pace <= 1_800 ? pace : nil
     }
 }
 

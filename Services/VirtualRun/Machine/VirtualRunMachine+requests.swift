@@ -164,7 +164,7 @@ extension VirtualRunMachine {
         return .reply(shard, user, envelope.client, reply)
     }
 
-    mutating func refuse(_ creation: RunCreation, _ refusal: Refusal, _ now: Moment) -> [VirtualRunAction] {
+    func refuse(_ creation: RunCreation, _ refusal: Refusal, _ now: Moment) -> [VirtualRunAction] {
         [refuse(creation.request, creation.user, refusal, now)]
     }
 

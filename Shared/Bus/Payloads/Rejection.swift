@@ -18,7 +18,7 @@ package struct Rejection: Codable, Equatable, Sendable {
         self.message = message
     }
 
-    package init(badTopic name: String) {
+    private init(badTopic name: String) {
         let reason = Topic.rejectionReason(name)
         let text =
             reason == Topic.uppercaseReason ? "shard and session id of a topic are in lower case" : "no such topic"

@@ -67,9 +67,9 @@ package struct RunEntry {
             case .user(user, .replies):
                 switch requests.receive(try JSONCoding.decode(Reply.self, from: message.payload), now) {
                 case .nothing: break
-                case .accepted(_, let reply): expected = reply.revision.map { ($0, now) }
+                case .accepted(let reply): expected = reply.revision.map { ($0, now) }
                 case .postponed(let refusal): return "\(refusal.message); retrying then"
-                case .refused(_, let refusal): outcome = .failed(.refused(refusal))
+                case .refused(let refusal): outcome = .failed(.refused(refusal))
                 }
             default: break
             }

@@ -10,10 +10,10 @@ package struct RunRequestSender {
 
     package enum Received: Equatable {
         case nothing
-        case accepted(VirtualRunRequest, Reply)
+        case accepted(Reply)
         /// The sender repeats the request when the refusal says.
         case postponed(Refusal)
-        case refused(VirtualRunRequest, Refusal)
+        case refused(Refusal)
     }
 
     private let user: User
@@ -32,13 +32,11 @@ package struct RunRequestSender {
     }
 
     package var topic: Topic { .user(user, .replies(client)) }
-    /// Whether the pending request was repeated.
-    package private(set) var isRepeating = false
 
     /// Replaces the pending request.
     package mutating func send(_ action: VirtualRunRequest.Action, run: RunID? = nil, id: CommandID) {
         pending = VirtualRunRequest(id: id, client: client, run: run, action: action)
-        (firstSentAt, dueAt, isRepeating) = (nil, nil, false)
+        (firstSentAt, dueAt) = (nil, nil)
     }
 
     package mutating func connected() {
@@ -53,7 +51,6 @@ package struct RunRequestSender {
     /// The message to send now, if one is due.
     package mutating func take(_ now: Moment) -> MQTTMessage? {
         guard isConnected, let pending, dueAt.map({ now >= $0 }) ?? true else { return nil }
-        isRepeating = firstSentAt != nil
         firstSentAt = firstSentAt ?? now
         dueAt = now + Self.interval
         return Topic.user(user, .virtualRunRequest).message(JSONCoding.encode(pending))
@@ -71,6 +68,6 @@ package struct RunRequestSender {
             return .postponed(refusal)
         }
         pending = nil
-        return reply.error.map { .refused(request, $0) } ?? .accepted(request, reply)
+        return reply.error.map { .refused($0) } ?? .accepted(reply)
     }
 }

@@ -58,12 +58,13 @@ extension Recording {
     /// Adds the metres between the positions of an indoor recording, because its route does not count. If the file has a
     /// total, they add up to it. Pauses and jumps count nothing.
     private mutating func countTrack(total: Double) {
+        guard !samples.isEmpty, !segments.isEmpty else { return }
         var legs: [(sample: Int, metres: Double)] = []
         var (sample, segment) = (0, 0)
         for (from, to) in zip(locations, locations.dropFirst()) {
             guard let start = from.time, let end = to.time, let metres = from.distance(to: to) else { continue }
             while segment + 1 < segments.count, segments[segment].upperBound < end { segment += 1 }
-            guard segments[segment].contains(start), segments[segment].contains(end),
+            guard start < end, segments[segment].contains(start), segments[segment].contains(end),
                 metres <= Self.speedLimit * end.seconds(since: start)
             else { continue }
             while sample + 1 < samples.count, let time = samples[sample].time, time < end { sample += 1 }

@@ -127,4 +127,4 @@ extension MetricsSummary {
 }
 
 /// Rounds a result to thousandths, so that payloads stay short and readable.
-func thousandths(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+package func thousandths(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }

@@ -13,7 +13,7 @@ package struct HidingKey: Equatable, Sendable {
         second = word(bytes.suffix(8))
     }
 
-    /// SipHash-2-4: without the key nobody computes or predicts it.
+    /// SipHash-2-4: unpredictable without the key.
     func hash(_ bytes: [UInt8]) -> UInt64 {
         var (v0, v1) = (first ^ 0x736f_6d65_7073_6575, second ^ 0x646f_7261_6e64_6f6d)
         var (v2, v3) = (first ^ 0x6c79_6765_6e65_7261, second ^ 0x7465_6462_7974_6573)

@@ -4,8 +4,6 @@ package struct RunWorkout: Codable, Equatable, Sendable {
     package var revision: Int64
     package var incomplete: Bool?
     package var environment: Environment
-    package var startedAt: Timestamp?
-    package var endedAt: Timestamp?
     package var segments: [Segment]
     package var activeDuration: Double
     package var elapsedDuration: Double
@@ -20,8 +18,6 @@ package struct RunWorkout: Codable, Equatable, Sendable {
         revision = workout.revision
         incomplete = workout.incomplete
         environment = workout.environment
-        startedAt = workout.startedAt
-        endedAt = workout.endedAt
         segments = workout.segments
         activeDuration = workout.activeDuration
         elapsedDuration = workout.elapsedDuration

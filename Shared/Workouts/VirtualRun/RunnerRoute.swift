@@ -7,8 +7,6 @@ package struct RunnerRoute: Equatable, Sendable {
     private static let frameSize = 128
     /// Metres by which the filtered track may be simplified before it is stored.
     private static let tolerance = 2.0
-    /// A heart rate counts for this many seconds.
-    private static let freshness = 15.0
     /// Metres of error that no speed explains.
     private static let slack = 100.0
 
@@ -57,7 +55,8 @@ package struct RunnerRoute: Equatable, Sendable {
         var rates = HeartRates(series)
         lines = []
         for point in smoothed {
-            let vertex = RouteVertex(point.place, heartRate: rates.value(at: point.fix.time, within: Self.freshness))
+            let vertex = RouteVertex(
+                point.place, heartRate: rates.value(at: point.fix.time, within: SourceOrder.freshness))
             if point.fix.startsLine || lines.isEmpty {
                 lines.append([vertex])
             } else {
