@@ -30,6 +30,8 @@ import Testing
                     var next = 0
                     while next < count {
                         let window = (next..<min(next + 50, count)).map { MQTTMessage("numbers", "\($0)") }
+                        // Counted before the send: a kill may lose the window before the send returns.
+                        let losses = recorder.losses
                         do {
                             try await expectEventually { publisher.isReady && subscriber.isReady }
                             try await publisher.send(window)
@@ -37,7 +39,6 @@ import Testing
                             continue
                         }
                         let expected = window.last?.text
-                        let losses = recorder.losses
                         try await expectEventually {
                             recorder.texts.last == expected || recorder.losses > losses || !publisher.isReady
                         }
