@@ -10,14 +10,14 @@ extension ScriptedPeer {
         private let record: @Sendable (Packet) -> Void
         private let isVersion5 = Mutex(false)
 
-        /// The client closed the connection or was silent for ten seconds.
+        /// The client closed the connection or was silent for a minute.
         package struct Ended: Error {}
 
         init(descriptor: Int32, number: Int, record: @escaping @Sendable (Packet) -> Void) {
             self.descriptor = descriptor
             self.number = number
             self.record = record
-            var timeout = timeval(tv_sec: 10, tv_usec: 0)
+            var timeout = timeval(tv_sec: 60, tv_usec: 0)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         }
 

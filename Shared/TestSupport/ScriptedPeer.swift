@@ -4,7 +4,7 @@ import Synchronization
 /// A scripted broker on raw sockets. It refuses, disconnects, repeats and falls silent at chosen points.
 ///
 /// The script runs on a thread of its own, once per connection and one connection at a time. A connection closes when
-/// the script returns or throws. Reading times out after ten seconds.
+/// the script returns or throws. Reading times out after a minute.
 package final class ScriptedPeer: Sendable {
     package let port: UInt16
     private let listener: Int32

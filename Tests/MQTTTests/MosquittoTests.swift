@@ -40,7 +40,7 @@ import Testing
                         }
                         let expected = window.last?.text
                         try await expectEventually {
-                            recorder.texts.last == expected || recorder.losses > losses || !publisher.isReady
+                            recorder.lastText == expected || recorder.losses > losses || !publisher.isReady
                         }
                         let seen = Set(recorder.texts)
                         while seen.contains("\(next)") { next += 1 }

@@ -26,6 +26,12 @@ final class Recorder: Sendable {
 
     var texts: [String] { messages.map(\.text) }
 
+    var lastText: String? {
+        recorded.withLock { events in
+            events.lazy.reversed().compactMap { if case .message(let message) = $0 { message.text } else { nil } }.first
+        }
+    }
+
     func run(_ bus: any MessageBus, _ subscriptions: [MQTTSubscription]) async throws {
         try await bus.withSubscriptions(subscriptions) { events in
             for await event in events {
