@@ -9,7 +9,7 @@ import Workouts
     @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(2)))
     func `the README's device completes its workout despite a kill`() async throws {
         let folder = try TemporaryFolder()
-        let script = try folder.write(try Self.script(), to: "device.py")
+        let script = try folder.write(try BusReadme.code("python"), to: "device.py")
         let key = SessionKey(try #require(User("ann")), SessionID(UUID()))
         let device = try #require(Device("watch-3f9a"))
         let items = 8
@@ -43,13 +43,16 @@ import Workouts
     private func log(_ folder: TemporaryFolder) -> String {
         (try? String(contentsOfFile: folder.file("device.log"), encoding: .utf8)) ?? ""
     }
+}
 
-    /// The Python code of the README.
-    private static func script() throws -> String {
+/// The README of `Bus`.
+enum BusReadme {
+    /// The code of its block in a language.
+    static func code(_ language: String) throws -> String {
         let readme = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Shared/Bus/README.md").standardized
         let parts = try String(contentsOf: readme, encoding: .utf8).components(separatedBy: "```")
-        let block = try #require(parts.first { $0.hasPrefix("python\n") })
-        return String(block.dropFirst("python\n".count))
+        let block = try #require(parts.first { $0.hasPrefix("\(language)\n") })
+        return String(block.dropFirst(language.count + 1))
     }
 }

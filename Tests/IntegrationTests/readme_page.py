@@ -1,0 +1,34 @@
+"""Opens a page in Chromium and watches a workout: readme_page.py FOLDER URL ACCOUNT USER, the password on standard input.
+
+FOLDER holds live.html. Prints what the page shows after a wrong password, then with a heart rate.
+"""
+
+import functools
+import http.server
+import sys
+import threading
+
+from playwright.sync_api import sync_playwright
+
+folder, url, account, user = sys.argv[1:5]
+handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+with sync_playwright() as playwright:
+    # Chromium refuses its sandbox to root; the page is ours.
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    page = browser.new_page()
+    page.on("pageerror", lambda error: print("error", error))
+    page.goto(f"http://127.0.0.1:{server.server_port}/live.html")
+    page.get_by_label("URL").fill(url)
+    page.get_by_label("Account").fill(account)
+    page.get_by_label("Who to watch").fill(user)
+    for password in ["wrong", sys.stdin.readline().strip()]:
+        page.get_by_label("Password").fill(password)
+        page.get_by_role("button").click()
+        shown = "Wrong account or password." if password == "wrong" else "Outdoor Running: active"
+        page.get_by_text(shown).wait_for()
+        print(shown)
+    page.wait_for_function("document.getElementById('heart').textContent.endsWith(' bpm')")
+    page.wait_for_function("document.getElementById('distance').textContent.endsWith(' km')")
+    print("shown")
