@@ -59,8 +59,11 @@ extension VirtualRunLoop {
     private mutating func load(_ record: RunRecord, _ now: Moment) async throws {
         let id = record.run.id
         guard machine.entries[id] == nil else { return }
-        let stored = try await store.records(in: RunRecord.curves, at: [StoreKey(shard: id.shard, key: "\(id)")])
-        let curves: [User: RunCurve] = stored.first.flatMap { read($0, now) } ?? [:]
+        let key = StoreKey(shard: id.shard, key: "\(id)")
+        let live: LiveRun.Stored? = try await store.records(in: RunRecord.live, at: [key]).first
+            .flatMap { read($0, now) }
+        let curves: [User: RunCurve]? = try await store.records(in: RunRecord.curves, at: [key]).first
+            .flatMap { read($0, now) }
         var finals: [Runner: FinalRecord] = [:]
         let folder = StoreFolder(shard: id.shard, path: "\(id)")
         for record in try await store.records(in: RunRecord.finals, below: [folder]) {
@@ -68,7 +71,7 @@ extension VirtualRunLoop {
                 finals[runner] = final
             }
         }
-        machine.load(record, curves: curves, finals: finals, now: now)
+        machine.load(record, live: live ?? LiveRun.Stored(), curves: curves ?? [:], finals: finals, now: now)
     }
 
     /// Loads the runs at rest that a batch is about.

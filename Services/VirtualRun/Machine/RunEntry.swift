@@ -6,7 +6,7 @@ import Workouts
 struct RunEntry {
     var record: RunRecord
     var live: LiveRun
-    /// ``LiveRun/storedChanges`` as of the last ``VirtualRunAction/save(_:)``.
+    /// ``LiveRun/storedChanges`` as of the last ``VirtualRunAction/saveLive(_:)``.
     var savedChanges = 0
     var finals: [Runner: FinalRecord] = [:]
     var results: VirtualRunView.Results?

@@ -20,7 +20,6 @@ struct RunRecord: Codable, Equatable, Sendable {
     }
 
     var run: Run
-    var live = LiveRun.Stored()
     var views: [User: View] = [:]
     /// What results need of the newest record of each session, by participant.
     var workouts: [User: [RunWorkout]] = [:]
@@ -84,6 +83,8 @@ struct RunListing: Codable, Hashable, Sendable {
 extension RunRecord {
     /// `run` → the record.
     static let runs = StoreCollection("runs")
+    /// `run` → the `LiveRun.Stored`. It changes more often than the record, and is smaller.
+    static let live = StoreCollection("live")
     /// `run` → the live curves of its runners.
     static let curves = StoreCollection("curves")
     /// `run/user` or `run/ghost number` → the `FinalRecord`.
@@ -102,7 +103,18 @@ extension RunRecord {
     static let hidingKey = StoreKey(shard: Shard(0), key: "hiding")
 
     static let schema = StoreSchema(
-        service: "virtual-run", steps: [[runs, curves, finals, listings, ghosts, people, replies, keys]])
+        service: "virtual-run", steps: [[runs, curves, finals, listings, ghosts, people, replies, keys], [live]],
+        derivations: [
+            StoreSchema.Derivation(version: 2, from: runs, to: live) { record in
+                guard let old = try? JSONCoding.decode(FirstRecord.self, from: record.value) else { return nil }
+                return (record.key, JSONCoding.encode(old.live))
+            }
+        ])
+
+    /// The part of a record that ``live`` has since version 2.
+    private struct FirstRecord: Decodable {
+        let live: LiveRun.Stored
+    }
 }
 
 extension Runner: CustomStringConvertible {

@@ -7,6 +7,8 @@ import Workouts
 /// An action of the machine.
 enum VirtualRunAction: Hashable {
     case save(RunID)
+    /// Writes what the figures of a run need after a restart.
+    case saveLive(RunID)
     /// Writes the live curves of a run, for gaps after a restart.
     case saveCurves(RunID)
     /// Writes the final curve and the shared route of a runner.
@@ -47,7 +49,8 @@ enum VirtualRunAction: Hashable {
 extension VirtualRunAction: OwnedAction {
     var shard: Shard? {
         switch self {
-        case .save(let run), .saveCurves(let run), .saveFinal(let run, _), .erase(let run), .publishView(let run, _),
+        case .save(let run), .saveLive(let run), .saveCurves(let run), .saveFinal(let run, _), .erase(let run),
+            .publishView(let run, _),
             .evict(let run), .announce(let run, _, _), .request(let run, _):
             run.shard
         case .list(let user, _), .unlist(let user, _), .savePerson(let user), .publishPeople(let user),
@@ -65,7 +68,7 @@ extension VirtualRunAction: OwnedAction {
         case .limited, .request: .now
         // Clients repeat their requests.
         case .reply, .listRuns: .dropIfRefused
-        case .save, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies,
+        case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies,
             .publishView, .publishPeople, .announce, .evict, .saveKey, .linkGhost, .unlinkGhost:
             .afterCommit
         }
@@ -77,9 +80,10 @@ extension VirtualRunMachine: OwningMachine {
         switch action {
         case .save(let id):
             guard let entry = entries[id] else { return [] }
-            var record = entry.record
-            record.live = entry.live.stored
-            return [.put(RunRecord.runs, id, record)]
+            return [.put(RunRecord.runs, id, entry.record)]
+        case .saveLive(let id):
+            guard let entry = entries[id] else { return [] }
+            return [.put(RunRecord.live, id, entry.live.stored)]
         case .saveCurves(let id):
             guard let entry = entries[id] else { return [] }
             return [.put(RunRecord.curves, id, entry.live.curves)]
@@ -89,7 +93,10 @@ extension VirtualRunMachine: OwningMachine {
             return [.put(RunRecord.finals, key, final)]
         case .erase(let id):
             guard entries[id] == nil else { return [] }
-            return [.delete(RunRecord.runs, id), .delete(RunRecord.curves, id), .deleteFolder(RunRecord.finals, id)]
+            return [
+                .delete(RunRecord.runs, id), .delete(RunRecord.live, id), .delete(RunRecord.curves, id),
+                .deleteFolder(RunRecord.finals, id),
+            ]
         case .list(let user, let id):
             guard let listing = entries[id]?.listings[user] else { return [] }
             return [.put(RunRecord.listings, listing.key(user), listing)]
@@ -120,8 +127,8 @@ extension VirtualRunMachine: OwningMachine {
         case .evict(let id):
             if let entry = entries[id], isAtRest(entry) { evict(id) }
             return []
-        case .save, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies, .saveKey,
-            .linkGhost, .unlinkGhost, .reply, .listRuns, .request, .limited:
+        case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies,
+            .saveKey, .linkGhost, .unlinkGhost, .reply, .listRuns, .request, .limited:
             return []
         }
     }

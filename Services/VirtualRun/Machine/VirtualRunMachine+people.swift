@@ -108,7 +108,7 @@ extension VirtualRunMachine {
         entries[id]?.record.views[user] = nil
         entries[id]?.pendingViews[user] = nil
         send(Topic.user(user, .partners(id)).message([]), of: id.shard)
-        return [.save(id), .saveFinal(id, .participant(user)), .publishView(id, user)]
+        return [.save(id), .saveLive(id), .saveFinal(id, .participant(user)), .publishView(id, user)]
             + forgetGhosts(in: id)
     }
 }

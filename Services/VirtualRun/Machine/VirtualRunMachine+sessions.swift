@@ -62,9 +62,14 @@ extension VirtualRunMachine {
             }
         }
         schedule(id, now)
-        guard let changes = entries[id]?.live.storedChanges, changes != entries[id]?.savedChanges else { return cues }
+        return saveLive(id) + cues
+    }
+
+    /// Writes what a run's figures need after a restart, if it changed.
+    mutating func saveLive(_ id: RunID) -> [VirtualRunAction] {
+        guard let changes = entries[id]?.live.storedChanges, changes != entries[id]?.savedChanges else { return [] }
         entries[id]?.savedChanges = changes
-        return [.save(id)] + cues
+        return [.saveLive(id)]
     }
 
     // MARK: Finished records

@@ -64,12 +64,13 @@ struct VirtualRunMachine {
 
     /// Takes over a run from the store.
     mutating func load(
-        _ record: RunRecord, curves: [User: RunCurve] = [:], finals: [Runner: FinalRecord] = [:], now: Moment
+        _ record: RunRecord, live stored: LiveRun.Stored = LiveRun.Stored(), curves: [User: RunCurve] = [:],
+        finals: [Runner: FinalRecord] = [:], now: Moment
     ) {
         var record = record
         record.limit(to: now)
         let id = record.run.id
-        let live = LiveRun(id, stored: record.live, curves: curves, key: hidingKey, now: now)
+        let live = LiveRun(id, stored: stored, curves: curves, key: hidingKey, now: now)
         var entry = RunEntry(record: record, live: live, savedChanges: live.storedChanges, finals: finals)
         for participant in record.run.participants {
             if let listing = entry.listing(of: participant.user) { entry.listings[participant.user] = listing }
@@ -101,7 +102,7 @@ struct VirtualRunMachine {
         refresh(id, now)
         collect(id, now)
         let gone = Set(before.ghosts.compactMap(\.key)).subtracting(run.ghosts.compactMap(\.key))
-        return [.save(id)] + relist(id) + gone.sorted().map { .unlinkGhost($0, id) }
+        return [.save(id)] + saveLive(id) + relist(id) + gone.sorted().map { .unlinkGhost($0, id) }
     }
 
     /// Follows a change of the run, of a profile, of a final curve, or of a ghost.

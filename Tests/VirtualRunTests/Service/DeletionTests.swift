@@ -39,6 +39,8 @@ struct RunDeletionTests {
         let view = try #require(sent.views(id, anna).last)
         #expect(view.participants.map(\.user) == [anna])
         #expect(view.results?.rows.contains { $0.user == nil && $0.status == .withdrawn } == true)
+        let live = try await runs.store.records(in: RunRecord.live, shards: Set(Shard.all))
+        #expect(live.allSatisfy { !String(decoding: $0.value, as: UTF8.self).contains("\"ben\"") })
         let list = try await runs.request(ben, nil, .runs(RunsQuery())).replies(to: ben).first
         #expect(list?.runs == [])
         // The profile is retained: it comes again with each connect.
@@ -57,7 +59,9 @@ struct RunDeletionTests {
         try await runs.accept(anna, open, .create(RunProposal(invite: [ben])))
         let sent = try await runs.deliver([profile(anna, erasedAt: clock.now)])
         #expect(sent.payloads(.user(ben, .virtualRun(open))).last == [], "nobody has a part in it any more")
-        let stored = try await runs.store.records(in: RunRecord.runs, shards: Set(Shard.all))
+        let stored =
+            try await runs.store.records(in: RunRecord.runs, shards: Set(Shard.all))
+            + runs.store.records(in: RunRecord.live, shards: Set(Shard.all))
         let texts = stored.map { String(decoding: $0.value, as: UTF8.self) }
         #expect(texts.allSatisfy { !$0.contains("\"anna\"") }, "\(texts)")
     }
