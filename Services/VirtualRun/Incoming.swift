@@ -10,16 +10,14 @@ struct Incoming {
     /// A user's request; `nil` on other topics.
     let request: Result<VirtualRunRequest, PayloadError>?
     /// A snapshot that names a run; `nil` on other topics.
-    let metrics: RunnerMetrics?
+    let metrics: Result<RunnerMetrics, PayloadError>?
 
     /// `nil` for a snapshot of a session without a run: most messages are such snapshots.
     init?(_ message: MQTTMessage) {
         let isMetrics = message.topic.utf8.suffix(8).elementsEqual("/metrics".utf8)
         if isMetrics, !message.topic.hasSuffix("/summary/metrics") {
-            guard RunnerMetrics.namesRun(message.payload), let metrics = try? RunnerMetrics(message.payload) else {
-                return nil
-            }
-            self.metrics = metrics
+            guard RunnerMetrics.namesRun(message.payload) else { return nil }
+            metrics = Result { () throws(PayloadError) in try RunnerMetrics(message.payload) }
         } else {
             metrics = nil
         }

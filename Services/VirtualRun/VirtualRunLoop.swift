@@ -115,11 +115,14 @@ struct VirtualRunLoop {
     }
 
     private mutating func receive(
-        _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic, _ metrics: RunnerMetrics?, _ now: Moment
+        _ message: MQTTMessage, _ key: SessionKey, _ topic: SessionTopic,
+        _ metrics: Result<RunnerMetrics, PayloadError>?, _ now: Moment
     ) throws(PayloadError) {
         switch topic {
         case .metrics:
-            if let metrics { machine.receive(metrics, of: key, isRetained: message.retain, now: now) }
+            if let metrics = try metrics?.get() {
+                machine.receive(metrics, of: key, isRetained: message.retain, now: now)
+            }
         case .series(let number) where machine.wants(key):
             try machine.collector.receive(message.payload, number: number, kind: .series, of: key)
         case .track(let number) where machine.wants(key):

@@ -99,4 +99,16 @@ struct StoredFiguresTests {
         #expect(read.ceiling >= live.ceiling)
         #expect(runs.run(id)?.status == .running)
     }
+
+    @Test func `a snapshot of a run that cannot be read is rejected`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (id, states) = try await start(&runs)
+        let topic = Topic.session(states[0].key, .metrics).name
+        func deliver(_ payload: String) async throws -> [MQTTMessage] {
+            try await runs.deliver([MQTTMessage(topic: topic, payload: Array(payload.utf8), qos: .atMostOnce)])
+        }
+        let sent = try await deliver(#"{"r":"\#(id)","s":"five"}"#)
+        #expect(sent.contains { $0.topic == Topic.rejected(service: "virtual-run").name })
+        #expect(try await deliver(#"{"s":"five"}"#) == [], "one of a session without a run is not read")
+    }
 }
