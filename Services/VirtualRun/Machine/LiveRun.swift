@@ -117,7 +117,8 @@ struct LiveRun {
             factsChanged()
         }
         ghosts = new.ghosts.sorted { $0.key < $1.key }.map { number, ghost in
-            (number, ghost.user, ghost.curve, Self.end(ofGhost: ghost.curve, new.settings.goal))
+            let goalAt = new.settings.goal.flatMap { ghost.curve.seconds(to: $0) }
+            return (number, ghost.user, ghost.curve, goalAt.map { .goal($0) } ?? .stopped(ghost.curve.duration))
         }
         if old == nil, new.status.isOver {
             // What ended before this process began is no news.
@@ -178,17 +179,6 @@ struct LiveRun {
         }
         runner.hide(key)
         return runner
-    }
-
-    private static func end(ofGhost curve: RunCurve, _ goal: RunGoal?) -> RunGap.End {
-        switch goal {
-        case .distance(let meters)?:
-            if let seconds = curve.seconds(to: meters) { return .goal(seconds) }
-        case .duration(let seconds)?:
-            if curve.duration >= seconds { return .goal(seconds) }
-        case nil: break
-        }
-        return .stopped(curve.duration)
     }
 
     /// Everything is published again. The retained `partners` of users who left and of a run that is over are cleared.

@@ -112,13 +112,7 @@ struct LiveRunner {
         let isCorner = metrics.map { $0.isPaused != new.isPaused } ?? false
         metrics = new
         addPoint(new, clock, isCorner: isCorner)
-        if facts.goalAt == nil, hasCurve {
-            switch goal {
-            case .distance(let meters)? where curve.distance >= meters: facts.goalAt = curve.seconds(to: meters)
-            case .duration(let seconds)? where curve.duration >= seconds: facts.goalAt = seconds
-            default: break
-            }
-        }
+        if facts.goalAt == nil, hasCurve, let goal { facts.goalAt = curve.seconds(to: goal) }
         if facts.start == nil, let place = new.position {
             // A position that comes late is as far from the start as the way until then, at most.
             let slack = new.distance ?? 5 * (new.activeSeconds ?? 0)

@@ -98,6 +98,14 @@ package struct RunCurve: Equatable, Sendable {
         return (Double(from.time) + Double(to.time - from.time) * share) / 1_000
     }
 
+    /// The seconds after which the goal is reached; `nil` if it never is.
+    package func seconds(to goal: RunGoal) -> Double? {
+        switch goal {
+        case .distance(let metres): seconds(to: metres)
+        case .duration(let seconds): duration >= seconds ? seconds : nil
+        }
+    }
+
     /// The first point that satisfies a condition, which all later ones do. Most searches end near the end of the curve.
     @inline(__always)
     private func index(where condition: (Point) -> Bool) -> Int {

@@ -120,23 +120,18 @@ private struct Standing {
     }
 
     private mutating func rank(_ curve: RunCurve, _ goal: RunGoal?) {
-        let (seconds, meters): (Double, Double)
+        let reached = goal.flatMap { curve.seconds(to: $0) }
+        let seconds = reached ?? curve.duration
+        var meters = curve.metres(at: seconds)
         switch goal {
-        case .distance(let wanted)?:
-            if let time = curve.seconds(to: wanted) {
-                (seconds, meters) = (time, wanted)
-                rank = Rank(group: 0, first: count(time))
-            } else {
-                row.status = .dnf
-                (seconds, meters) = (curve.duration, curve.distance)
-                rank = Rank(group: 1, first: -count(meters))
-            }
-        case .duration(let wanted)?:
-            (seconds, meters) = (min(wanted, curve.duration), curve.metres(at: wanted))
-            rank = Rank(group: 0, first: -count(meters))
-        case nil:
-            (seconds, meters) = (curve.duration, curve.distance)
-            rank = Rank(group: 0, first: -count(meters), second: count(seconds))
+        case .distance(let wanted)? where reached != nil:
+            meters = wanted
+            rank = Rank(group: 0, first: count(seconds))
+        case .distance?:
+            row.status = .dnf
+            rank = Rank(group: 1, first: -count(meters))
+        case .duration?: rank = Rank(group: 0, first: -count(meters))
+        case nil: rank = Rank(group: 0, first: -count(meters), second: count(seconds))
         }
         row.time = thousandths(seconds)
         row.distance = thousandths(meters)
