@@ -53,8 +53,7 @@ struct NearestPartner: Equatable, Sendable {
 
     /// `nil` without partners.
     init?(_ partners: Partners) {
-        let nearest = partners.rows.min { abs($0.gapMeters ?? .infinity) < abs($1.gapMeters ?? .infinity) }
-        guard let nearest else { return nil }
+        guard let nearest = partners.nearest(1).first else { return nil }
         switch nearest.runner {
         case .participant(let user): name = "\(user)"
         case .ghost(let number): name = "ghost \(number)"

@@ -4,12 +4,9 @@ import Workouts
 
 /// Links, prompts, and when messages go out.
 extension LiveRun {
-    /// Seconds between two `partners` of a reader, with a nearly empty battery, without changes, and before an urgent one.
-    static let interval = 2.0
-    static let slowInterval = 5.0
+    /// Seconds between two `partners` of a reader without changes, and before an urgent one.
     static let keepAlive = 10.0
     static let urgentInterval = 0.25
-    static let lowBattery = 0.2
     /// Seconds of a lost link until the prompt, and until it comes again.
     static let promptDelay = 180.0
     /// The ages at which a link changes, in microseconds.
@@ -58,8 +55,7 @@ extension LiveRun {
         guard let sent = reader.sentAt, !reader.awaitsSplit else { return now }
         if reader.isUrgent { return sent + Self.urgentInterval }
         guard newest(for: index) > reader.seen else { return sent + Self.keepAlive }
-        let isLow = runners[index].metrics?.battery.map { $0 < Self.lowBattery } ?? false
-        return sent + (isLow ? Self.slowInterval : Self.interval)
+        return sent + runInterval(battery: runners[index].metrics?.battery)
     }
 
     // MARK: - Links

@@ -19,9 +19,6 @@ package struct Playback {
     static let notFoundLimit = 2
     /// Entries of one write to the queue.
     private static let writeLimit = 1_000
-    /// Seconds between batches of a virtual run, and with a low battery.
-    private static let (runInterval, lowBatteryInterval) = (2.0, 5.0)
-    private static let lowBattery = 0.2
 
     package enum Outcome: Equatable {
         /// The finished workout holds all items.
@@ -228,11 +225,10 @@ package struct Playback {
         return messages
     }
 
-    /// Whether items may be sent now: in a virtual run every 2 s, because the radio uses the most energy.
+    /// Whether items may be sent now.
     private mutating func takesTurn(_ now: Moment) -> Bool {
         guard header.ticket != nil, closing == nil else { return true }
-        let interval = (battery ?? 1) < Self.lowBattery ? Self.lowBatteryInterval : Self.runInterval
-        if let itemsSentAt, now.seconds(since: itemsSentAt) < interval { return false }
+        if let itemsSentAt, now.seconds(since: itemsSentAt) < runInterval(battery: battery) { return false }
         if itemsInFlight < itemCount - acknowledgedCount { itemsSentAt = now }
         return true
     }

@@ -49,19 +49,11 @@ package struct RunCompanion {
 
     /// `ben 29 m ahead, 9 s · cleo 12 m behind, 4 s`; `nil` without partners.
     package var line: String? {
-        guard let rows = partners?.rows, !rows.isEmpty else { return nil }
-        let more = rows.count > Self.shown ? " · \(rows.count - Self.shown) more" : ""
-        return rows.nearest(Self.shown).map(Text.partner).joined(separator: " · ") + more
+        guard let partners, !partners.rows.isEmpty else { return nil }
+        let more = partners.rows.count > Self.shown ? " · \(partners.rows.count - Self.shown) more" : ""
+        return partners.nearest(Self.shown).map(Text.partner).joined(separator: " · ") + more
     }
 
     /// Rows of one line.
     private static let shown = 3
-}
-
-extension [Partners.Row] {
-    /// The rows with the smallest gaps, in the order of the message.
-    fileprivate func nearest(_ count: Int) -> [Partners.Row] {
-        let order = indices.sorted { abs(self[$0].gapMeters ?? .infinity) < abs(self[$1].gapMeters ?? .infinity) }
-        return order.prefix(count).sorted().map { self[$0] }
-    }
 }

@@ -52,6 +52,11 @@ package struct RunSettings: Hashable, Sendable {
     package init() {}
 }
 
+/// Seconds between two messages of a runner's device, and between two `partners` for it: its radio uses the most energy.
+///
+/// - Parameter battery: 0…1; `nil` if unknown.
+package func runInterval(battery: Double?) -> Double { battery ?? 1 < 0.2 ? 5 : 2 }
+
 extension RunGoal: Codable {
     private enum Key: String, CodingKey {
         case distance, duration

@@ -52,6 +52,12 @@ package struct Partners: Equatable, Sendable {
         self.now = now
         self.rows = rows
     }
+
+    /// The rows with the smallest gaps, in the order of the message.
+    package func nearest(_ count: Int) -> [Row] {
+        func gap(_ index: Int) -> Double { rows[index].gapMeters?.magnitude ?? .infinity }
+        return rows.indices.sorted { gap($0) < gap($1) }.prefix(count).sorted().map { rows[$0] }
+    }
 }
 
 extension Partners {
