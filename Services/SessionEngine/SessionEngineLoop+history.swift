@@ -175,7 +175,7 @@ extension SessionEngineLoop {
             var reply = Reply(id: page.envelope.id, revision: nil, now: now.wallClock)
             reply.workouts = found?.workouts
             reply.next = found?.next
-            replies.append(Topic.user(page.reader, .replies(client)).message(JSONCoding.encode(reply)))
+            replies += reply.messages(to: page.reader, client)
         }
         await context.send(replies)
     }

@@ -60,8 +60,7 @@ extension ExporterMachine: OwningMachine {
             payloads[key] = nil
             return []
         case .publish(let key, let target): return [message(of: key, target: target)]
-        case .reply(let key, let client, let reply):
-            return client.map { [Topic.user(key.user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
+        case .reply(let key, let client, let reply): return reply.messages(to: key.user, client)
         case .save, .erase, .remove: return []
         }
     }

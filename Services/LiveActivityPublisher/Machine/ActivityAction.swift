@@ -56,8 +56,7 @@ extension LiveActivityPublisherMachine: OwningMachine {
     mutating func messages(for action: ActivityAction) -> [MQTTMessage] {
         switch action {
         case .publish(let key): [message(of: key)]
-        case .reply(let key, let client, let reply):
-            client.map { [Topic.user(key.user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
+        case .reply(let key, let client, let reply): reply.messages(to: key.user, client)
         case .save, .erase, .report: []
         }
     }

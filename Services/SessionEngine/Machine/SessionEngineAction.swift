@@ -178,8 +178,7 @@ extension SessionEngineMachine: OwningMachine {
             return [SessionTopic.state, .profile, .workout].map { Topic.session(key, $0).message([]) }
         case .announce(let key, let announcement):
             return [Topic.session(key, .announcements).message(JSONCoding.encode(announcement))]
-        case .reply(let user, let client, let reply):
-            return client.map { [Topic.user(user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
+        case .reply(let user, let client, let reply): return reply.messages(to: user, client)
         case .archive(let key):
             forget(key)
             return []

@@ -122,13 +122,12 @@ extension VirtualRunMachine: OwningMachine {
         case .publishPeople(let user): return [peopleMessage(user)]
         case .announce(let id, let user, let cue):
             return [Topic.user(user, .virtualRunAnnouncements(id)).message(JSONCoding.encode(cue))]
-        case .reply(_, let user, let client?, let reply):
-            return [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
+        case .reply(_, let user, let client, let reply): return reply.messages(to: user, client)
         case .evict(let id):
             if let entry = entries[id], isAtRest(entry) { evict(id) }
             return []
         case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies,
-            .saveKey, .linkGhost, .unlinkGhost, .reply, .listRuns, .request, .limited:
+            .saveKey, .linkGhost, .unlinkGhost, .listRuns, .request, .limited:
             return []
         }
     }

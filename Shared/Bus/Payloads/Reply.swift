@@ -1,3 +1,4 @@
+package import MQTT
 package import Workouts
 
 /// The answer to a command or request, on `replies/{client}`. It is sent after the change is on disk.
@@ -26,6 +27,11 @@ package struct Reply: Codable, Hashable, Sendable {
         self.revision = revision
         self.now = now
         self.error = error
+    }
+
+    /// The message to a user's client; none if nothing reads the reply.
+    package func messages(to user: User, _ client: Client?) -> [MQTTMessage] {
+        client.map { [Topic.user(user, .replies($0)).message(JSONCoding.encode(self))] } ?? []
     }
 
     /// The reply to a payload that cannot be read; `nil` unless its id and its client can.
