@@ -106,8 +106,7 @@ extension VirtualRunLoop {
     private mutating func borrowWithdrawn(_ incoming: [Incoming], _ now: Moment) async throws {
         for message in incoming {
             guard case .user(let user, .virtualRunRequest)? = message.topic,
-                case .success(let request)? = message.request, case .share(let change) = request.action,
-                change.ghost == false,
+                case .success(let request)? = message.request, request.action.withdrawsGhost,
                 let session = request.run.flatMap({ machine.entries[$0] })?.run.participant(user)?
                     .session?.session
             else { continue }
@@ -154,7 +153,8 @@ extension VirtualRunLoop {
         }
         var reply = Reply(id: envelope.id, revision: nil, now: now.wallClock)
         reply.runs = runs
-        await context.send([Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))])
+        await context.send(reply.messages(to: user, client))
+        metrics.answered(nil)
     }
 
     // MARK: Deletion
@@ -188,6 +188,17 @@ extension VirtualRunLoop {
         } catch {
             context.logger.error("corrupt record ignored", metadata: [LogKey.record: "\(record.key)"])
             return nil
+        }
+    }
+}
+
+extension VirtualRunRequest.Action {
+    /// Whether the user may share the own session as a ghost no longer.
+    fileprivate var withdrawsGhost: Bool {
+        switch self {
+        case .share(let change): change.ghost == false
+        case .leave: true
+        default: false
         }
     }
 }

@@ -162,10 +162,8 @@ struct VirtualRunLoop {
             outbox.add(machine.receive(request, of: user, now: now, using: &random))
         case .failure(let error) where outbox.owns(user.shard):
             reject(message, Rejection(topic: message.topic, error: error), now)
-            guard error.kind == .malformed,
-                let envelope = try? JSONCoding.decode(Command.Envelope.self, from: message.payload)
-            else { return }
-            outbox.add([machine.refuse(envelope, user, shard: user.shard, .invalidCommand(error.text), now)])
+            guard let (client, reply) = Reply.refusing(message.payload, error, now: now.wallClock) else { return }
+            outbox.add([.reply(user.shard, user, client, reply)])
         case .success, .failure, nil: break
         }
     }

@@ -182,7 +182,7 @@ struct RunInvariantTests {
             ("cancel", { $0.ask(RunStage.anna, .cancel) }),
             ("remove", { $0.ask(RunStage.anna, .remove(RunStage.ben)) }),
             ("decline", { $0.ask(RunStage.ben, .decline) }),
-            ("block", { $0.run.setBlocked([RunStage.ben], by: RunStage.anna) }),
+            ("block", { $0.run.setBlocks { $0 == RunStage.anna ? [RunStage.ben] : [] } }),
             ("deletion of the other", { $0.run.erase(RunStage.anna, now: $0.now) }),
             ("end of the run", { $0.see(RunStage.anna, .completed) }),
             ("a day", { $0.advance(by: 86_400) }),

@@ -95,7 +95,8 @@ struct RunStormTests {
                     stages[index].run.erase(user, now: stages[index].now)
                     #expect(stages[index].run.participant(user) == nil)
                 } else {
-                    stages[index].run.setBlocked([somebody()], by: user)
+                    let other = somebody()
+                    stages[index].run.setBlocks { $0 == user ? [other] : [] }
                 }
             }
         }

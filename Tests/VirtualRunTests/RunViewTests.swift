@@ -116,7 +116,7 @@ struct RunViewTests {
             stage.ask(user, .share(Sharing.Change(position: true, heartRate: true, route: true, ghost: true)))
         }
         let before = stage.run
-        stage.run.setBlocked([ben, dora], by: anna)
+        stage.run.setBlocks { $0 == anna ? [ben, dora] : [] }
         #expect(stage.run.sharing(of: anna, with: ben) == .nothing)
         #expect(stage.run.sharing(of: ben, with: anna) == .nothing)
         #expect(stage.run.sharing(of: ben, with: cleo) == .all)
@@ -129,7 +129,7 @@ struct RunViewTests {
         #expect(stage.view(cleo, figures: figures)?.results?.rows.count == 1)
         #expect(stage.view(cleo)?.ghosts.count == 1)
         #expect(stage.run.blocks == [RunBlock(by: anna, of: ben)])
-        stage.run.setBlocked([], by: anna)
+        stage.run.setBlocks { _ in [] }
         #expect(stage.run == before)
     }
 

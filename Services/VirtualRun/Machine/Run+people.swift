@@ -13,13 +13,12 @@ extension Run {
         }
     }
 
-    /// Replaces the users whom a user blocks. The machine repeats it after an invitation: only those in the run are kept.
-    mutating func setBlocked(_ blocked: some Sequence<User>, by user: User) {
+    /// Sets who blocks whom. The machine repeats it after an invitation: only people in the run are kept.
+    mutating func setBlocks(_ blocked: (User) -> [User]) {
         let people = Set(participants.map(\.user) + ghosts.compactMap(\.owner))
-        guard people.contains(user) else { return }
-        blocks.removeAll { $0.by == user }
-        blocks += blocked.filter { people.contains($0) }.map { RunBlock(by: user, of: $0) }
-        blocks.sort { ($0.by, $0.of) < ($1.by, $1.of) }
+        blocks = people.sorted().flatMap { user in
+            blocked(user).filter { people.contains($0) }.sorted().map { RunBlock(by: user, of: $0) }
+        }
     }
 
     /// Removes the ghosts of a deleted or withdrawn session, or all of a user.

@@ -36,23 +36,21 @@ extension VirtualRunMachine {
         return [.savePerson(user), .publishPeople(user)]
     }
 
-    /// Makes two users each other's contacts, as far as their lists have room.
+    /// Makes two users each other's contacts, as far as their lists have room. A blocked user becomes no contact.
     mutating func befriend(_ user: User, _ host: User, _ now: Moment) -> [VirtualRunAction] {
         [(user, host), (host, user)].flatMap { own, other -> [VirtualRunAction] in
             var person = people[own] ?? PersonRecord()
-            guard (try? person.contacts.add(other, unless: own)) != nil else { return [] }
+            guard !person.blocked.contains(other), (try? person.contacts.add(other, unless: own)) != nil else {
+                return []
+            }
             return set(person, of: own, now)
         }
     }
 
     /// Repeats in a run who of its people blocks whom.
     mutating func applyBlocks(to id: RunID, _ now: Moment) throws(Refusal) -> [VirtualRunAction] {
-        guard let run = entries[id]?.run else { return [] }
-        let users = Set(run.participants.map(\.user) + run.ghosts.compactMap(\.owner)).sorted()
-        let blocked = users.map { ($0, people[$0]?.blocked ?? []) }
-        let actions = try change(id, now) { run throws(Refusal) in
-            for (user, others) in blocked { run.setBlocked(others, by: user) }
-        }
+        let people = people
+        let actions = try change(id, now) { run throws(Refusal) in run.setBlocks { people[$0]?.blocked ?? [] } }
         return actions.isEmpty ? [] : actions + revise(id, now)
     }
 

@@ -50,7 +50,7 @@ extension VirtualRunMachine {
             actions += try applyBlocks(to: id, now)
         case .accept:
             if !actions.isEmpty { actions += befriend(user, run.host, now) }
-        case .share: actions += withdrawGhosts(of: user, in: id, now)
+        case .share, .leave: actions += withdrawGhosts(of: user, in: id, now)
         case .keepWaiting:
             entries[id]?.live.keepWaiting(user, now: now)
             look(id, user, isUrgent: true)
@@ -96,20 +96,24 @@ extension VirtualRunMachine {
     private mutating func create(
         _ id: RunID, _ proposal: RunProposal, _ request: VirtualRunRequest, _ user: User, _ now: Moment
     ) throws(Refusal) -> [VirtualRunAction] {
-        let hosted = (runs[user] ?? []).compactMap { entries[$0]?.run }.filter { $0.host == user && !$0.status.isOver }
-        guard hosted.count < RunLimit.hosted else { throw .runLimit }
+        guard creations[id] == nil else { throw .invalidState("run \(id) waits for its ghosts; use another id") }
+        let run = try make(id, proposal, user, now)
+        var creation = RunCreation(request: request, user: user, since: now)
+        for ghost in run.ghosts { creation.ghosts[ghost.number] = ghost.key }
+        guard creation.ghosts.isEmpty else { return wait(for: creation, id, now) }
+        return start(run, request, user, [:], now)
+    }
+
+    /// The run of a proposal, if limits and the owners of its ghosts allow it now.
+    func make(_ id: RunID, _ proposal: RunProposal, _ user: User, _ now: Moment) throws(Refusal) -> Run {
+        guard hostedRuns(of: user).count < RunLimit.hosted else { throw .runLimit }
         if let limit = invitationLimit(proposal.invite, from: user, now) { throw limit }
         let unreachable = Set(proposal.invite.filter { !isReachable($0, for: user) })
         let run = try Run(id, proposal, from: user, unreachable: unreachable, now: now)
-        var creation = RunCreation(request: request, user: user, since: now)
-        for ghost in run.ghosts {
-            guard let owner = ghost.owner, let session = ghost.session else { continue }
-            let key = SessionKey(owner, session)
-            guard owner == user || sharesGhost(key, with: user) else { throw .ghostNotFound(key) }
-            creation.ghosts[ghost.number] = key
+        if let key = run.ghosts.compactMap(\.key).first(where: { $0.user != user && !sharesGhost($0, with: user) }) {
+            throw .ghostNotFound(key)
         }
-        guard creation.ghosts.isEmpty else { return wait(for: creation, id, now) }
-        return start(run, request, user, [:], now)
+        return run
     }
 
     /// Stores a new run.
@@ -122,19 +126,21 @@ extension VirtualRunMachine {
         entries[id]?.listings = [:]
         for participant in run.participants { look(id, participant.user, isUrgent: true) }
         people[user, default: PersonRecord()].countInvitations(run.participants.count - 1, now)
-        let blocks = (try? applyBlocks(to: id, now)) ?? []
         let links = run.ghosts.compactMap(\.key).map { VirtualRunAction.linkGhost($0, id) }
-        return [.save(id), .savePerson(user)] + links + ghosts.keys.sorted().map { .saveFinal(id, $0) } + blocks
-            + relist(id)
-            + revise(id, now) + accept(request, user, now)
+        return [.save(id), .savePerson(user)] + links + ghosts.keys.sorted().map { .saveFinal(id, $0) }
+            + relist(id) + revise(id, now) + accept(request, user, now)
     }
 
     // MARK: Limits
 
+    private func hostedRuns(of user: User) -> [Run] {
+        (runs[user] ?? []).compactMap { entries[$0]?.run }.filter { $0.host == user && !$0.status.isOver }
+    }
+
     private func invitationLimit(_ users: [User], from host: User, _ now: Moment) -> Refusal? {
         let person = people[host] ?? PersonRecord()
         guard users.count <= person.invitationsLeft(now) else { return .inviteLimit }
-        let open = (runs[host] ?? []).compactMap { entries[$0]?.run }.filter { $0.host == host && !$0.status.isOver }
+        let open = hostedRuns(of: host)
         let isAtLimit = users.contains { user in
             open.count { $0.participant(user)?.decision == .invited } >= RunLimit.openToOne
         }
@@ -154,14 +160,8 @@ extension VirtualRunMachine {
     private func refuse(
         _ request: VirtualRunRequest, _ user: User, _ refusal: Refusal, _ now: Moment
     ) -> VirtualRunAction {
-        refuse(request.envelope, user, shard: request.shard(of: user), refusal, now)
-    }
-
-    func refuse(
-        _ envelope: Command.Envelope, _ user: User, shard: Shard, _ refusal: Refusal, _ now: Moment
-    ) -> VirtualRunAction {
-        let reply = Reply(id: envelope.id, revision: nil, now: now.wallClock, error: refusal)
-        return .reply(shard, user, envelope.client, reply)
+        let reply = Reply(id: request.id, revision: nil, now: now.wallClock, error: refusal)
+        return .reply(request.shard(of: user), user, request.client, reply)
     }
 
     func refuse(_ creation: RunCreation, _ refusal: Refusal, _ now: Moment) -> [VirtualRunAction] {

@@ -11,7 +11,7 @@ extension VirtualRunMachine {
         let key = state.key
         var ids = sessions[key] ?? []
         if let run = state.run { ids.insert(run) }
-        var actions: [VirtualRunAction] = []
+        var actions = state.status == .deleted ? refuseCreations(with: key, now) : []
         for id in ids.sorted() where entries[id] != nil {
             actions +=
                 (try? change(id, by: key.user, now) { run throws(Refusal) in
@@ -189,8 +189,8 @@ extension VirtualRunMachine {
 
     /// Removes the ghosts that others run against, once their owner shares the session no longer.
     mutating func withdrawGhosts(of owner: User, in id: RunID, _ now: Moment) -> [VirtualRunAction] {
-        guard let participant = entries[id]?.run.participant(owner), !participant.sharing.ghost,
-            let session = participant.session?.session
+        guard let participant = entries[id]?.run.participant(owner),
+            !participant.isSharing || !participant.sharing.ghost, let session = participant.session?.session
         else { return [] }
         return (sessions[SessionKey(owner, session)] ?? []).sorted().flatMap { other -> [VirtualRunAction] in
             guard entries[other]?.run.creator != owner else { return [] }
@@ -229,11 +229,18 @@ extension VirtualRunMachine {
         var finals: [Runner: FinalRecord] = [:]
         for (number, key) in creation.ghosts { finals[.ghost(number)] = creation.curves[key] }
         do throws(Refusal) {
-            let unreachable = Set(proposal.invite.filter { !isReachable($0, for: creation.user) })
-            let run = try Run(id, proposal, from: creation.user, unreachable: unreachable, now: now)
-            return start(run, creation.request, creation.user, finals, now)
+            // Meanwhile the user may have reached a limit, or an owner withdrawn a ghost.
+            return start(try make(id, proposal, creation.user, now), creation.request, creation.user, finals, now)
         } catch {
             return refuse(creation, error, now)
+        }
+    }
+
+    /// Refuses the runs that wait for the curve of a deleted session.
+    private mutating func refuseCreations(with key: SessionKey, _ now: Moment) -> [VirtualRunAction] {
+        creations.filter { $0.value.ghosts.values.contains(key) }.sorted { $0.key < $1.key }.flatMap { id, creation in
+            creations[id] = nil
+            return refuse(creation, .ghostNotFound(key), now)
         }
     }
 

@@ -69,6 +69,8 @@ struct VirtualRunMachine {
     ) {
         var record = record
         record.limit(to: now)
+        // A block does not wait for a run at rest.
+        record.run.setBlocks { people[$0]?.blocked ?? [] }
         let id = record.run.id
         let live = LiveRun(id, stored: stored, curves: curves, key: hidingKey, now: now)
         var entry = RunEntry(record: record, live: live, savedChanges: live.storedChanges, finals: finals)

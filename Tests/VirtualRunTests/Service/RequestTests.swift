@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import MQTT
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts
@@ -127,6 +128,15 @@ struct ServiceRequestTests {
         #expect(list?.runs == [])
     }
 
+    @Test func `who blocks the host and accepts gains no contact`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let id = RunID(UUID())
+        try await runs.accept(anna, id, .create(RunProposal(invite: [ben])))
+        try await runs.accept(ben, nil, .block(anna))
+        try await runs.accept(ben, id, .accept(Sharing.Change()))
+        #expect(runs.loop.machine.people[ben]?.contacts == [])
+    }
+
     @Test(arguments: [(InvitesFrom.everyone, true), (.contacts, false), (.nobody, false)])
     func `who may invite is the invitee's choice`(from: InvitesFrom, isShown: Bool) async throws {
         var runs = try await Runs(folder, clock: clock)
@@ -184,6 +194,8 @@ struct ServiceRequestTests {
         #expect(page.map(\.own) == [.accepted, .invited])
         let rest = try await runs.request(ben, nil, .runs(RunsQuery(before: page[1].createdAt))).replies(to: ben).first
         #expect(rest?.runs?.map(\.run) == [ids[0]])
+        let counted = #"pacebus_virtual_run_requests_total{outcome="accepted"} 6"#
+        #expect(runs.loop.context.metrics.render().contains(counted))
     }
 
     @Test func `while the disk refuses there are no replies and no new states, but partners go on`() async throws {

@@ -84,14 +84,20 @@ struct ServiceResultsTests {
         #expect(Set(outcomes).count == 1)
     }
 
-    @Test func `a ghost of an own session runs along once its rows have come`() async throws {
-        var runs = try await Runs(folder, clock: clock)
+    /// A session of anna's yesterday, and the proposal of a run against it.
+    private func ghost() -> (workout: MQTTMessage, rows: [MQTTMessage], proposal: RunProposal, state: SessionState) {
         let key = SessionKey(anna, SessionID(UUID()))
         let start = clock.now - 86_400
         let session = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start)
-        let (workout, rows) = finished(session.state(revision: 1), from: start, speed: 3)
+        let state = session.state(revision: 1)
+        let (workout, rows) = finished(state, from: start, speed: 3)
+        return (workout, rows, RunProposal(invite: [], ghosts: [.session(nil, key.session)]), state)
+    }
+
+    @Test func `a ghost of an own session runs along once its rows have come`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (workout, rows, proposal, past) = ghost()
         let id = RunID(UUID())
-        let proposal = RunProposal(invite: [], ghosts: [.session(nil, key.session)])
         #expect(try await runs.request(anna, id, .create(proposal)).replies(to: anna).isEmpty)
         let sent = try await runs.deliver([workout] + rows) + (try await runs.pass(1.1))
         #expect(sent.replies(to: anna).map(\.ok) == [true])
@@ -109,27 +115,36 @@ struct ServiceResultsTests {
         #expect(partners.last?.rows.first?.gapMeters ?? 0 > 5)
 
         // Its owner deletes the session: row and curve go.
-        var deleted = session.state(revision: 9)
+        var deleted = past
         deleted.status = .deleted
         let gone = try await runs.deliver([deleted.message]) + (try await runs.pass(2))
         #expect(gone.views(id, anna).last?.ghosts == [])
         #expect(try await runs.store.records(in: RunRecord.finals, shards: Set(Shard.all)).isEmpty)
     }
 
-    @Test func `a shared session runs along until its owner withdraws it, in a run at rest too`() async throws {
-        var runs = try await Runs(folder, clock: clock)
-        let first = try await runs.start(anna, [ben])
+    /// Lets anna and ben finish a run, and returns it with their records and rows.
+    private func finishedRun(_ runs: inout Runs) async throws -> (run: RunID, records: [MQTTMessage]) {
+        let id = try await runs.start(anna, [ben])
         try await runs.pass(4)
-        let start = try #require(try runs.view(first, anna)?.startsAt)
+        let start = try #require(try runs.view(id, anna)?.startsAt)
         var records: [MQTTMessage] = []
         for user in [anna, ben] {
-            let state = try runs.state(first, user, .completed)
+            let state = try runs.state(id, user, .completed)
             try await runs.deliver([state.message])
             let (workout, rows) = finished(state, from: start, speed: 3)
             records += [workout] + rows
         }
         try await runs.deliver(records)
         try await runs.pass(2)
+        return (id, records)
+    }
+
+    @Test(arguments: [VirtualRunRequest.Action.share(Sharing.Change(ghost: false)), .leave])
+    func `a shared session runs along until its owner withdraws it, in a run at rest too`(
+        withdrawal: VirtualRunRequest.Action
+    ) async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (first, records) = try await finishedRun(&runs)
         let session = try #require(runs.run(first)?.participant(ben)?.session?.session)
 
         let second = RunID(UUID())
@@ -143,10 +158,53 @@ struct ServiceResultsTests {
         try await runs.pass(2)
         #expect(runs.run(second) == nil)
 
-        try await runs.accept(ben, first, .share(Sharing.Change(ghost: false)))
+        try await runs.accept(ben, first, withdrawal)
         #expect(runs.run(second)?.ghosts == [])
         let third = try await runs.request(anna, RunID(UUID()), .create(proposal))
         #expect(third.replies(to: anna).map(\.error?.code) == ["ghost_not_found"])
         #expect(try await runs.store.records(in: RunRecord.ghosts, shards: Set(Shard.all)).isEmpty)
+    }
+
+    @Test func `a block holds in a run at rest, over a restart too, until it ends`() async throws {
+        var runs: Runs? = try await Runs(folder, clock: clock)
+        let (run, _) = try await finishedRun(&runs!)
+        try await runs?.jump(49 * 3_600)
+        try await runs?.pass(2)
+        #expect(runs?.run(run) == nil)
+        try await runs?.accept(ben, nil, .block(anna))
+        try await runs?.accept(anna, run, .routes)
+        #expect(runs?.run(run)?.sharing(of: ben, with: anna) == .nothing)
+        try await runs?.jump(49 * 3_600)
+        runs = nil
+        runs = try await Runs(folder, clock: clock)
+        try await runs?.pass(1)
+        try await runs?.accept(anna, run, .routes)
+        #expect(runs?.run(run)?.sharing(of: ben, with: anna) == .nothing)
+        try await runs?.accept(ben, nil, .unblock(anna))
+        #expect(runs?.run(run)?.sharing(of: ben, with: anna).route == true)
+    }
+
+    @Test func `runs that wait for a ghost obey the limits when its curve comes`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (workout, rows, proposal, _) = ghost()
+        let ids = (0..<12).map { _ in RunID(UUID()) }
+        for id in ids { #expect(try await runs.request(anna, id, .create(proposal)).replies(to: anna).isEmpty) }
+        let other = try await runs.request(ben, ids[0], .create(RunProposal(invite: [anna])))
+        #expect(other.replies(to: ben).map(\.error?.code) == ["invalid_state"])
+        let sent = try await runs.deliver([workout] + rows) + (try await runs.pass(1.1))
+        let codes = sent.replies(to: anna).map(\.error?.code)
+        #expect(codes.count { $0 == nil } == 10 && codes.count { $0 == "run_limit" } == 2, "\(codes)")
+    }
+
+    @Test func `a run that waits for the ghost of a deleted session is refused`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (workout, _, proposal, state) = ghost()
+        try await runs.request(anna, RunID(UUID()), .create(proposal))
+        try await runs.deliver([workout])
+        var deleted = state
+        deleted.status = .deleted
+        let sent = try await runs.deliver([deleted.message])
+        #expect(sent.replies(to: anna).map(\.error?.code) == ["ghost_not_found"])
+        #expect(runs.loop.machine.creations.isEmpty)
     }
 }
