@@ -158,39 +158,6 @@ struct AccountAbuseTests {
 
 /// session-engine and two users' clients on a broker with accounts, and an operator who reads everything.
 private final class World {
-    /// A user's client.
-    struct Person {
-        let user: User
-        let account: AccountClient
-
-        /// The replies to a client of the user.
-        func replies(to client: Client) -> [Reply] {
-            account.payloads(Topic.user(user, .replies(client)).name)
-                .compactMap { try? JSONCoding.decode(Reply.self, from: $0) }
-        }
-
-        /// Sends messages until each has its reply, as clients do.
-        func ask(_ messages: [(id: CommandID, message: MQTTMessage)]) async throws -> [CommandID: Reply] {
-            let topic = Topic.user(user, .replies(Client("tests")!)).name
-            var replies: [CommandID: Reply] = [:]
-            var count = 0
-            for _ in 0..<60 {
-                try await account.send(messages.filter { replies[$0.id] == nil }.map(\.message))
-                let areAnswered = await eventually(within: .seconds(2)) {
-                    let payloads = account.payloads(topic)
-                    for payload in payloads[count...] {
-                        guard let reply = try? JSONCoding.decode(Reply.self, from: payload) else { continue }
-                        replies[reply.id] = reply
-                    }
-                    count = payloads.count
-                    return messages.allSatisfy { replies[$0.id] != nil }
-                }
-                if areAnswered { return replies.filter { reply in messages.contains { $0.id == reply.key } } }
-            }
-            throw BusObserver.Unseen(topic: topic)
-        }
-    }
-
     let compose: ComposeFolder
     let ann: Person
     let mallory: Person
@@ -205,10 +172,10 @@ private final class World {
         for name in names { passwords.append(try await compose.addAccount(name)) }
         try await compose.needAccounts()
         broker = try await compose.startBroker()
-        ann = Person(user: User("ann")!, account: AccountClient("ann", passwords[0], port: broker.port))
-        mallory = Person(user: User("mallory")!, account: AccountClient("mallory", passwords[1], port: broker.port))
+        ann = Person(User("ann")!, passwords[0], port: broker.port)
+        mallory = Person(User("mallory")!, passwords[1], port: broker.port)
         operators = AccountClient("_operator", try compose.password(of: "_operator"), port: broker.port)
-        engine = try Self.startEngine(compose, broker)
+        engine = try compose.start("session-engine", on: broker)
     }
 
     deinit {
@@ -216,17 +183,7 @@ private final class World {
         broker.process.end(SIGTERM)
     }
 
-    func startEngine() throws { engine = try Self.startEngine(compose, broker) }
-
-    private static func startEngine(_ compose: ComposeFolder, _ broker: ComposeFolder.Broker) throws -> ChildProcess {
-        try Installation.run(
-            "session-engine",
-            [
-                "--mqtt-url", "mqtt://_session-engine@127.0.0.1:\(broker.port)", "--store-url",
-                "sqlite:\(compose.folder.file("data/session-engine.sqlite"))",
-            ], environment: ["MQTT_PASSWORD_FILE=\(compose.folder.file("data/secrets/_session-engine"))"],
-            log: compose.folder.file("session-engine.log"))
-    }
+    func startEngine() throws { engine = try compose.start("session-engine", on: broker) }
 
     func run(_ body: (World) async throws -> Void) async throws {
         // Each account receives what it may read.

@@ -42,13 +42,13 @@ final class ComposeFolder: Sendable {
         Secret(try String(contentsOfFile: folder.file("data/secrets/\(account)"), encoding: .utf8))
     }
 
-    /// Adds lines to the broker's access rules. A later change of accounts removes them.
     /// The accounts with rules of their own.
     func accountsWithRules() throws -> Set<String> {
         let rules = try String(contentsOfFile: folder.file("data/broker/access.conf"), encoding: .utf8)
         return Set(rules.split(separator: "\n").filter { $0.hasPrefix("user ") }.map { String($0.dropFirst(5)) })
     }
 
+    /// Adds lines to the broker's access rules. A later change of accounts removes them.
     func addRules(_ rules: String) throws {
         let path = folder.file("data/broker/access.conf")
         try folder.write(String(contentsOfFile: path, encoding: .utf8) + rules, to: "data/broker/access.conf")
@@ -88,6 +88,17 @@ final class ComposeFolder: Sendable {
             throw Failure(text: "the broker does not listen: \(log ?? "")")
         }
         return Broker(process: process, port: ports[0], tlsPort: ports[1])
+    }
+
+    /// Starts a service with its account and a store in the folder.
+    func start(_ service: String, on broker: Broker) throws -> ChildProcess {
+        try Installation.run(
+            service,
+            [
+                "--mqtt-url", "mqtt://_\(service)@127.0.0.1:\(broker.port)", "--store-url",
+                "sqlite:\(folder.file("data/\(service).sqlite"))",
+            ], environment: ["MQTT_PASSWORD_FILE=\(folder.file("data/secrets/_\(service)"))"],
+            log: folder.file("\(service).log"))
     }
 
     struct Failure: Error {
