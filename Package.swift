@@ -18,6 +18,10 @@ let orderedCollections = Target.Dependency.product(name: "OrderedCollections", p
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbirdHTTP2 = Target.Dependency.product(name: "HummingbirdHTTP2", package: "hummingbird")
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -63,6 +67,7 @@ let package = Package(
         .executable(name: "exporter", targets: ["Exporter"]),
         .executable(name: "virtual-run", targets: ["VirtualRun"]),
         .executable(name: "websocket-gateway", targets: ["WebSocketGateway"]),
+        .executable(name: "dashboard", targets: ["Dashboard"]),
         .executable(name: "device", targets: ["Device"]),
         .executable(name: "pacebus", targets: ["Pacebus"]),
     ],
@@ -70,12 +75,15 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
@@ -126,6 +134,14 @@ let package = Package(
         service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
         service("VirtualRun", ["Client", "Storage"]),
         service("WebSocketGateway", [nioCore, nioHTTP1, nioPosix, nioWebSocket]),
+        service(
+            "Dashboard",
+            [
+                "Client", "Storage", crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, mustache,
+                nioCore,
+                nioSSL, orderedCollections,
+            ],
+            exclude: ["Web"]),
         service("Device", ["Client", "Formats"]),
         service("Pacebus", ["Client", "Formats"], exclude: ["Plans"]),
 
@@ -168,6 +184,12 @@ let package = Package(
                 asyncHTTPClient, lifecycle, logging,
             ]),
         tests("WebSocketGateway", ["WebSocketGateway", "ServiceKit", argumentParser]),
+        tests(
+            "Dashboard",
+            [
+                "Dashboard", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, crypto, httpTypes,
+                hummingbird, hummingbirdCore, lifecycle, logging, mustache, nioCore,
+            ]),
         tests("Device", ["Device", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser]),
         tests(
             "Pacebus",

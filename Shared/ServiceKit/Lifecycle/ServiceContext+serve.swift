@@ -21,9 +21,12 @@ extension ServiceContext {
     /// On graceful shutdown it stops reading, handles what was read, and returns. The caller closes the store after its last
     /// commit.
     ///
-    /// - Parameter ownSubscriptions: the subscriptions that a replica with these shards needs.
+    /// - Parameters:
+    ///   - ownSubscriptions: the subscriptions that a replica with these shards needs.
+    ///   - haveChanged: whether the same shards need other subscriptions than before; called after each event.
     package func serve(
         store: any Store, subscriptions ownSubscriptions: (Set<Shard>) -> [MQTTSubscription],
+        haveChanged: () -> Bool = { false },
         _ handleOnce: (ServiceEvent) async throws -> Void
     ) async throws {
         func handle(_ event: ServiceEvent) async throws {
@@ -78,6 +81,10 @@ extension ServiceContext {
                         await presence?.clear()
                         try await handle(.tick)
                     case .end: return
+                    }
+                    if haveChanged() {
+                        shards.resubscribe()
+                        bus.setSubscriptions(subscriptions(shards.owned), renewing: [])
                     }
                 }
             }

@@ -46,6 +46,11 @@ struct ShardHandover {
         }
     }
 
+    /// Takes a change of the subscriptions alone.
+    mutating func resubscribe() {
+        steps.append(.nothing)
+    }
+
     /// The bus has confirmed the earliest change. Shards that were lost meanwhile are left out.
     mutating func subscribed() -> ServiceEvent? {
         switch steps.removeFirst() {

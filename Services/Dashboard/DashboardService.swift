@@ -1,0 +1,57 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import ServiceKit
+import ServiceLifecycle
+import Storage
+
+/// Runs the loop on the bus and the web server.
+struct DashboardService: Service {
+    let parts: DashboardParts
+    let onListening: @Sendable (Int) async -> Void
+
+    func run() async throws {
+        try await withGracefulShutdownHandler {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await serve() }
+                tasks.addTask { try await listen() }
+                try await tasks.waitForAll()
+            }
+        } onGracefulShutdown: {
+            parts.hub.endAll()
+        }
+        await parts.store.close()
+    }
+
+    private func serve() async throws {
+        var loop = DashboardLoop(parts)
+        let hub = parts.hub
+        try await parts.context.serve(
+            store: parts.store, subscriptions: { _ in hub.subscriptions }, haveChanged: hub.takeSubscriptionChange,
+            { loop.handle($0) })
+    }
+
+    /// - Throws: `SettingError` when the port cannot be opened.
+    private func listen() async throws {
+        let configuration = parts.configuration
+        var logger = parts.context.logger
+        if logger.logLevel == .info { logger.logLevel = .notice }
+        let application = Application(
+            router: DashboardRouter.build(parts), server: try configuration.server,
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port)),
+            onServerRunning: { [onListening, log = parts.context.logger] channel in
+                let port = channel.localAddress?.port ?? configuration.port
+                log.info("listening", metadata: [LogKey.address: "\(configuration.host):\(port)"])
+                await onListening(port)
+            },
+            logger: logger)
+        do {
+            try await application.run()
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw SettingError(.webPort, "cannot listen on \(configuration.host):\(configuration.port): \(error)")
+        }
+    }
+}

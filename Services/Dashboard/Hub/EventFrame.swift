@@ -1,0 +1,36 @@
+import NIOCore
+
+/// The events of a stream.
+enum EventName: String, Sendable {
+    case announcements, beat, bus, current, end, metrics, partners, positions, profile, reply, route, services, state
+    case view, weather, workout
+}
+
+/// One event of a stream, encoded once and shared by all viewers that receive it.
+struct EventFrame: Sendable, Equatable {
+    let name: EventName
+    /// The revision of the bus payload; 0 if it has none.
+    let revision: Int64
+    /// The whole event as it is sent.
+    let wire: ByteBuffer
+    private let payloadRange: Range<Int>
+
+    /// `nil` if the payload has a line break, which would end the event.
+    init?(_ name: EventName, _ payload: some Collection<UInt8>, revision: Int64 = 0) {
+        guard !payload.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) else { return nil }
+        self.name = name
+        self.revision = revision
+        let head = "event: \(name.rawValue)\ndata: "
+        var wire = ByteBufferAllocator().buffer(capacity: head.utf8.count + payload.count + 2)
+        wire.writeString(head)
+        payloadRange = wire.writerIndex..<wire.writerIndex + payload.count
+        wire.writeBytes(payload)
+        wire.writeString("\n\n")
+        self.wire = wire
+    }
+
+    /// The bus payload, unchanged.
+    var payload: ByteBufferView {
+        wire.viewBytes(at: payloadRange.lowerBound, length: payloadRange.count) ?? ByteBufferView()
+    }
+}

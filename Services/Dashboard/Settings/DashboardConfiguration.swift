@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import ServiceKit
+
+/// - `host`, `port` (`WEB_HOST`, `WEB_PORT`): the web server's address; by default 127.0.0.1 and 8080. Beyond loopback it requires
+///   TLS, its own or a trusted proxy's.
+/// - `publicURL` (`PUBLIC_URL`): the address in browsers, for the check of origins.
+/// - `certificateFile`, `keyFile` (`TLS_CERT_FILE`, `TLS_KEY_FILE`): the server's certificate chain and key.
+/// - `trustedProxy` (`TRUSTED_PROXY`): the address of a proxy that terminates TLS and sets `X-Forwarded-For`.
+/// - `tileURL`, `tileAttribution` (`TILE_URL`, `TILE_ATTRIBUTION`): a tile server; by default maps have no tiles.
+/// - `webFolder` (`WEB_FOLDER`): the folder made by `compose/web.sh`; by default `web` beside the executable.
+struct DashboardConfiguration: Sendable {
+    var host = "127.0.0.1"
+    var port = 8080
+    var publicURL: String?
+    var certificateFile: String?
+    var keyFile: String?
+    var trustedProxy: String?
+    var tileURL: String?
+    var tileAttribution: String?
+    var webFolder = Self.defaultWebFolder
+
+    /// The folder `web` beside the executable.
+    private static var defaultWebFolder: String {
+        URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("web").path
+    }
+}
+
+struct DashboardOptions: ParsableArguments {
+    @Option(name: .customLong(Setting.webHost.flag), help: Setting.webHost.help)
+    var host: String?
+
+    @Option(name: .customLong(Setting.webPort.flag), help: Setting.webPort.help)
+    var port: String?
+
+    @Option(name: .customLong(Setting.publicURL.flag), help: Setting.publicURL.help)
+    var publicURL: String?
+
+    @Option(name: .customLong(Setting.tlsCertFile.flag), help: Setting.tlsCertFile.help)
+    var certificateFile: String?
+
+    @Option(name: .customLong(Setting.tlsKeyFile.flag), help: Setting.tlsKeyFile.help)
+    var keyFile: String?
+
+    @Option(name: .customLong(Setting.trustedProxy.flag), help: Setting.trustedProxy.help)
+    var trustedProxy: String?
+
+    @Option(name: .customLong(Setting.tileURL.flag), help: Setting.tileURL.help)
+    var tileURL: String?
+
+    @Option(name: .customLong(Setting.tileAttribution.flag), help: Setting.tileAttribution.help)
+    var tileAttribution: String?
+
+    @Option(name: .customLong(Setting.webFolder.flag), help: Setting.webFolder.help)
+    var webFolder: String?
+}
+
+extension Setting {
+    static let webHost = Setting(
+        flag: "web-host", explanation: "The address the web server listens on", accepted: "an address or a host name",
+        standard: "127.0.0.1")
+    static let webPort = Setting(
+        flag: "web-port", explanation: "The port of the web server", accepted: "0 to 65535; 0 takes any",
+        standard: "8080")
+    static let publicURL = Setting(
+        flag: "public-url", explanation: "The dashboard's address in browsers",
+        accepted: "https://HOST, or http:// for loopback", standard: "that of the web server")
+    static let tlsCertFile = Setting(
+        flag: "tls-cert-file", explanation: "The web server's certificate and its chain",
+        accepted: "a PEM file, together with --tls-key-file")
+    static let tlsKeyFile = Setting(
+        flag: "tls-key-file", explanation: "The key of the web server's certificate",
+        accepted: "a PEM file, together with --tls-cert-file")
+    static let trustedProxy = Setting(
+        flag: "trusted-proxy", explanation: "A proxy that terminates TLS and sets X-Forwarded-For",
+        accepted: "its IP address; needs --public-url")
+    static let tileURL = Setting(
+        flag: "tile-url", explanation: "The map's tiles",
+        accepted: "https://HOST/{z}/{x}/{y}.png, together with --tile-attribution")
+    static let tileAttribution = Setting(
+        flag: "tile-attribution", explanation: "The text that names the source of the tiles", accepted: "text")
+    static let webFolder = Setting(
+        flag: "web-folder", explanation: "The folder with templates and assets that compose/web.sh makes",
+        accepted: "a folder", standard: "web beside the executable")
+}
