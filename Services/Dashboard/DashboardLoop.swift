@@ -1,23 +1,52 @@
+import Bus
+import Logging
 import MQTT
 import ServiceKit
 
 /// The service's one flow of events: it passes messages and time to the hub.
 struct DashboardLoop {
+    /// The seconds between two looks at counts and at what is too old.
+    private static let interval = 5.0
+
     private let parts: DashboardParts
+    private let metrics: DashboardMetrics
+    private var rejections = Rejections(service: "dashboard")
+    private var lookedAt: Moment?
 
     init(_ parts: DashboardParts) {
         self.parts = parts
+        metrics = DashboardMetrics(parts.context.metrics)
     }
 
-    mutating func handle(_ event: ServiceEvent) {
+    mutating func handle(_ event: ServiceEvent) async {
         switch event {
         case .ownership, .announce: break
         case .connected: parts.hub.connected()
         case .disconnected: parts.hub.disconnected()
         case .batch(let batch):
-            parts.hub.receive(batch.messages)
+            let rejected = parts.hub.receive(batch.messages)
             batch.acknowledge()
-        case .tick: parts.hub.tick()
+            await reject(rejected)
+        case .tick:
+            parts.hub.tick()
+            look(parts.context.clock.moment)
         }
+    }
+
+    private mutating func look(_ now: Moment) {
+        if let lookedAt, now.seconds(since: lookedAt) < Self.interval { return }
+        lookedAt = now
+        parts.hub.forgetPast()
+        metrics.show(parts.hub)
+    }
+
+    private mutating func reject(_ rejected: [(message: MQTTMessage, error: PayloadError)]) async {
+        let now = parts.context.clock.moment
+        var messages: [MQTTMessage] = []
+        for (message, error) in rejected {
+            metrics.rejected(error.reason)
+            messages += rejections.reject(message, Rejection(topic: message.topic, error: error), at: now)
+        }
+        await parts.context.send(messages)
     }
 }

@@ -28,7 +28,7 @@ struct DashboardService: Service {
         let hub = parts.hub
         try await parts.context.serve(
             store: parts.store, subscriptions: { _ in hub.subscriptions }, haveChanged: hub.takeSubscriptionChange,
-            { loop.handle($0) })
+            { await loop.handle($0) })
     }
 
     /// - Throws: `SettingError` when the port cannot be opened.

@@ -1,4 +1,6 @@
+import Bus
 import NIOCore
+import Workouts
 
 /// The events of a stream.
 enum EventName: String, Sendable {
@@ -32,5 +34,28 @@ struct EventFrame: Sendable, Equatable {
     /// The bus payload, unchanged.
     var payload: ByteBufferView {
         wire.viewBytes(at: payloadRange.lowerBound, length: payloadRange.count) ?? ByteBufferView()
+    }
+}
+
+extension EventFrame {
+    /// An event that the dashboard makes.
+    static func json(_ name: EventName, _ value: some Encodable) -> EventFrame {
+        guard let frame = EventFrame(name, JSONCoding.encode(value)) else {
+            preconditionFailure("the encoder writes no line breaks")
+        }
+        return frame
+    }
+
+    /// The same event for streams of several users and sessions: `{"user":…,"session":…,"payload":…}`.
+    func naming(_ topic: Topic) -> EventFrame {
+        let source: String
+        switch topic {
+        case .session(let key, _): source = #""user":"\#(key.user)","session":"\#(key.session)""#
+        case .user(let user, .virtualRun(let run)): source = #""user":"\#(user)","run":"\#(run)""#
+        case .user(let user, _): source = #""user":"\#(user)""#
+        case .presence, .rejected: return self
+        }
+        let named = Array("{\(source),\"payload\":".utf8) + Array(payload) + [UInt8(ascii: "}")]
+        return EventFrame(name, named, revision: revision) ?? self
     }
 }

@@ -1,61 +1,199 @@
 import Bus
 import MQTT
+import NIOCore
 import ServiceKit
+import Synchronization
 import Workouts
 
-/// What a stream shows.
-enum Watch: Hashable, Sendable {
-    case home(Set<User>)
-    case live(SessionKey, isOwner: Bool)
-    case operators
-    case virtualRun(User, RunID)
-}
-
-/// The connection to the broker.
-enum BrokerLink: Equatable, Sendable {
-    case connected
-    case away(since: Timestamp)
-}
-
-/// Shares the hub between the loop and the requests.
+/// Shares the ``Hub`` between the loop and the requests.
 final class LiveHub: Sendable {
-    let clock: any WallClock
+    private struct State {
+        var hub: Hub
+        /// Tasks of streams that wait for events.
+        var waiting: [Int: CheckedContinuation<[ByteBuffer]?, Never>] = [:]
+        var aborts: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let clock: any WallClock
+    private let state: Mutex<State>
 
     init(clock: any WallClock) {
         self.clock = clock
+        state = Mutex(State(hub: Hub(now: clock.moment)))
     }
 
-    /// The newest message of a topic. `state`, `workout`, `current` and `profile` are always known, the others while somebody watches.
-    func newest(_ topic: Topic) -> EventFrame? { nil }
+    // MARK: Requests
 
-    func current(of user: User) -> CurrentSession? { nil }
+    /// The newest message of a topic. `state`, `workout`, `current` and `profile` are always known, the others while they are
+    /// watched.
+    func newest(_ topic: Topic) -> EventFrame? { state.withLock { $0.hub.frame(of: topic) } }
 
-    func state(of key: SessionKey) -> SessionState? { nil }
+    /// Decodes the user's `current`; `nil` if there is none.
+    func current(of user: User) -> CurrentSession? {
+        newest(.user(user, .current)).flatMap { try? JSONCoding.decode(CurrentSession.self, from: $0.payload) }
+    }
 
+    /// Decodes the session's `state`; `nil` if it is unknown.
+    func state(of key: SessionKey) -> SessionState? {
+        newest(.session(key, .state)).flatMap { try? SessionState($0.payload) }
+    }
+
+    /// The user's sessions of the last two days, the latest change first.
+    func sessions(of user: User) -> [SessionKey] {
+        state.withLock { $0.hub.sessions[user] ?? [:] }.sorted { $0.value.revision > $1.value.revision }
+            .map { SessionKey(user, $0.key) }
+    }
+
+    /// The connection to the broker.
+    var broker: BrokerLink { state.withLock { $0.hub.link } }
+
+    /// Begins a stream.
+    ///
+    /// - Parameter abort: closes the connection if the stream does not read.
     /// - Throws: ``StreamLimit``.
-    func watch(_ watch: Watch, login: Login) throws(StreamLimit) -> Viewer { Viewer() }
-
-    var broker: BrokerLink { .connected }
+    func watch(
+        _ watch: Watch, login: Login, abort: @escaping @Sendable () -> Void = {}
+    ) throws(StreamLimit) -> Viewer {
+        let now = clock.moment
+        let result: Result<Int, StreamLimit> = state.withLock { state in
+            do throws(StreamLimit) {
+                let id = try state.hub.watch(watch, login, now)
+                state.aborts[id] = abort
+                return .success(id)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return Viewer(id: try result.get(), hub: self)
+    }
 
     /// Ends the login's streams.
-    func end(login: LoginID) {}
+    func end(login: LoginID) { perform { $0.end(login, $1) } }
 
-    /// Sends the late outcome of a command, as JSON, to all streams of a user's logins.
-    func reply(_ payload: [UInt8], to user: User) {}
+    /// Sends the late outcome of a command, as JSON without line breaks, to all streams of the user's logins.
+    func reply(_ payload: [UInt8], to user: User) {
+        guard let frame = EventFrame(.reply, payload) else { return }
+        perform { $0.reply(frame, to: user, $1) }
+    }
 
-    func endAll() {}
+    /// Ends all streams and refuses new ones.
+    func endAll() { perform { $0.close($1) } }
+
+    fileprivate func next(_ id: Int) async -> [ByteBuffer]? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiting in
+                let now = clock.moment
+                let next = state.withLock { state in
+                    // A canceled task finds its stream gone, here or in the handler.
+                    let next = Task.isCancelled ? .end : state.hub.next(id, now)
+                    if next == .wait { state.waiting[id] = waiting }
+                    return next
+                }
+                switch next {
+                case .events(let events): waiting.resume(returning: events)
+                case .end: waiting.resume(returning: nil)
+                case .wait: break
+                }
+            }
+        } onCancel: {
+            leave(id)
+        }
+    }
+
+    fileprivate func leave(_ id: Int) {
+        let now = clock.moment
+        let waiting = state.withLock { state in
+            state.hub.leave(id, now)
+            state.aborts[id] = nil
+            return state.waiting.removeValue(forKey: id)
+        }
+        waiting?.resume(returning: nil)
+    }
 
     // MARK: The loop
 
-    var subscriptions: [MQTTSubscription] { [] }
+    var subscriptions: [MQTTSubscription] {
+        WatchedTopics.always + state.withLock { $0.hub.needs.keys.flatMap(\.subscriptions) }
+    }
 
-    func takeSubscriptionChange() -> Bool { false }
+    /// Whether ``subscriptions`` are others than at the last call.
+    func takeSubscriptionChange() -> Bool {
+        state.withLock { state in
+            defer { state.hub.haveNeedsChanged = false }
+            return state.hub.haveNeedsChanged
+        }
+    }
 
-    func connected() {}
+    func connected() { perform { $0.connected($1) } }
 
-    func disconnected() {}
+    func disconnected() { perform { $0.disconnected($1) } }
 
-    func receive(_ messages: [MQTTMessage]) {}
+    /// Takes messages. Returns the rejected ones.
+    func receive(_ messages: [MQTTMessage]) -> [(message: MQTTMessage, error: PayloadError)] {
+        var rejected: [(MQTTMessage, PayloadError)] = []
+        perform { hub, now in
+            var actions: [HubAction] = []
+            for message in messages {
+                do throws(PayloadError) {
+                    actions += try hub.receive(message, now)
+                } catch {
+                    rejected.append((message, error))
+                }
+            }
+            return actions
+        }
+        return rejected
+    }
 
-    func tick() {}
+    func tick() { perform { $0.tick($1) } }
+
+    /// Removes what is too old to show.
+    func forgetPast() {
+        perform { hub, now in
+            hub.forgetPast(now)
+            return []
+        }
+    }
+
+    /// Reads counts for metrics.
+    func read<Value: Sendable>(_ body: (borrowing Hub) -> Value) -> Value { state.withLock { body($0.hub) } }
+
+    /// The only place where the hub's actions take effect.
+    private func perform(_ change: (inout Hub, Moment) -> [HubAction]) {
+        let now = clock.moment
+        let effects = state.withLock { state in
+            change(&state.hub, now).map { action -> @Sendable () -> Void in
+                switch action {
+                case .deliver(let id, let events):
+                    let waiting = state.waiting.removeValue(forKey: id)
+                    return { waiting?.resume(returning: events) }
+                case .abort(let id): return state.aborts.removeValue(forKey: id) ?? {}
+                }
+            }
+        }
+        for effect in effects { effect() }
+    }
+}
+
+/// A stream's side of the hub.
+final class Viewer: Sendable {
+    private let id: Int
+    private let hub: LiveHub
+
+    fileprivate init(id: Int, hub: LiveHub) {
+        self.id = id
+        self.hub = hub
+    }
+
+    /// The next events, when they are due; `nil` at the end.
+    func next() async -> [ByteBuffer]? { await hub.next(id) }
+
+    /// Ends the stream. Repeated calls do nothing.
+    func leave() { hub.leave(id) }
+}
+
+/// There are too many streams.
+enum StreamLimit: Error {
+    case ofService
+    case ofLogin
 }

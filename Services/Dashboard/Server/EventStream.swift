@@ -3,33 +3,75 @@ import Hummingbird
 import NIOCore
 import Workouts
 
+/// Event streams. Who may not see something gets the same 404 as for something that does not exist.
 extension DashboardRouter {
     static func addStreamRoutes(to router: Router<DashboardContext>, _ parts: DashboardParts) {
+        router.get("events") { _, context in
+            let login = try requireLogin(context)
+            return try stream(.home(login.seen), login, context, parts)
+        }
         router.get("live/:user/:session/events") { _, context in
-            guard let login = context.login else { throw HTTPError(.unauthorized) }
-            guard let user = context.parameters.get("user").flatMap(User.init), login.maySee(user),
+            let login = try requireLogin(context)
+            guard let user = context.parameters.get("user").flatMap({ User($0) }), login.maySee(user),
                 let session = context.parameters.get("session").flatMap({ SessionID($0) })
             else { throw HTTPError(.notFound) }
-            let key = SessionKey(user, session)
-            return try stream(.live(key, isOwner: login.mayControl(user)), login, context, parts)
+            let watch = Watch.live(SessionKey(user, session), isOwner: login.mayControl(user))
+            return try stream(watch, login, context, parts)
+        }
+        router.get("virtual-runs/:run/events") { _, context in
+            let login = try requireLogin(context)
+            guard let run = context.parameters.get("run").flatMap({ RunID($0) }) else { throw HTTPError(.notFound) }
+            return try stream(.virtualRun(login.user, run), login, context, parts)
+        }
+        router.get("operator/events") { _, context in
+            let login = try requireLogin(context)
+            guard login.isOperator else { throw HTTPError(.notFound) }
+            return try stream(.operators, login, context, parts)
         }
     }
 
-    static func stream(
+    private static func requireLogin(_ context: DashboardContext) throws(HTTPError) -> Login {
+        guard let login = context.login else { throw HTTPError(.unauthorized) }
+        return login
+    }
+
+    private static func stream(
         _ watch: Watch, _ login: Login, _ context: DashboardContext, _ parts: DashboardParts
     ) throws -> Response {
         let viewer: Viewer
+        let channel = context.channel
         do throws(StreamLimit) {
-            viewer = try parts.hub.watch(watch, login: login)
+            viewer = try parts.hub.watch(watch, login: login) { channel.close(promise: nil) }
         } catch {
-            throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "5"])
+            return Response(
+                status: .serviceUnavailable, headers: [.retryAfter: "5", .contentType: "text/plain; charset=utf-8"],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: "\(error.text)\n")))
         }
+        // A browser that goes away ends the stream before its next event.
+        channel.closeFuture.whenComplete { _ in viewer.leave() }
         let body = ResponseBody { writer in
             defer { viewer.leave() }
-            while let frames = await viewer.next() { try await writer.write(contentsOf: frames) }
+            while let events = await viewer.next() { try await writer.write(contentsOf: events) }
             try await writer.finish(nil)
         }
-        return Response(
-            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"], body: body)
+        let headers: HTTPFields = [
+            .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store",
+            // nginx collects responses by default.
+            .accelBuffering: "no",
+        ]
+        return Response(status: .ok, headers: headers, body: body)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let accelBuffering = Self("X-Accel-Buffering")!
+}
+
+extension StreamLimit {
+    fileprivate var text: String {
+        switch self {
+        case .ofService: "2000 event streams are open, the most of this service; try again later"
+        case .ofLogin: "this login has 8 event streams open, the most of one login; close a tab"
+        }
     }
 }

@@ -1,5 +1,6 @@
 import HummingbirdCore
 import HummingbirdHTTP2
+import NIOCore
 import NIOSSL
 import ServiceKit
 
@@ -30,11 +31,16 @@ extension DashboardConfiguration {
     /// HTTP/2 and HTTP/1.1 over TLS with a certificate, else HTTP/1.1.
     var server: HTTPServerBuilder {
         get throws {
-            guard let certificateFile, let keyFile else { return .http1() }
+            guard let certificateFile, let keyFile else { return .http1(configuration: http1) }
             let tls = TLSConfiguration.makeServerConfiguration(
                 certificateChain: try NIOSSLCertificate.fromPEMFile(certificateFile).map { .certificate($0) },
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: keyFile, format: .pem)))
-            return try .http2Upgrade(tlsConfiguration: tls)
+            return try .http2Upgrade(
+                tlsConfiguration: tls, configuration: .init(streamConfiguration: http1))
         }
+    }
+
+    private var http1: HTTP1Channel.Configuration {
+        HTTP1Channel.Configuration(additionalChannelHandlers: [InputCloseHandler()], idleTimeout: .seconds(60))
     }
 }

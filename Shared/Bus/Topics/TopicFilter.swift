@@ -42,6 +42,10 @@ package enum TopicFilter {
         MQTTSubscription(filter: Topic.name(Topic.services, "_\(service)", "+"), qos: .atLeastOnce)
     }
 
+    /// The presence of every process of every service.
+    package static let allPresences = MQTTSubscription(
+        filter: Topic.name(Topic.services, "+", "+"), qos: .atLeastOnce)
+
     /// The views of all virtual runs, of one user or of every user, with the users' requests and people.
     package static func virtualRuns(of user: User? = nil) -> MQTTSubscription {
         MQTTSubscription(

@@ -1,0 +1,60 @@
+import Metrics
+import ServiceKit
+
+/// The service's Prometheus metrics.
+struct DashboardMetrics {
+    private static let prefix = "pacebus_dashboard_"
+
+    private let factory: PrometheusMetrics
+    private let messages: RisingCounter
+    private let ignored: RisingCounter
+    private let events: RisingCounter
+    private let aborted: RisingCounter
+    private let refused: RisingCounter
+    private let streams: Meter
+    private let sessions: Meter
+    private let subscriptions: Meter
+
+    init(_ factory: PrometheusMetrics) {
+        self.factory = factory
+        factory.describe(Self.help)
+        messages = RisingCounter(Self.prefix + "messages_total", factory)
+        ignored = RisingCounter(Self.prefix + "ignored_total", factory)
+        events = RisingCounter(Self.prefix + "events_total", factory)
+        aborted = RisingCounter(Self.prefix + "streams_aborted_total", factory)
+        refused = RisingCounter(Self.prefix + "streams_refused_total", factory)
+        streams = Meter(label: Self.prefix + "streams", factory: factory)
+        sessions = Meter(label: Self.prefix + "sessions", factory: factory)
+        subscriptions = Meter(label: Self.prefix + "watched", factory: factory)
+    }
+
+    func rejected(_ reason: String) {
+        Counter(label: Self.prefix + "rejected_total", dimensions: [("reason", reason)], factory: factory).increment()
+    }
+
+    func show(_ hub: LiveHub) {
+        let (counts, open, known, watched) = hub.read { hub in
+            (hub.counts, hub.streams.count, hub.sessions.values.reduce(0) { $0 + $1.count }, hub.needs.count)
+        }
+        messages.rise(to: counts.received)
+        ignored.rise(to: counts.ignored)
+        events.rise(to: counts.delivered)
+        aborted.rise(to: counts.aborted)
+        refused.rise(to: counts.refused)
+        streams.set(open)
+        sessions.set(known)
+        subscriptions.set(watched)
+    }
+
+    private static let help = [
+        prefix + "events_total": "Events written to streams.",
+        prefix + "ignored_total": "Messages with a revision that is not newer.",
+        prefix + "messages_total": "Messages received.",
+        prefix + "rejected_total": "Payloads rejected as invalid, by reason.",
+        prefix + "sessions": "Sessions in memory.",
+        prefix + "streams": "Open event streams.",
+        prefix + "streams_aborted_total": "Streams closed because the browser did not read.",
+        prefix + "streams_refused_total": "Streams refused by a limit.",
+        prefix + "watched": "Sessions, users and runs whose topics are subscribed to because a stream shows them.",
+    ]
+}

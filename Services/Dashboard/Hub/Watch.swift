@@ -1,0 +1,114 @@
+import Bus
+import MQTT
+import Workouts
+
+/// What a stream shows.
+enum Watch: Hashable, Sendable {
+    /// The cards of users.
+    case home(Set<User>)
+    case live(SessionKey, isOwner: Bool)
+    case operators
+    /// A virtual run, for one of its participants.
+    case virtualRun(User, RunID)
+
+    /// Whether an event names its user and session: the stream has those of several.
+    var namesSource: Bool {
+        switch self {
+        case .home, .operators: true
+        case .live, .virtualRun: false
+        }
+    }
+
+    /// Whose events a stream of this login receives.
+    func audiences(of user: User) -> [Audience] {
+        switch self {
+        case .home(let users): users.map { .cards($0) } + [.own(user)]
+        case .live(let key, let isOwner): [.session(key)] + (isOwner ? [.own(user)] : [])
+        case .operators: []
+        case .virtualRun(let user, let run): [.run(user, run), .own(user)]
+        }
+    }
+
+    /// What must be subscribed to for a stream of this login, besides what always is.
+    func needs(of user: User) -> [WatchedTopics] {
+        switch self {
+        case .home(let users): users.map { .metrics($0) } + [.views(user)]
+        case .live(let key, let isOwner): [.session(key)] + (isOwner ? [.views(user)] : [])
+        case .operators: []
+        case .virtualRun(let user, let run): [.run(user, run), .views(user)]
+        }
+    }
+}
+
+/// Streams that receive the same messages.
+enum Audience: Hashable {
+    case session(SessionKey)
+    /// Streams with a card of the user.
+    case cards(User)
+    /// Streams of the user's logins.
+    case own(User)
+    case run(User, RunID)
+
+    /// The audiences of a topic, and the name of its event.
+    static func of(_ topic: Topic) -> (name: EventName, audiences: [Audience])? {
+        switch topic {
+        case .session(let key, .state): (.state, [.session(key), .cards(key.user)])
+        case .session(let key, .workout): (.workout, [.session(key), .cards(key.user)])
+        case .session(let key, .metrics): (.metrics, [.session(key), .cards(key.user)])
+        case .session(let key, .route): (.route, [.session(key)])
+        case .session(let key, .weather): (.weather, [.session(key)])
+        case .session(let key, .announcements): (.announcements, [.session(key)])
+        case .user(let user, .current): (.current, [.cards(user), .own(user)])
+        case .user(let user, .profile): (.profile, [.own(user)])
+        case .user(let user, .virtualRun): (.view, [.own(user)])
+        case .user(let user, .partners(let run)): (.partners, [.run(user, run)])
+        case .user(let user, .partnerPositions(let run)): (.positions, [.run(user, run)])
+        case .user(let user, .virtualRunAnnouncements(let run)): (.announcements, [.run(user, run)])
+        default: nil
+        }
+    }
+}
+
+/// Topics that are subscribed to only while a stream needs them.
+enum WatchedTopics: Hashable {
+    case session(SessionKey)
+    /// The live metrics of all sessions of a user.
+    case metrics(User)
+    /// The views of all virtual runs of a user.
+    case views(User)
+    case run(User, RunID)
+
+    /// What is always subscribed to.
+    static let always =
+        [.state, .workout].flatMap { TopicFilter.sessions($0 as SessionTopic.Kind, shards: Set(Shard.all)) }
+        + [TopicFilter.users(.current), TopicFilter.users(.profile), TopicFilter.allPresences]
+
+    var subscriptions: [MQTTSubscription] {
+        switch self {
+        case .session(let key):
+            [.metrics, .route, .weather, .announcements].map {
+                TopicFilter.topic(.session(key, $0 as SessionTopic))
+            }
+        case .metrics(let user): [TopicFilter.metrics(of: user)]
+        case .views(let user): [TopicFilter.virtualRuns(of: user)]
+        case .run(let user, let run):
+            [.partners(run), .partnerPositions(run), .virtualRunAnnouncements(run)].map {
+                TopicFilter.topic(.user(user, $0 as UserTopic))
+            }
+        }
+    }
+
+    /// The subscriptions that bring a topic; `nil` if it is always subscribed to.
+    static func bringing(_ topic: Topic) -> [WatchedTopics]? {
+        switch topic {
+        case .session(_, .state), .session(_, .workout): nil
+        case .session(let key, .metrics): [.session(key), .metrics(key.user)]
+        case .session(let key, _): [.session(key)]
+        case .user(let user, .virtualRun): [.views(user)]
+        case .user(let user, .partners(let run)), .user(let user, .partnerPositions(let run)),
+            .user(let user, .virtualRunAnnouncements(let run)):
+            [.run(user, run)]
+        default: nil
+        }
+    }
+}

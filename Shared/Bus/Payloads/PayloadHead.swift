@@ -1,0 +1,43 @@
+/// What a service that passes payloads on unchanged reads of them.
+package struct PayloadHead: Equatable, Sendable {
+    /// `revision`, or `s` in high-rate messages; `nil` if the payload has none.
+    package private(set) var revision: Int64?
+    /// `status`; `nil` if the payload has none.
+    package private(set) var status: String?
+
+    /// Validates the shape of the whole payload, which must be an object.
+    package init(_ payload: ArraySlice<UInt8>) throws(PayloadError) {
+        let outcome: Result<Void, PayloadError> = payload.withUnsafeBufferPointer { bytes in
+            var scanner = JSONScanner(bytes)
+            do throws(PayloadError) {
+                try read(&scanner)
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try outcome.get()
+    }
+
+    private mutating func read(_ scanner: inout JSONScanner) throws(PayloadError) {
+        try scanner.expect(UInt8(ascii: "{"))
+        guard !scanner.take(UInt8(ascii: "}")) else { return try scanner.expectEnd() }
+        repeat {
+            let key = try scanner.string()
+            try scanner.expect(UInt8(ascii: ":"))
+            if key.elementsEqual("revision".utf8) || key.elementsEqual("s".utf8) {
+                let number = try scanner.number()?.integer.map(Int64.init)
+                guard let number, SeenRevision.range.contains(number) else {
+                    throw .malformed("revision: out of range", field: "revision")
+                }
+                revision = number
+            } else if key.elementsEqual("status".utf8), scanner.peek() == UInt8(ascii: "\"") {
+                status = String(decoding: try scanner.string(), as: UTF8.self)
+            } else {
+                try scanner.skipValue()
+            }
+        } while scanner.take(UInt8(ascii: ","))
+        try scanner.expect(UInt8(ascii: "}"))
+        try scanner.expectEnd()
+    }
+}
