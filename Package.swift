@@ -137,7 +137,7 @@ let package = Package(
         service(
             "Dashboard",
             [
-                "Client", "Storage", crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, mustache,
+                "Client", "Storage", asyncAlgorithms, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, mustache,
                 nioCore,
                 nioSSL, orderedCollections,
             ],

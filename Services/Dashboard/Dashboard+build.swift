@@ -3,7 +3,7 @@ import Storage
 
 extension Dashboard {
     /// All collections of the store.
-    static let schema = StoreSchema(service: "dashboard", steps: [[]])
+    static let schema = StoreSchema(service: "dashboard", steps: [[.logins, .browsers, .presses]])
 
     /// Opens the store, unless the caller passes one, and wires the service to the broker and its web server.
     ///

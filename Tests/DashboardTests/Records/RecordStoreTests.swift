@@ -1,0 +1,49 @@
+import ServiceKit
+import Storage
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Dashboard
+
+struct RecordStoreTests {
+    private func run(_ body: (RecordStore, MemoryStore, ManualClock) async throws -> Void) async throws {
+        let (memory, clock) = (MemoryStore.owningAll(), ManualClock())
+        let records = RecordStore(store: memory, clock: clock, logger: .silent)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await records.run() }
+            for await change in memory.ownership {
+                if case .gained(let epochs) = change { records.own(epochs) }
+                break
+            }
+            try await body(records, memory, clock)
+            tasks.cancelAll()
+        }
+    }
+
+    @Test func `changes are on disk when the wait for them ends, the newest of each record`() async throws {
+        try await run { records, memory, _ in
+            records.enqueue([.put(.logins, "a", 1), .put(.logins, "b", 1)])
+            records.enqueue([.put(.logins, "a", 2), .delete(.logins, "b")])
+            try await records.committed()
+            let stored = try await records.records(in: .logins)
+            #expect(stored.map(\.key) == ["a"])
+            #expect(stored.map(\.value) == [Array("2".utf8)])
+            _ = memory
+        }
+    }
+
+    @Test func `a failed commit is reported, and its changes follow with the next one`() async throws {
+        try await run { records, memory, clock in
+            memory.refuse()
+            records.enqueue([.put(.logins, "a", 1), .put(.logins, "b", 1)])
+            await #expect(throws: StoreError.self) { try await records.committed() }
+            records.enqueue([.delete(.logins, "a")])
+            memory.accept()
+            try await clock.waitForSleepers()
+            clock.advance(by: .seconds(1))
+            try await records.committed()
+            #expect(try await records.records(in: .logins).map(\.key) == ["b"])
+        }
+    }
+}
