@@ -1,25 +1,88 @@
-import Foundation
+import MQTT
 import Workouts
 
-/// A login, for as long as its cookie is valid.
-struct LoginID: Hashable, Sendable {
-    let uuid: UUID
+/// A signed-in person, set by the login middleware on `context.login`.
+struct Login: Equatable, Sendable {
+    let id: LoginID
+    let account: AccountName
+    /// For connections with the person's own rights.
+    let password: Secret
+    /// The users whose topics the broker delivers to the account, itself included. Empty for the operator, who may see all.
+    let seen: Set<User>
 
-    init(_ uuid: UUID = UUID()) {
-        self.uuid = uuid
+    /// `nil` for the operator.
+    var user: User? { account.user }
+    var isOperator: Bool { account == .operators }
+
+    func maySee(_ user: User) -> Bool { isOperator || seen.contains(user) }
+
+    /// Only the own name, never for the operator.
+    func mayControl(_ user: User) -> Bool { self.user == user }
+}
+
+/// The SHA-256 of a login's token, in hex. It opens nothing.
+struct LoginID: Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+
+    init(from decoder: any Decoder) throws {
+        description = try decoder.singleValueContainer().decode(String.self)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+
+    static func < (left: LoginID, right: LoginID) -> Bool { left.description < right.description }
+}
+
+/// The account of a login: a person's, or the operator's. Services' accounts cannot log in.
+enum AccountName: Hashable, Comparable, Sendable, CustomStringConvertible {
+    case person(User)
+    case operators
+
+    private static let operatorsName = "_operator"
+
+    init?(_ text: String) {
+        if text == Self.operatorsName {
+            self = .operators
+        } else if let user = User(text) {
+            self = .person(user)
+        } else {
+            return nil
+        }
+    }
+
+    var user: User? {
+        switch self {
+        case .person(let user): user
+        case .operators: nil
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .person(let user): user.description
+        case .operators: Self.operatorsName
+        }
     }
 }
 
-/// A signed-in person.
-struct Login: Sendable {
-    let id: LoginID
-    let user: User
-    let isOperator: Bool
-    /// The users whom the broker lets the account see, itself included.
-    let seen: Set<User>
+extension AccountName: Codable {
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let name = AccountName(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an account that can log in")
+        }
+        self = name
+    }
 
-    func maySee(_ user: User) -> Bool { isOperator || user == self.user || seen.contains(user) }
-
-    /// Only one's own session.
-    func mayControl(_ user: User) -> Bool { !isOperator && user == self.user }
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
 }
