@@ -30,7 +30,8 @@ struct LiveStream {
 
     let watch: Watch
     let login: LoginID
-    let user: User
+    /// `nil` for the operator's.
+    let user: User?
     var phase: Phase
     private var slots: OrderedDictionary<Slot, EventFrame> = [:]
     private var announcements: Deque<EventFrame> = []

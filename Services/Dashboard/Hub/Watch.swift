@@ -20,20 +20,22 @@ enum Watch: Hashable, Sendable {
     }
 
     /// Whose events a stream of this login receives.
-    func audiences(of user: User) -> [Audience] {
-        switch self {
-        case .home(let users): users.map { .cards($0) } + [.own(user)]
-        case .live(let key, let isOwner): [.session(key)] + (isOwner ? [.own(user)] : [])
+    func audiences(of user: User?) -> [Audience] {
+        let own = user.map { [Audience.own($0)] } ?? []
+        return switch self {
+        case .home(let users): users.map { .cards($0) } + own
+        case .live(let key, let isOwner): [.session(key)] + (isOwner ? own : [])
         case .operators: []
         case .virtualRun(let user, let run): [.run(user, run), .own(user)]
         }
     }
 
     /// What must be subscribed to for a stream of this login, besides what always is.
-    func needs(of user: User) -> [WatchedTopics] {
-        switch self {
-        case .home(let users): users.map { .metrics($0) } + [.views(user)]
-        case .live(let key, let isOwner): [.session(key)] + (isOwner ? [.views(user)] : [])
+    func needs(of user: User?) -> [WatchedTopics] {
+        let own = user.map { [WatchedTopics.views($0)] } ?? []
+        return switch self {
+        case .home(let users): users.map { .metrics($0) } + own
+        case .live(let key, let isOwner): [.session(key)] + (isOwner ? own : [])
         case .operators: []
         case .virtualRun(let user, let run): [.run(user, run), .views(user)]
         }

@@ -20,8 +20,10 @@ extension DashboardRouter {
         }
         router.get("virtual-runs/:run/events") { _, context in
             let login = try requireLogin(context)
-            guard let run = context.parameters.get("run").flatMap({ RunID($0) }) else { throw HTTPError(.notFound) }
-            return try stream(.virtualRun(login.user, run), login, context, parts)
+            guard let user = login.user, let run = context.parameters.get("run").flatMap({ RunID($0) }) else {
+                throw HTTPError(.notFound)
+            }
+            return try stream(.virtualRun(user, run), login, context, parts)
         }
         router.get("operator/events") { _, context in
             let login = try requireLogin(context)
