@@ -35,7 +35,8 @@ struct Pacebus: AsyncParsableCommand {
                 name: "Virtual run",
                 subcommands: [
                     Invite.self, Accept.self, Decline.self, Begin.self, Go.self, Cancel.self, Leave.self, Share.self,
-                    KeepWaiting.self, Runs.self, Run.self, Routes.self, Contacts.self, Block.self, Unblock.self,
+                    Remove.self, KeepWaiting.self, Runs.self, Run.self, Routes.self, Contacts.self, Block.self,
+                    Unblock.self,
                 ]),
         ])
 
@@ -52,13 +53,14 @@ struct Pacebus: AsyncParsableCommand {
         let flags: Set = ["-h", "--help", "--help-hidden", "--version"]
         guard let first = arguments.first, !flags.contains(first), first != "help" else { return arguments }
         let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
+        let aliases = configuration.subcommands.flatMap { $0.configuration.aliases }
         let names = commands.joined(separator: ", ")
         var index = 0
         while index < arguments.count, arguments[index].hasPrefix("-") {
             index += arguments[index].contains("=") ? 1 : 2
         }
         guard index < arguments.count else { throw ValidationError("missing command; available: \(names)") }
-        guard commands.contains(arguments[index]) else {
+        guard (commands + aliases).contains(arguments[index]) else {
             throw ValidationError("unknown command '\(arguments[index])'; available: \(names)")
         }
         var rest = arguments

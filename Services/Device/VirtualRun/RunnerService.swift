@@ -57,7 +57,7 @@ struct RunnerService: Service {
             case .failed(let failure): throw failure
             case .begins(let ticket): return ticket
             }
-            if let text = line.update("waiting for \(entry.awaited)", now) { terminal.progress(text) }
+            if let text = line.update("waiting for \(entry.awaited(now.wallClock))", now) { terminal.progress(text) }
             return nil
         }
     }

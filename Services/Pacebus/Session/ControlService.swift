@@ -37,6 +37,8 @@ struct ControlService: Service {
         case refused(Refusal)
         /// A start while another session is unfinished.
         case unfinished(Refusal)
+        /// A virtual run while another session is unfinished.
+        case busy(String)
         /// A message of an older or newer engine, or of another client.
         case invalidMessage(String)
         case noConnection
@@ -57,6 +59,7 @@ struct ControlService: Service {
             case .noSuchSession(let key): "\(key.user) has no session \(key.session)"
             case .noSuchPlan(let user, let plan): "\(user) has no saved plan \(plan)"
             case .refused(let refusal): refusal.message
+            case .busy(let text): text
             case .unfinished(let refusal): "\(refusal.message), or start with --replace"
             case .invalidMessage(let text): "invalid message from a service: \(text)"
             case .noConnection:

@@ -15,6 +15,7 @@ extension ControlService {
             terminal.output("invite: done, run \(run)\n" + (view.map(Text.run) ?? ""))
         case .act(let action, let named, let fit):
             let run = try await run(named, fit)
+            if case .confirm = action { try await checkSession(run) }
             let view = try await change(action, run)
             terminal.output("\(action.commandName): done, run \(run)\n" + (view.map(Text.run) ?? ""))
         case .leave(let named, let endsSession): try await leave(named, endsSession: endsSession)
@@ -98,20 +99,34 @@ extension ControlService {
         }
     }
 
-    /// The views of the user's runs of the last two days, the newest first.
-    private func views() async throws -> [VirtualRunView] {
-        var views: [RunID: VirtualRunView] = [:]
-        _ = try await exchange(
-            [TopicFilter.virtualRuns(of: user)], .runs(RunsQuery(limit: 1)), isDelayed: true
-        ) { event, reply in
-            if case .message(let message) = event, case .user(_, .virtualRun(let run)) = Topic(message.topic) {
-                views[run] =
-                    message.payload.isEmpty
-                    ? nil : try JSONCoding.decode(VirtualRunView.self, from: message.payload)
+    /// The user's retained messages on some topics.
+    private func retained(_ filters: MQTTSubscription...) async throws -> [Topic: ArraySlice<UInt8>] {
+        var payloads: [Topic: ArraySlice<UInt8>] = [:]
+        // The broker's retained messages precede the reply.
+        _ = try await exchange(filters, .runs(RunsQuery(limit: 1)), isDelayed: true) { event, reply in
+            if case .message(let message) = event, let topic = Topic(message.topic) {
+                payloads[topic] = message.payload.isEmpty ? nil : message.payload
             }
             return reply
         }
-        return views.values.sorted { ($1.createdAt, $1.run) < ($0.createdAt, $0.run) }
+        return payloads
+    }
+
+    /// The views of the user's runs of the last two days, the newest first.
+    private func views() async throws -> [VirtualRunView] {
+        try await retained(TopicFilter.virtualRuns(of: user)).compactMap { topic, payload in
+            guard case .user(_, .virtualRun) = topic else { return nil }
+            return try JSONCoding.decode(VirtualRunView.self, from: payload)
+        }.sorted { ($1.createdAt, $1.run) < ($0.createdAt, $0.run) }
+    }
+
+    /// Throws if a session of the user outside the run is unfinished: the engine would refuse the run's.
+    private func checkSession(_ run: RunID) async throws {
+        let (current, view) = (Topic.user(user, .current), Topic.user(user, .virtualRun(run)))
+        let payloads = try await retained(TopicFilter.topic(current), TopicFilter.topic(view))
+        let session = try payloads[current].map { try JSONCoding.decode(CurrentSession.self, from: $0) }
+        let own = try payloads[view].map { try JSONCoding.decode(VirtualRunView.self, from: $0) }?.own
+        if let session, let text = session.unfinished, session.session != own?.session { throw Failure.busy(text) }
     }
 
     /// The run of the command: the one that it names, else the one that fits.
@@ -137,16 +152,8 @@ extension ControlService {
 
     private func listContacts() async throws {
         let topic = Topic.user(user, .virtualRunPeople)
-        var people: RunPeople?
-        _ = try await exchange(
-            [TopicFilter.topic(topic)], .runs(RunsQuery(limit: 1)), isDelayed: true
-        ) { event, reply in
-            if case .message(let message) = event, Topic(message.topic) == topic {
-                people =
-                    message.payload.isEmpty ? nil : try JSONCoding.decode(RunPeople.self, from: message.payload)
-            }
-            return reply
-        }
+        let people = try await retained(TopicFilter.topic(topic))[topic]
+            .map { try JSONCoding.decode(RunPeople.self, from: $0) }
         terminal.output(Text.people(people ?? RunPeople(revision: 0)))
     }
 

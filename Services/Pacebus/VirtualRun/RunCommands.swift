@@ -73,7 +73,8 @@ extension Pacebus {
     struct Go: UserCommand {
         static let configuration = CommandConfiguration(
             commandName: "go", abstract: "Confirms a virtual run; the countdown begins for all once all confirmed.",
-            discussion: "A device of the user starts the session, such as device simulate --virtual-run.")
+            discussion: "A device of the user starts the session, such as device simulate --virtual-run.",
+            aliases: ["confirm"])
 
         @OptionGroup var run: RunArgument
         @OptionGroup var options: UserOptions
@@ -89,6 +90,20 @@ extension Pacebus {
         @OptionGroup var options: UserOptions
 
         func request() -> ControlService.Request { .virtualRun(.act(.cancel, run.run, .cancelable)) }
+    }
+
+    struct Remove: UserCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Removes a person from a virtual run of which the user is host.",
+            discussion: "Only a person who has not confirmed can be removed.")
+
+        @Argument(help: "The user to remove.")
+        var person: User
+
+        @OptionGroup var run: RunArgument
+        @OptionGroup var options: UserOptions
+
+        func request() -> ControlService.Request { .virtualRun(.act(.remove(person), run.run, .removable)) }
     }
 
     struct Leave: UserCommand {

@@ -19,7 +19,8 @@ enum RunRequest: Sendable {
 
 /// The virtual runs that a command can apply to.
 enum RunFit: Sendable {
-    case invited, declinable, confirmable, invitable, beginnable, cancelable, leavable, shareable, prompted, finished
+    case invited, declinable, confirmable, invitable, removable, beginnable, cancelable, leavable, shareable, prompted,
+        finished
     /// Unfinished ones, else finished ones.
     case any
 
@@ -32,6 +33,7 @@ enum RunFit: Sendable {
         case .declinable: return [.invited, .accepted].contains(own) && !isOver
         case .confirmable: return own == .accepted && view.canConfirm
         case .invitable: return isHost && ([.inviting, .confirming].contains(view.status) || view.isOpen)
+        case .removable: return isHost && !isOver
         case .beginnable: return isHost && view.status == .inviting
         case .cancelable: return isHost && [.inviting, .confirming].contains(view.status)
         case .leavable: return [.confirmed, .running, .absent].contains(own) && !isOver
@@ -49,6 +51,7 @@ enum RunFit: Sendable {
         case .declinable: "to decline"
         case .confirmable: "that waits for confirmation"
         case .invitable: "to invite others to"
+        case .removable: "to remove people from"
         case .beginnable: "to begin"
         case .cancelable: "to cancel; leave ends the user's part in a run that has begun"
         case .leavable: "to leave"

@@ -29,6 +29,8 @@ package struct RunEntry {
     private let newID: () -> CommandID
     private var requests: RunRequestSender
     private var view: VirtualRunView?
+    /// The user's unfinished session: it would prevent the run's.
+    private var current: CurrentSession?
     /// The revision of an accepted request that the view has not reached, and when its reply arrived.
     private var expected: (revision: Int64, since: Moment)?
     package private(set) var outcome: Outcome?
@@ -49,7 +51,7 @@ package struct RunEntry {
     }
 
     package var subscriptions: [MQTTSubscription] {
-        [requests.topic, .user(user, .virtualRun(run))].map(TopicFilter.topic)
+        [requests.topic, .user(user, .virtualRun(run)), .user(user, .current)].map(TopicFilter.topic)
     }
 
     package mutating func connected() { requests.connected() }
@@ -64,6 +66,9 @@ package struct RunEntry {
             case .user(user, .virtualRun(run)):
                 let received = try JSONCoding.decode(VirtualRunView.self, from: message.payload)
                 if received.revision >= view?.revision ?? 0 { view = received }
+            case .user(user, .current):
+                let received = try JSONCoding.decode(CurrentSession.self, from: message.payload)
+                if received.revision >= current?.revision ?? 0 { current = received }
             case .user(user, .replies):
                 switch requests.receive(try JSONCoding.decode(Reply.self, from: message.payload), now) {
                 case .nothing: break
@@ -111,20 +116,40 @@ package struct RunEntry {
     }
 
     private mutating func send(_ action: VirtualRunRequest.Action) {
-        requests.send(action, run: run, id: newID())
+        if let text = current?.unfinished {
+            outcome = .failed(.busy(text))
+        } else {
+            requests.send(action, run: run, id: newID())
+        }
     }
 
-    /// The component or person that the device waits for.
-    package var awaited: String {
+    /// The component or people that the device waits for.
+    package func awaited(_ now: Timestamp) -> String {
         if let view, let own = view.own, requests.pending == nil {
             switch (own.status, view.status) {
             case (.invited, _): return "the invitation to be accepted, here with --accept"
             case (.accepted, _) where view.host == user: return "the others to accept"
             case (.accepted, _): return "\(view.host) to begin"
-            default: return "the others to confirm"
+            default: return unconfirmed(view, now) ?? "the start"
             }
         }
         return "virtual-run"
+    }
+
+    /// `ben, cleo to confirm 0:47`; `nil` once all have.
+    private func unconfirmed(_ view: VirtualRunView, _ now: Timestamp) -> String? {
+        let users = view.participants.filter { $0.status == .accepted }.map(\.user.description)
+        guard view.status == .confirming, !users.isEmpty else { return nil }
+        let rest = view.confirmBy.map { " " + Text.duration($0.seconds(since: now + (requests.clock.offset ?? 0))) }
+        return "\(users.joined(separator: ", ")) to confirm\(rest ?? "")"
+    }
+}
+
+extension CurrentSession {
+    /// What has to end before a virtual run; `nil` without an unfinished session.
+    package var unfinished: String? {
+        guard let session, let details else { return nil }
+        return "session \(session), \(details.name), is \(details.status.rawValue); end or discard it first"
     }
 }
 
@@ -151,6 +176,8 @@ package enum RunEntryFailure: Error, Equatable, CustomStringConvertible {
     case refused(Refusal)
     case over(RunStatus, reason: String?)
     case out(ParticipantStatus, reason: String?)
+    /// Another session of the user is unfinished.
+    case busy(String)
 
     package var description: String {
         switch self {
@@ -158,6 +185,7 @@ package enum RunEntryFailure: Error, Equatable, CustomStringConvertible {
         case .over(let status, let reason): "the virtual run is \(status.rawValue)\(Self.text(reason))"
         case .out(let status, let reason):
             "the runner's status in the virtual run is \(status.rawValue)\(Self.text(reason))"
+        case .busy(let text): text
         }
     }
 

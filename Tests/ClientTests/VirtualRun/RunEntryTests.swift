@@ -65,11 +65,48 @@ import Workouts
         var entries = [entry(ann), entry(ben, accepts: false)]
         settle(&entries, users: [ann, ben])
         #expect(entries[1].outcome == nil)
-        #expect(entries[1].awaited.contains("--accept"))
+        #expect(entries[1].awaited(clock.now).contains("--accept"))
         let request = VirtualRunRequest(
             id: CommandID(UUID()), client: nil, run: virtualRun.run, action: .accept(Sharing.Change()))
         let answers = virtualRun.answer(Topic.user(ben, .virtualRunRequest).message(JSONCoding.encode(request)))
         deliver(answers, to: &entries, users: [ann, ben])
+        settle(&entries, users: [ann, ben])
+        #expect(entries.allSatisfy { begun($0) != nil })
+    }
+
+    @Test func `it names those who have not confirmed and the time left`() throws {
+        var entries = [entry(ann)]
+        deliver(
+            virtualRun.change { view in
+                view.status = .confirming
+                view.confirmBy = clock.now + 47
+                view.participants[1].status = .accepted
+            }, to: &entries, users: [ann])
+        settle(&entries, users: [ann])
+        #expect(entries[0].awaited(clock.now) == "ben to confirm 0:47")
+        deliver(
+            virtualRun.change { $0.participants[1].status = .confirmed }, to: &entries, users: [ann])
+        #expect(entries[0].awaited(clock.now) == "the start")
+    }
+
+    @Test func `an unfinished session is named before the device accepts`() throws {
+        let session = SessionID(UUID())
+        var state = Session(
+            key: SessionKey(ben, session), start: SessionStart(activity: .running, countdown: 0), at: clock.now,
+            now: clock.now
+        ).state(revision: 1)
+        state.status = .paused
+        let current = Topic.user(ben, .current).message(JSONCoding.encode(CurrentSession(revision: 1, state: state)))
+        var entries = [entry(ann), entry(ben)]
+        deliver([current], to: &entries, users: [ann, ben])
+        settle(&entries, users: [ann, ben])
+        let text = "session \(session), Outdoor Running, is paused; end or discard it first"
+        #expect(entries[1].outcome == .failed(.busy(text)))
+        #expect(virtualRun.requests.map(\.action.name) == ["show", "show"])
+
+        let none = Topic.user(ben, .current).message(JSONCoding.encode(CurrentSession(revision: 2, state: nil)))
+        entries = [entry(ann), entry(ben)]
+        deliver([none, current], to: &entries, users: [ann, ben])
         settle(&entries, users: [ann, ben])
         #expect(entries.allSatisfy { begun($0) != nil })
     }

@@ -119,6 +119,33 @@ import Workouts
         #expect(virtualRun.requests.filter { $0.run != nil }.allSatisfy { $0.run == virtualRun.run })
     }
 
+    @Test func `go names an unfinished session, and confirm is another name of it`() async throws {
+        try await publish()
+        _ = try await run(ben, "accept")
+        let session = SessionID(UUID())
+        func current(_ session: SessionID, _ revision: Int64) -> MQTTMessage {
+            let state = Session(
+                key: SessionKey(ann, session), start: SessionStart(activity: .running, countdown: 0), at: clock.now,
+                now: clock.now
+            ).state(revision: 1)
+            return Topic.user(ann, .current)
+                .message(JSONCoding.encode(CurrentSession(revision: revision, state: state)))
+        }
+        try await bus.publish(current(session, 1))
+        let refused = await #expect(throws: ControlService.Failure.self) { try await run(ann, "go") }
+        #expect(refused?.description.hasPrefix("session \(session), Outdoor Running, is ") == true)
+        // The session of the run itself is no obstacle.
+        _ = virtualRun.change { $0.participants[0].session = session }
+        try await publish()
+        #expect(try await run(ann, "confirm").contains("  ann  confirmed\n"))
+    }
+
+    @Test func `remove takes a person out of the run`() async throws {
+        try await publish()
+        #expect(try await run(ann, "remove", "ben").hasPrefix("remove: done, run \(virtualRun.run)\n"))
+        #expect(virtualRun.requests.last?.action == .remove(ben))
+    }
+
     @Test func `a command without a fitting run says so, and several are listed`() async throws {
         try await publish()
         let none = await #expect(throws: ControlService.Failure.self) { try await run(ann, "accept") }
