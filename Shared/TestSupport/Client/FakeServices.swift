@@ -198,7 +198,7 @@ package final class FakeServices: Sendable {
     }
 
     private func answer(_ client: Client?, _ reply: Reply) -> [MQTTMessage] {
-        client.map { [Topic.user(key.user, .replies($0)).message(JSONCoding.encode(reply))] } ?? []
+        reply.messages(to: key.user, client)
     }
 
     private func execute(_ command: Command, _ state: inout State) -> [MQTTMessage] {

@@ -91,7 +91,7 @@ package final class FakeVirtualRun: Sendable {
                 state.repliesLost = max(0, state.repliesLost - 1)
                 return views
             }
-            return views + [Topic.user(user, .replies(client)).message(JSONCoding.encode(reply))]
+            return views + reply.messages(to: user, client)
         }
     }
 
