@@ -84,7 +84,7 @@ struct AsyncAPITests {
             "replies": "now", "userRequest": "type",
             "viewerRequest": "type", "virtualRunRequest": "type", "virtualRun": "participants",
             "virtualRunPartners": "x", "virtualRunPositions": "x", "virtualRunPeople": "contacts",
-            "virtualRunAnnouncements": "at",
+            "virtualRunAnnouncements": "at", "notificationsRegister": "device",
         ]
         var spoiled: [AsyncAPIDocument.Payload] = []
         for payload in try random.payloads() {

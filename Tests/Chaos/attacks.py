@@ -37,7 +37,8 @@ class Bot:
         return self.random.choice([
             self.topic("command"), self.topic("request"), self.topic(f"samples/{device}"),
             self.topic(f"locations/{device}"), self.topic("activity/register"), self.topic("export/upload/result"),
-            f"{PREFIX}/u/attacker/request", f"{PREFIX}/u/attacker/virtual-run/request"])
+            f"{PREFIX}/u/attacker/request", f"{PREFIX}/u/attacker/virtual-run/request",
+            f"{PREFIX}/u/attacker/notifications/register"])
 
     def publish(self, topic, payload, qos=1, retain=False):
         """Sends without waiting for acknowledgements."""
@@ -207,6 +208,10 @@ def registrations(bot):
         bot.publish(bot.topic("activity/register"), {
             "id": identifier(bot.random), "client": bot.reply, "device": f"phone-{bot.random.randrange(10 ** 6)}",
             "enabled": True, "token": f"{bot.random.getrandbits(256):064x}", "kind": "activity", "environment": "sandbox"})
+        bot.publish(f"{PREFIX}/u/attacker/notifications/register", {
+            "id": identifier(bot.random), "client": bot.reply, "device": f"phone-{bot.random.randrange(10 ** 6)}",
+            "enabled": bot.random.random() < 0.8, "token": f"{bot.random.getrandbits(256):064x}",
+            "environment": "sandbox"})
 
 
 def export_results(bot):

@@ -118,7 +118,7 @@ SEEDS = [
         f"ff/demo/{ID}/{topic}" for topic in [
             "command", "samples/watch-3f9a", "samples/watch-3f9a/ack", "activity/register", "summary/metrics",
             "series/12", "export/folder/result"]
-    ] + [f"u/demo/replies/a", f"u/demo/virtual-run/{ID}/partners", "services/_exporter/a-1", "rejected/_exporter"]
+    ] + [f"u/demo/replies/a", f"u/demo/virtual-run/{ID}/partners", "u/demo/notifications/register", "services/_exporter/a-1", "rejected/_exporter"]
 ]
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ struct AccessRights {
             case .virtualRunRequest, .virtualRun, .partners, .partnerPositions, .virtualRunAnnouncements,
                 .virtualRunPeople:
                 false
+            // It has tokens.
+            case .notificationsRegister: false
             default: user == name
             }
         case (.coach, .user(_, let topic)): topic == .coachRequest
@@ -74,7 +76,10 @@ struct AccessRights {
             default: false
             }
         case (.service("live-activity-publisher"), .user(_, let topic)):
-            if case .partners = topic { true } else { false }
+            switch topic {
+            case .profile, .virtualRun, .partners, .notificationsRegister: true
+            default: false
+            }
         case (.service("virtual-run"), .session(_, let topic)):
             switch topic {
             case .state, .metrics, .workout, .summaryMetrics, .summaryRoute, .series, .track: true
@@ -164,7 +169,9 @@ struct AccessRights {
         }
     }
 
-    private static func isFromDevice(_ topic: UserTopic) -> Bool { topic == .request || topic == .virtualRunRequest }
+    private static func isFromDevice(_ topic: UserTopic) -> Bool {
+        [.request, .virtualRunRequest, .notificationsRegister].contains(topic)
+    }
 
     /// Every topic of the design, of each of these users and of services.
     static func topics(of users: [User]) -> [Topic] {
@@ -181,7 +188,7 @@ struct AccessRights {
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .rejected, .coachRequest, .coachReply,
             .viewerRequest(User("annas-coach")!), .viewerRequest(User("bob")!),
             .virtualRunRequest, .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunAnnouncements(run),
-            .virtualRunPeople,
+            .virtualRunPeople, .notificationsRegister,
         ]
         let services = [
             "session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter",

@@ -119,7 +119,7 @@ static bool is_viewer(const struct account *account) { return strcmp(account->us
 
 static bool may_read(const struct account *account, const char *name) {
     static const char *const hidden[] = {
-        "replies/#", "coach/#", "profile", "rejected", "request", "viewers/#", "virtual-run/#", NULL,
+        "replies/#", "coach/#", "notifications/#", "profile", "rejected", "request", "viewers/#", "virtual-run/#", NULL,
     };
     static const char *const hidden_of_session[] = {"activity/register", "profile", NULL};
     static const char *const of_viewer[] = {"replies/+", NULL};
@@ -140,7 +140,7 @@ static bool is_request_of(const char *name, const char *topic) {
 }
 
 static bool may_write(const struct account *account, const char *topic) {
-    static const char *const of_user[] = {"request", "virtual-run/request", NULL};
+    static const char *const of_user[] = {"notifications/register", "request", "virtual-run/request", NULL};
     static const char *const of_session[] = {
         "command", "samples/+", "locations/+", "activity/register", "export/+/result", "request", NULL,
     };

@@ -52,15 +52,8 @@ extension ActivityRegistration: Codable {
             action = .withdraw
             return
         }
-        let token = try container.decode(String.self, forKey: .token).lowercased()
-        guard Self.tokenDigits.contains(token.utf8.count), token.utf8.count.isMultiple(of: 2),
-            token.allSatisfy(\.isHexDigit), token.utf8.count == token.count
-        else {
-            throw DecodingError.dataCorruptedError(
-                forKey: .token, in: container, debugDescription: "expected the hex digits of a token")
-        }
         action = .register(
-            token: token, kind: try container.decode(TokenKind.self, forKey: .kind),
+            token: try container.pushToken(forKey: .token), kind: try container.decode(TokenKind.self, forKey: .kind),
             environment: try container.decode(Environment.self, forKey: .environment))
     }
 
@@ -77,5 +70,19 @@ extension ActivityRegistration: Codable {
             try container.encode(environment, forKey: .environment)
         case .withdraw: try container.encode(false, forKey: .enabled)
         }
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// The hex digits of an APNs token, in lower case.
+    func pushToken(forKey key: Key) throws -> String {
+        let token = try decode(String.self, forKey: key).lowercased()
+        guard ActivityRegistration.tokenDigits.contains(token.utf8.count), token.utf8.count.isMultiple(of: 2),
+            token.allSatisfy(\.isHexDigit), token.utf8.count == token.count
+        else {
+            throw DecodingError.dataCorruptedError(
+                forKey: key, in: self, debugDescription: "expected the hex digits of a token")
+        }
+        return token
     }
 }

@@ -44,7 +44,7 @@ extension SessionTopic.Kind {
 extension UserTopic.Kind {
     fileprivate var queueKind: QueueRule.Kind {
         switch self {
-        case .request, .viewerRequest, .virtualRunRequest: .request
+        case .request, .viewerRequest, .virtualRunRequest, .notificationsRegister: .request
         case .current, .profile, .plans, .replies, .rejected, .coachRequest, .coachReply, .virtualRun, .partners,
             .partnerPositions, .virtualRunAnnouncements, .virtualRunPeople:
             .service

@@ -23,6 +23,7 @@ package enum UserTopic: Hashable, Sendable {
     case virtualRunAnnouncements(RunID)
     /// The user's contacts for virtual runs.
     case virtualRunPeople
+    case notificationsRegister
 
     /// The levels of a user topic as an MQTT filter: `+` stands for any client, viewer or run.
     enum Kind: String {
@@ -38,6 +39,7 @@ package enum UserTopic: Hashable, Sendable {
         case partners = "virtual-run/+/partners"
         case partnerPositions = "virtual-run/+/positions"
         case virtualRunAnnouncements = "virtual-run/+/announcements"
+        case notificationsRegister = "notifications/register"
     }
 
     var levels: String {
@@ -49,7 +51,7 @@ package enum UserTopic: Hashable, Sendable {
         switch self {
         case .current, .profile, .plans, .virtualRun, .partners, .virtualRunPeople: true
         case .request, .viewerRequest, .replies, .rejected, .coachRequest, .coachReply, .virtualRunRequest,
-            .virtualRunAnnouncements, .partnerPositions:
+            .virtualRunAnnouncements, .partnerPositions, .notificationsRegister:
             false
         }
     }
@@ -58,7 +60,7 @@ package enum UserTopic: Hashable, Sendable {
         switch self {
         case .rejected, .partners, .partnerPositions, .virtualRunAnnouncements: .atMostOnce
         case .current, .profile, .request, .viewerRequest, .plans, .replies, .coachRequest, .coachReply,
-            .virtualRunRequest, .virtualRun, .virtualRunPeople:
+            .virtualRunRequest, .virtualRun, .virtualRunPeople, .notificationsRegister:
             .atLeastOnce
         }
     }
@@ -82,6 +84,7 @@ extension UserTopic {
         case .partners(let run): (.partners, [run.description])
         case .partnerPositions(let run): (.partnerPositions, [run.description])
         case .virtualRunAnnouncements(let run): (.virtualRunAnnouncements, [run.description])
+        case .notificationsRegister: (.notificationsRegister, [])
         }
     }
 
@@ -105,6 +108,7 @@ extension UserTopic {
             case .partners: Self.run(first).map(UserTopic.partners)
             case .partnerPositions: Self.run(first).map(UserTopic.partnerPositions)
             case .virtualRunAnnouncements: Self.run(first).map(UserTopic.virtualRunAnnouncements)
+            case .notificationsRegister: .notificationsRegister
             }
         guard let topic else { return nil }
         self = topic

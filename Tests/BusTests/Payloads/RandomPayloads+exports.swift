@@ -49,7 +49,7 @@ extension SeededRandom {
 }
 
 extension SeededRandom {
-    /// Payloads of Live Activities.
+    /// Payloads of Live Activities and notifications.
     mutating func activityPayloads(of key: SessionKey) -> [AsyncAPIDocument.Payload] {
         let token = String(repeating: "0a", count: .random(in: 16...256, using: &self))
         let actions: [ActivityRegistration.Action] = [
@@ -65,7 +65,11 @@ extension SeededRandom {
                 devices: (0..<Int.random(in: 0...8, using: &self)).map { _ in .init(device: name(), status: status) },
                 reason: maybe("Unregistered"))
         }
+        let notifications = [.register(token: token, environment: .production), .withdraw].map {
+            NotificationRegistration(id: identifier(), client: maybe(name()), device: name(), action: $0)
+        }
         return registrations.map { .init(channel: "activityRegister", bytes: JSONCoding.encode($0)) }
+            + notifications.map { .init(channel: "notificationsRegister", bytes: JSONCoding.encode($0)) }
             + statuses.map { .init(channel: "activity", bytes: JSONCoding.encode($0)) }
     }
 }

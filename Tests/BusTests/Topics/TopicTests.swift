@@ -41,7 +41,8 @@ import Workouts
         "\(session)/export/strava/results", "pacebus/v1/u", "pacebus/v1/u/anna", "pacebus/v1/u/anna/",
         "pacebus/v1/u/_anna/current", "pacebus/v1/u/anna/current/1", "pacebus/v1/u/anna/replies",
         "pacebus/v1/u/anna/replies/a_b", "pacebus/v1/u/anna/coach", "pacebus/v1/u/anna/coach/other",
-        "pacebus/v1/u/anna/virtual-run", "pacebus/v1/u/anna/virtual-run/requests", "\(run)/partner",
+        "pacebus/v1/u/anna/virtual-run", "pacebus/v1/u/anna/virtual-run/requests", "pacebus/v1/u/anna/notifications",
+        "pacebus/v1/u/anna/notifications/register/more", "\(run)/partner",
         "\(run)/partner/bea", "\(run)/partners/more", "\(run)/other", "pacebus/v1/services",
         "pacebus/v1/services/_device", "pacebus/v1/services/device/a", "pacebus/v1/services/_/a",
         "pacebus/v1/services/_device/a/b", "pacebus/v1/rejected", "pacebus/v1/rejected/device",
@@ -152,7 +153,8 @@ import Workouts
                 case .session(_, .samples), .session(_, .locations): .items
                 case .user(_, .viewerRequest): .request
                 case .session(_, .command), .session(_, .request), .session(_, .activityRegister),
-                    .session(_, .exportResult), .user(_, .request), .user(_, .virtualRunRequest):
+                    .session(_, .exportResult), .user(_, .request), .user(_, .virtualRunRequest),
+                    .user(_, .notificationsRegister):
                     .request
                 case .session, .user, .presence, .rejected: .service
                 }
