@@ -17,15 +17,15 @@ struct LiveActivityPublisherLoop {
     let store: any Store
     let metrics: LiveActivityPublisherMetrics
     var machine: LiveActivityPublisherMachine
-    private(set) var outbox: Outbox<LiveActivityPublisherMachine>
+    var outbox: Outbox<LiveActivityPublisherMachine>
     /// Pushes to send after the next commit.
     private var unsaved: [Push] = []
     /// Pushes to send, oldest first.
     private var ready: [Push] = []
     /// The pushes under way, by their `apns-id`, and their events.
-    private var underway: [UUID: (shard: Shard, event: PushThrottle.Event?)] = [:]
+    private var underway: [UUID: (shard: Shard, event: String?)] = [:]
     /// The newest metrics of sessions that no device shows, not decoded: a device may register in a pause, when none come.
-    private var unread: [SessionKey: [UInt8]] = [:]
+    var unread: [SessionKey: [UInt8]] = [:]
     private var countedAt: Moment?
 
     /// - Parameter canPush: whether there is a key.
@@ -94,14 +94,23 @@ struct LiveActivityPublisherLoop {
                 context.logger.error("corrupt record ignored", metadata: [LogKey.record: "activities/\(record.key)"])
             }
         }
+        for record in try await store.records(in: NotificationRecord.notifications, shards: shards) {
+            do throws(PayloadError) {
+                guard let user = User(record.key) else { throw .malformed("not a user") }
+                machine.notifications.load(
+                    try JSONCoding.decode(NotificationRecord.self, from: record.value, now: now), of: user, now: now)
+            } catch {
+                context.logger.error("corrupt record ignored", metadata: [LogKey.record: "notifications/\(record.key)"])
+            }
+        }
         context.logger.info("activities loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
     }
 
     /// Removes the pushes of shards that another process owns.
     private mutating func drop(_ shards: Set<Shard>) {
         guard !shards.isEmpty else { return }
-        unsaved.removeAll { shards.contains($0.key.session.shard) }
-        ready.removeAll { shards.contains($0.key.session.shard) }
+        unsaved.removeAll { shards.contains($0.owner.shard) }
+        ready.removeAll { shards.contains($0.owner.shard) }
     }
 
     private mutating func pass(_ now: Moment) {
@@ -118,30 +127,36 @@ struct LiveActivityPublisherLoop {
     private mutating func take(_ ended: EndedPush, _ now: Moment) {
         if let event = underway.removeValue(forKey: ended.push.id)?.event { metrics.ended(event, ended) }
         if case .tokenGone(let reason) = ended.outcome {
-            context.logger.debug(
-                "APNs token expired, removed",
-                metadata: [
-                    LogKey.session: "\(ended.push.key)", LogKey.device: "\(ended.push.device)",
-                    LogKey.reason: "\(reason)",
-                ])
+            var metadata: Logger.Metadata = [LogKey.device: "\(ended.push.device)", LogKey.reason: "\(reason)"]
+            switch ended.push.owner {
+            case .session(let key): metadata[LogKey.session] = "\(key)"
+            case .user(let user): metadata[LogKey.user] = "\(user)"
+            }
+            context.logger.debug("APNs token expired, removed", metadata: metadata)
         }
         outbox.add(machine.receive(ended.outcome, for: ended.push, now: now))
     }
 
-    /// The due pushes, as far as there is room. Those that wait for the disk take none, so that the others continue.
+    /// The due pushes, as far as there is room. Those that wait for the disk take none, so that the others continue. Alerts
+    /// always wait: views store them without pushing.
     private mutating func choosePushes(_ now: Moment) {
         let room = Self.concurrency - underway.count - ready.count
         let (pushes, saves) = machine.pushes(now: now, room: max(0, room))
         let keys = Set(saves.compactMap { if case .save(let key) = $0 { key } else { nil } })
-        unsaved += pushes.filter { keys.contains($0.key) }
-        ready += pushes.filter { !keys.contains($0.key) }
+        for push in pushes {
+            if case .session(let key) = push.owner, !keys.contains(key) {
+                ready.append(push)
+            } else {
+                unsaved.append(push)
+            }
+        }
         outbox.add(saves)
     }
 
     private mutating func begin() -> [Push] {
         let pushes = Array(ready.prefix(Self.concurrency - underway.count))
         ready.removeFirst(pushes.count)
-        for push in pushes { underway[push.id] = (push.key.session.shard, machine.event(of: push)) }
+        for push in pushes { underway[push.id] = (push.owner.shard, machine.event(of: push)) }
         return pushes
     }
 
@@ -151,6 +166,9 @@ struct LiveActivityPublisherLoop {
     }
 
     private func report(_ flushed: Flushed<ActivityAction>) {
+        for case .reply(.user(let user), _, let reply) in flushed.performed where reply.error == .tooManyRegistrations {
+            context.limits.reached("notification_registrations", by: user, at: context.clock.moment)
+        }
         for case .report(let report) in flushed.performed {
             switch report {
             case .answering: context.logger.notice("pushes succeed again")
@@ -163,90 +181,15 @@ struct LiveActivityPublisherLoop {
             }
         }
     }
-
-    // MARK: Messages
-
-    private mutating func receive(partners message: MQTTMessage, of user: User, in run: RunID, _ now: Moment) {
-        // Most runners have no device with a Live Activity.
-        guard let key = machine.session(of: user, in: run) else { return }
-        do throws(PayloadError) {
-            let partners = message.payload.isEmpty ? nil : try JSONCoding.decode(Partners.self, from: message.payload)
-            machine.receive(partners, of: key, now: now)
-        } catch {
-            reject(message, Rejection(topic: message.topic, error: error), now)
-        }
-    }
-
-    private mutating func receive(_ message: MQTTMessage, _ now: Moment) {
-        if case .user(let user, .partners(let run))? = Topic(message.topic) {
-            return receive(partners: message, of: user, in: run, now)
-        }
-        guard case .session(let key, let topic)? = Topic(message.topic) else {
-            let rejection = Rejection(badTopic: message.topic, owns: outbox.owns)
-            if let rejection { reject(message, rejection, now) }
-            return
-        }
-        guard outbox.owns(key.session.shard) else { return }
-        do throws(PayloadError) {
-            switch topic {
-            case .state where message.payload.isEmpty: outbox.add(machine.forgetState(of: key, now: now))
-            case .state:
-                let state = try SessionState(message.payload)
-                guard state.key == key else { throw .malformed("user or session is not the topic's") }
-                outbox.add(machine.receive(state, plan: try PlanState(message.payload), now: now))
-            // No device shows most sessions, and decoding their metrics is most of the work.
-            case .metrics where machine.wantsMetrics(of: key) && !message.payload.isEmpty:
-                machine.receive(try MetricsSnapshot(message.payload), of: key, now: now)
-            case .metrics where machine.entries[key] != nil: unread[key] = [UInt8](message.payload)
-            case .activityRegister:
-                let registration = try JSONCoding.decode(ActivityRegistration.self, from: message.payload)
-                outbox.add(machine.receive(registration, of: key, now: now))
-                readMetrics(of: key, now)
-            case .activity where !message.payload.isEmpty:
-                let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
-                outbox.add(machine.see(seen.revision, of: key, now: now))
-            default: break
-            }
-        } catch {
-            reject(message, Rejection(topic: message.topic, error: error), now)
-            guard topic == .activityRegister,
-                let (client, reply) = Reply.refusing(message.payload, error, now: now.wallClock)
-            else { return }
-            outbox.add([.reply(key, client, reply)])
-        }
-    }
-
-    /// Decodes the session's newest metrics when a device shows it from now on.
-    private mutating func readMetrics(of key: SessionKey, _ now: Moment) {
-        guard machine.wantsMetrics(of: key), let payload = unread.removeValue(forKey: key), !payload.isEmpty else {
-            return
-        }
-        do throws(PayloadError) {
-            machine.receive(try MetricsSnapshot(payload), of: key, now: now)
-        } catch {
-            metrics.rejected(error.reason)
-        }
-    }
-
-    private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
-        metrics.rejected(rejection.reason)
-        var (message, rejection) = (message, rejection)
-        // A registration contains a token, which operators may not read.
-        if message.topic.hasSuffix("/register") {
-            message.payload = []
-            rejection.value = nil
-        }
-        outbox.reject(message, rejection, at: now)
-    }
 }
 
 extension LiveActivityPublisherMachine {
-    /// Whether a device shows them, or a registration is pending.
-    fileprivate func wantsMetrics(of key: SessionKey) -> Bool {
-        entries[key].map { $0.record?.devices.isEmpty == false || !$0.waiting.isEmpty } ?? false
-    }
-
-    fileprivate func event(of push: Push) -> PushThrottle.Event? {
-        entries[push.key]?.throttles[push.device]?.underway.flatMap { $0.id == push.id ? $0.event : nil }
+    /// What a push does, for the metrics.
+    fileprivate func event(of push: Push) -> String? {
+        switch push.owner {
+        case .session(let key):
+            entries[key]?.throttles[push.device]?.underway.flatMap { $0.id == push.id ? "\($0.event)" : nil }
+        case .user(let user): notifications.kind(of: push, for: user)?.rawValue
+        }
     }
 }

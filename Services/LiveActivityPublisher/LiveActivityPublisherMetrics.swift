@@ -12,6 +12,7 @@ struct LiveActivityPublisherMetrics {
     private let time: Timer
     private let inFlight: Meter
     private let sessions: Meter
+    private let devices: Meter
     private let activities: [ActivityStatus.Status: Meter]
 
     init(_ factory: PrometheusMetrics) {
@@ -21,6 +22,7 @@ struct LiveActivityPublisherMetrics {
         time = Timer(label: Self.prefix + "push_seconds", factory: factory)
         inFlight = Meter(label: Self.prefix + "pushes_in_flight", factory: factory)
         sessions = Meter(label: Self.prefix + "sessions", factory: factory)
+        devices = Meter(label: Self.prefix + "notification_devices", factory: factory)
         activities = Dictionary(
             uniqueKeysWithValues: ActivityStatus.Status.allCases.map { status in
                 let dimensions = [("status", status.rawValue)]
@@ -36,7 +38,7 @@ struct LiveActivityPublisherMetrics {
         count("rejected_total", [("reason", reason)])
     }
 
-    func ended(_ event: PushThrottle.Event, _ ended: EndedPush) {
+    func ended(_ event: String, _ ended: EndedPush) {
         time.record(duration: ended.took)
         let outcome =
             switch ended.outcome {
@@ -45,7 +47,7 @@ struct LiveActivityPublisherMetrics {
             case .refused: "refused"
             case .failed: "failed"
             }
-        count("pushes_total", [("event", "\(event)"), ("outcome", outcome)])
+        count("pushes_total", [("event", event), ("outcome", outcome)])
     }
 
     func show(inFlight count: Int) {
@@ -59,6 +61,7 @@ struct LiveActivityPublisherMetrics {
         }
         for (status, meter) in activities { meter.set(counts[status] ?? 0) }
         sessions.set(machine.entries.count)
+        devices.set(machine.notifications.deviceCount)
     }
 
     private func count(_ name: String, _ labels: [(String, String)]) {
@@ -68,10 +71,11 @@ struct LiveActivityPublisherMetrics {
     private static let help = [
         prefix + "messages_total": "Messages handled.",
         prefix + "rejected_total": "Payloads rejected as invalid, by reason.",
-        prefix + "pushes_total": "Pushes, by event (start, update, end) and outcome.",
+        prefix + "pushes_total": "Pushes, by event (start, update, end; invitation, confirm) and outcome.",
         prefix + "push_seconds": "Duration of a push including retries, in seconds.",
         prefix + "pushes_in_flight": "Pushes in flight.",
         prefix + "sessions": "Sessions in memory, with and without devices.",
+        prefix + "notification_devices": "Devices registered for notifications.",
         prefix + "activities": "Live Activities of the last 48 hours, by status.",
     ]
 }

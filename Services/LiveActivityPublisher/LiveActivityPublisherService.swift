@@ -46,7 +46,10 @@ struct LiveActivityPublisherService: Service {
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         // States first: a session's other messages mean little before its state.
         let topics: [SessionTopic.Kind] = [.state, .metrics, .activityRegister, .activity]
-        return topics.flatMap { TopicFilter.sessions($0, shards: shards) } + [TopicFilter.partners]
+        return topics.flatMap { TopicFilter.sessions($0, shards: shards) } + [
+            TopicFilter.partners, TopicFilter.users(.notificationsRegister), TopicFilter.users(.profile),
+            TopicFilter.virtualRuns(),
+        ]
     }
 }
 

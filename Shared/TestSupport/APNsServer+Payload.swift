@@ -1,4 +1,22 @@
 extension APNsServer {
+    /// The payload of an alert, as the app reads it.
+    package struct Notification: Decodable, Equatable, Sendable {
+        package let aps: APS
+        package let run: String
+        package let kind: String
+
+        package struct APS: Decodable, Equatable, Sendable {
+            package let alert: Payload.Alert
+            package let interruptionLevel: String
+            package let sound: String
+
+            private enum CodingKeys: String, CodingKey {
+                case alert, sound
+                case interruptionLevel = "interruption-level"
+            }
+        }
+    }
+
     /// The payload of a push, as ActivityKit decodes it.
     package struct Payload: Decodable, Sendable {
         package let aps: APS

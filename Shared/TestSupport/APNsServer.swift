@@ -14,6 +14,7 @@ package final class APNsServer: Sendable {
         /// By lowercase names, without the authorization.
         package let headers: [String: String]
         package let payload: Payload?
+        package let notification: Notification?
         /// The status of the answer.
         package let status: Int?
         package let reason: String?

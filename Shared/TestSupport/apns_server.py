@@ -27,7 +27,7 @@ Kinds:
   drip         sends the body byte by byte without an end
 
 A line has "at" (Unix seconds), "connection" (its number), "path", "device", "token" (the provider token's number), "headers",
-"payload", "kind", "status", "reason", and "error", the deviation from the documented protocol.
+"payload" (of a Live Activity) or "notification" (an alert), "kind", "status", "reason", and "error", the deviation from the documented protocol.
 """
 
 import asyncio
@@ -56,7 +56,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 FOLDER = sys.argv[1]
 KEY_ID = "KEY1234567"
 TEAM_ID = "TEAM123456"
-TOPIC = "org.example.workouts.push-type.liveactivity"
+APP = "org.example.workouts"
+TOPICS = {"liveactivity": APP + ".push-type.liveactivity", "alert": APP}
 STREAMS = 1000
 SIZE_LIMIT = 4096
 TOKEN_LIFE = 3600
@@ -202,14 +203,24 @@ def no_number(text):
 
 def check_headers(headers):
     wanted("apns-topic" in headers, "no apns-topic", "MissingTopic")
-    wanted(headers["apns-topic"] == TOPIC, headers["apns-topic"], "TopicDisallowed")
-    wanted(headers.get("apns-push-type") == "liveactivity", "apns-push-type", "InvalidPushType")
+    wanted(headers["apns-topic"] in TOPICS.values(), headers["apns-topic"], "TopicDisallowed")
+    wanted(headers["apns-topic"] == TOPICS.get(headers.get("apns-push-type")), "apns-push-type", "InvalidPushType")
+    wanted(len(headers.get("apns-collapse-id", "")) <= 64, "apns-collapse-id", "BadCollapseId")
     wanted(headers.get("apns-priority") in ("5", "10"), "apns-priority", "BadPriority")
     wanted(re.fullmatch(r"\d+", headers.get("apns-expiration", "0")), "apns-expiration", "BadExpirationDate")
     wanted(UUID.fullmatch(headers.get("apns-id", "")), "apns-id", "BadMessageId")
 
 
-def check_payload(body):
+def check_alert(aps):
+    """Validates what an alert has, as UserNotifications documents it."""
+    alert = aps.get("alert")
+    wanted(type(alert) is dict and all(type(alert.get(key)) is str for key in ("title", "body")), "alert")
+    wanted(aps.get("interruption-level") in ("passive", "active", "time-sensitive", "critical"), "interruption-level")
+    wanted(type(aps.get("sound", "")) is str, "sound")
+    wanted(not {"event", "content-state", "timestamp", "attributes"} & set(aps), "what only a Live Activity has")
+
+
+def check_payload(body, kind):
     """Validates a push as ActivityKit documents it. APNs itself checks less."""
     wanted(body, "nothing", "PayloadEmpty")
     if len(body) > SIZE_LIMIT:
@@ -217,6 +228,8 @@ def check_payload(body):
     try:
         payload = json.loads(body.decode(), object_pairs_hook=distinct, parse_constant=no_number)
         aps = payload["aps"]
+        if kind == "alert":
+            return check_alert(aps)
         event, state = aps["event"], aps["content-state"]
     except (ValueError, KeyError, TypeError) as error:
         raise Refusal(400, "BadMessage", repr(error))
@@ -242,7 +255,6 @@ def check_payload(body):
     else:
         wanted(not start & set(aps), "what only a start has")
     wanted((event == "end") == ("dismissal-date" in aps), "dismissal-date")
-    return payload
 
 
 class Request:
@@ -313,9 +325,10 @@ class Connection(asyncio.Protocol):
             "headers": {name: value for name, value in headers.items() if name != "authorization"},
         }
         try:
-            line["payload"] = json.loads(request.body)
+            is_alert = headers.get("apns-push-type") == "alert"
+            line["notification" if is_alert else "payload"] = json.loads(request.body)
         except ValueError:
-            line["payload"] = None
+            pass
         kind = step.get("kind", "answer")
         status, reason = step.get("status"), step.get("reason")
         if kind in ("answer", "goaway") and status is None:
@@ -340,7 +353,7 @@ class Connection(asyncio.Protocol):
             self.http.update_settings({h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS: STREAMS})
         check_headers(headers)
         wanted(len(match[1]) >= 32 and len(match[1]) % 2 == 0, match[1], "BadDeviceToken")
-        check_payload(body)
+        check_payload(body, headers["apns-push-type"])
 
     def head(self, stream, step, status, end):
         headers = [(":status", str(status))] + list(step.get("headers", {}).items())

@@ -1,5 +1,6 @@
 import Bus
 import Foundation
+import MQTT
 import TestSupport
 import Testing
 import Workouts
@@ -14,7 +15,7 @@ struct LiveActivityTests {
         defer { server.stop() }
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))
         let installation = try await Installation()
-        var publisher = try publish(installation, server)
+        var publisher = try installation.publishPushes(to: server)
         defer { publisher.end(SIGKILL) }
         let token = String(repeating: "a1", count: 32)
         let status = try await BusObserver.run(port: installation.broker.port) { observer in
@@ -30,7 +31,7 @@ struct LiveActivityTests {
             #expect(isShown)
             publisher.end(SIGKILL)
             let seen = try server.requests.count
-            publisher = try publish(installation, server)
+            publisher = try installation.publishPushes(to: server)
             let hasContinued = try await eventually { try server.requests.count > seen }
             #expect(hasContinued)
             #expect(await device.finish() == 0, "\(installation.deviceLog)")
@@ -53,29 +54,40 @@ struct LiveActivityTests {
         }
     }
 
-    private func publish(_ installation: Installation, _ server: APNsServer) throws -> ChildProcess {
-        try Installation.run(
+    private func register(_ token: String, _ key: SessionKey, _ observer: BusObserver) async throws {
+        let registration = ActivityRegistration(
+            id: CommandID(UUID()), client: BusObserver.phone, device: try #require(Device("phone-1")),
+            action: .register(token: token, kind: .activity, environment: .sandbox))
+        try await observer.register(
+            Topic.session(key, .activityRegister).message(JSONCoding.encode(registration)), of: key.user)
+    }
+}
+
+extension Installation {
+    /// Starts live-activity-publisher with an APNs server.
+    func publishPushes(to server: APNsServer) throws -> ChildProcess {
+        try Self.run(
             "live-activity-publisher",
             [
-                "--mqtt-url", "mqtt://127.0.0.1:\(installation.broker.port)", "--store-url",
-                "sqlite:\(installation.folder.file("live-activity-publisher.sqlite"))", "--apns-key-file",
-                server.keyFile, "--apns-key-id", APNsServer.keyID, "--apns-team-id", APNsServer.teamID,
-                "--apns-bundle-id", APNsServer.bundleID, "--apns-url", server.url, "--apns-ca-file", server.caFile,
-            ], log: installation.folder.file("live-activity-publisher.log"))
+                "--mqtt-url", "mqtt://127.0.0.1:\(broker.port)", "--store-url",
+                "sqlite:\(folder.file("live-activity-publisher.sqlite"))", "--apns-key-file", server.keyFile,
+                "--apns-key-id", APNsServer.keyID, "--apns-team-id", APNsServer.teamID, "--apns-bundle-id",
+                APNsServer.bundleID, "--apns-url", server.url, "--apns-ca-file", server.caFile,
+            ], log: folder.file("live-activity-publisher.log"))
     }
+}
 
-    /// Repeats the registration until its reply, like a phone: the session may begin later.
-    private func register(_ token: String, _ key: SessionKey, _ observer: BusObserver) async throws {
-        let client = try #require(Client("phone-1"))
-        let registration = ActivityRegistration(
-            id: CommandID(UUID()), client: client, device: try #require(Device("phone-1")),
-            action: .register(token: token, kind: .activity, environment: .sandbox))
-        let message = Topic.session(key, .activityRegister).message(JSONCoding.encode(registration))
-        let replies = Topic.user(key.user, .replies(client)).name
+extension BusObserver {
+    /// The client of registrations.
+    static let phone = Client("phone-1")!
+
+    /// Repeats a registration until its reply, like a phone: the session may begin later, and the service too.
+    func register(_ message: MQTTMessage, of user: User) async throws {
+        let id = try JSONCoding.decode(Command.Envelope.self, from: message.payload).id
         let isRegistered = await eventually {
-            await observer.publish(message)
-            let reply = try? await observer.wait(for: replies, within: .milliseconds(300)) { payload in
-                (try? JSONCoding.decode(Reply.self, from: payload))?.ok == true
+            await publish(message)
+            let reply = try? await wait(for: Topic.user(user, .replies(Self.phone)).name, within: .milliseconds(300)) {
+                (try? JSONCoding.decode(Reply.self, from: $0)).map { $0.id == id && $0.ok } ?? false
             }
             return reply != nil
         }

@@ -58,7 +58,7 @@ import Workouts
         var loop = loop(store)
         let push = try #require(try await begin(&loop, store).first)
         let other = Push(
-            key: push.key, device: push.device, token: push.token, environment: push.environment, id: UUID(),
+            owner: push.owner, device: push.device, token: push.token, environment: push.environment, id: UUID(),
             priority: 5, expiration: nil, payload: [])
         let outcomes = Inbox<EndedPush>()
         async let waiting: Void = outcomes.wait(for: [push.id, other.id], clock: clock)

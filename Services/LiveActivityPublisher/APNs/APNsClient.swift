@@ -27,7 +27,7 @@ struct APNsClient: Sendable {
     /// The largest response body that is read, in bytes.
     private static let answerLimit = 8 << 10
 
-    let topic: String
+    let account: APNsAccount
     let url: String?
     let token: ProviderToken
     let clock: any WallClock
@@ -38,7 +38,7 @@ struct APNsClient: Sendable {
     ///   - url: the base URL for all pushes; `nil` for Apple's hosts.
     ///   - client: configured by ``http(authorities:limits:)``.
     init(_ account: APNsAccount, url: String?, clock: any WallClock, client: HTTPClient, limits: Limits = Limits()) {
-        topic = account.topic
+        self.account = account
         self.url = url
         token = ProviderToken(account, clock: clock)
         self.clock = clock
@@ -76,7 +76,8 @@ struct APNsClient: Sendable {
                 token = newer
             case .retry(let after):
                 let pause = Duration.seconds(max(after ?? 0, Self.firstPause * Double(1 << (tries - 1))))
-                guard tries < Self.tries, ContinuousClock.now + pause < deadline else {
+                let isExpired = push.expiration.map { $0 <= clock.now + pause / .seconds(1) } ?? false
+                guard tries < Self.tries, ContinuousClock.now + pause < deadline, !isExpired else {
                     return .failed(reason: reason, retryAfter: after)
                 }
                 tries += 1
@@ -103,12 +104,13 @@ struct APNsClient: Sendable {
         request.method = .POST
         request.headers = [
             "authorization": "bearer \(token.value)",
-            "apns-push-type": "liveactivity",
-            "apns-topic": topic,
+            "apns-push-type": push.isAlert ? "alert" : "liveactivity",
+            "apns-topic": push.isAlert ? account.bundleID : account.liveActivityTopic,
             "apns-priority": "\(push.priority)",
             "apns-expiration": push.expiration.map { "\(Int64($0.seconds.rounded(.down)))" } ?? "0",
             "apns-id": push.id.uuidString.lowercased(),
         ]
+        if let collapseID = push.collapseID { request.headers.add(name: "apns-collapse-id", value: collapseID) }
         request.body = .bytes(push.payload)
         return request
     }

@@ -10,7 +10,9 @@ enum ActivityAction: Hashable {
     case erase(SessionKey)
     /// Publishes what ``LiveActivityPublisherMachine/message(of:)`` returns by then.
     case publish(SessionKey)
-    case reply(SessionKey, Client?, Reply)
+    /// The record of a user's notifications, as it is when it is written; erased if there is none.
+    case saveNotifications(User)
+    case reply(PushOwner, Client?, Reply)
     case report(PushReport)
 }
 
@@ -26,14 +28,16 @@ enum PushReport: Hashable {
 extension ActivityAction: OwnedAction {
     var shard: Shard? {
         switch self {
-        case .save(let key), .erase(let key), .publish(let key), .reply(let key, _, _): key.session.shard
+        case .save(let key), .erase(let key), .publish(let key): key.session.shard
+        case .saveNotifications(let user): user.shard
+        case .reply(let owner, _, _): owner.shard
         case .report: nil
         }
     }
 
     var urgency: Urgency {
         switch self {
-        case .save, .erase, .publish: .afterCommit
+        case .save, .erase, .publish, .saveNotifications: .afterCommit
         // A device that gets no reply registers again.
         case .reply: .dropIfRefused
         case .report: .now
@@ -49,6 +53,11 @@ extension LiveActivityPublisherMachine: OwningMachine {
             guard let record = entries[key]?.record else { return [] }
             return [.put(ActivityRecord.activities, key, record)]
         case .erase(let key): return entries[key]?.record == nil ? [.delete(ActivityRecord.activities, key)] : []
+        case .saveNotifications(let user):
+            guard let record = notifications.entries[user]?.record else {
+                return [.delete(NotificationRecord.notifications, user)]
+            }
+            return [.put(NotificationRecord.notifications, user, record)]
         case .publish, .reply, .report: return []
         }
     }
@@ -56,12 +65,13 @@ extension LiveActivityPublisherMachine: OwningMachine {
     mutating func messages(for action: ActivityAction) -> [MQTTMessage] {
         switch action {
         case .publish(let key): [message(of: key)]
-        case .reply(let key, let client, let reply): reply.messages(to: key.user, client)
-        case .save, .erase, .report: []
+        case .reply(let owner, let client, let reply): reply.messages(to: owner.user, client)
+        case .save, .erase, .saveNotifications, .report: []
         }
     }
 
     mutating func drop(_ shards: Set<Shard>) {
         for key in entries.keys where shards.contains(key.session.shard) { forget(key) }
+        notifications.drop(shards)
     }
 }

@@ -6,7 +6,7 @@ import Workouts
 
 /// Scheduling of pushes.
 extension LiveActivityPublisherMachine {
-    /// Returns the pushes to send now: starts and ends before updates, then the longest due first. Pass each outcome to
+    /// Returns the pushes to send now: starts and ends, alerts, updates, each the longest due first. Pass each outcome to
     /// ``receive(_:for:now:)``.
     ///
     /// - Parameter room: the maximum number of pushes.
@@ -17,6 +17,7 @@ extension LiveActivityPublisherMachine {
         while pushes.count < room, let key = urgent.takeFirst(by: now) {
             actions += send(key, isUrgent: true, room, &pushes, now)
         }
+        pushes += notifications.pushes(now: now, room: room - pushes.count)
         while pushes.count < room, let key = updates.takeFirst(by: now) {
             actions += send(key, isUrgent: false, room, &pushes, now)
         }
@@ -25,16 +26,19 @@ extension LiveActivityPublisherMachine {
 
     /// Rebuilds a push that waited for its commit; `nil` if it is obsolete.
     mutating func remake(_ push: Push, now: Moment) -> Push? {
-        guard var entry = entries[push.key], let throttle = entry.throttles[push.device],
+        guard case .session(let key) = push.owner else {
+            return notifications.remake(push, for: push.owner.user, now: now)
+        }
+        guard var entry = entries[key], let throttle = entry.throttles[push.device],
             throttle.underway?.id == push.id
         else {
             return nil
         }
         if throttle.pushedAt == now { return push }
         entry.throttles[push.device]?.underway = nil
-        defer { store(entry, push.key, now) }
+        defer { store(entry, key, now) }
         guard let device = entry.record?[push.device], let due = entry.due(device) else { return nil }
-        return entry.push(due.event, device, of: push.key, now)
+        return entry.push(due.event, device, of: key, now)
     }
 
     private mutating func send(
@@ -147,7 +151,7 @@ extension LiveActivityPublisherMachine.Entry {
         record?[device.device] = device
         throttles[device.device] = throttle
         return Push(
-            key: key, device: device.device, token: token.token, environment: token.environment, id: id,
+            owner: .session(key), device: device.device, token: token.token, environment: token.environment, id: id,
             priority: priority, expiration: expiration, payload: payload.bytes)
     }
 
@@ -159,10 +163,13 @@ extension LiveActivityPublisherMachine {
     /// Receives a push's outcome. An outcome that is no longer pending changes nothing.
     mutating func receive(_ outcome: PushOutcome, for push: Push, now: Moment) -> [ActivityAction] {
         let reports = trouble.take(outcome, now).map { ActivityAction.report($0) }
-        guard let underway = entries[push.key]?.throttles[push.device]?.underway, underway.id == push.id else {
+        guard case .session(let key) = push.owner else {
+            return reports + notifications.receive(outcome, for: push, of: push.owner.user, now: now)
+        }
+        guard let underway = entries[key]?.throttles[push.device]?.underway, underway.id == push.id else {
             return reports
         }
-        return reports + change(push.key, now) { $0.take(outcome, for: push, underway, now) }
+        return reports + change(key, now) { $0.take(outcome, for: push, underway, now) }
     }
 }
 

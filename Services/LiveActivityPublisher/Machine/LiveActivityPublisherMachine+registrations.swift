@@ -37,7 +37,7 @@ extension LiveActivityPublisherMachine {
         _ registration: ActivityRegistration, _ key: SessionKey, _ now: Moment, _ refusal: Refusal? = nil
     ) -> ActivityAction {
         let reply = Reply(id: registration.id, revision: nil, now: now.wallClock, error: refusal)
-        return .reply(key, registration.client, reply)
+        return .reply(.session(key), registration.client, reply)
     }
 }
 

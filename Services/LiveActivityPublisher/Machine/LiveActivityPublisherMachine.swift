@@ -4,7 +4,7 @@ import ServiceKit
 import Timing
 import Workouts
 
-/// Live sessions, their registered devices and the pushes these need.
+/// Live sessions, their registered devices and the pushes these need; users' notifications.
 ///
 /// A pure value: states, snapshots, registrations, outcomes and time go in; actions and pushes come out.
 struct LiveActivityPublisherMachine {
@@ -57,6 +57,7 @@ struct LiveActivityPublisherMachine {
     var updates = Deadlines<SessionKey, Moment>()
     var looks = Deadlines<SessionKey, Moment>()
     var trouble = PushTrouble()
+    var notifications: Notifications
 
     /// A reader of the partners in a virtual run.
     private struct RunReader: Hashable {
@@ -66,6 +67,7 @@ struct LiveActivityPublisherMachine {
 
     init(canPush: Bool) {
         self.canPush = canPush
+        notifications = Notifications(canPush: canPush)
     }
 
     // MARK: Sessions

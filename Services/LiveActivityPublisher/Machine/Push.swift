@@ -2,9 +2,32 @@ import Bus
 import Foundation
 import Workouts
 
+/// Whose record a push or a reply belongs to.
+enum PushOwner: Hashable, Sendable {
+    /// A session with Live Activities.
+    case session(SessionKey)
+    /// A user with notifications.
+    case user(User)
+
+    var user: User {
+        switch self {
+        case .session(let key): key.user
+        case .user(let user): user
+        }
+    }
+
+    var shard: Shard {
+        switch self {
+        case .session(let key): key.session.shard
+        case .user(let user): user.shard
+        }
+    }
+}
+
 /// One request to APNs, ready to be sent.
 struct Push: Hashable, Sendable {
-    let key: SessionKey
+    /// Of a session: a push for its Live Activity; of a user: an alert.
+    let owner: PushOwner
     let device: Device
     let token: String
     let environment: ActivityRegistration.Environment
@@ -14,7 +37,13 @@ struct Push: Hashable, Sendable {
     let priority: Int
     /// When APNs stops trying; `nil` for a single attempt.
     let expiration: Timestamp?
+    /// A phone shows the newest alert of those with the same.
+    var collapseID: String?
     let payload: [UInt8]
+
+    var isAlert: Bool {
+        if case .user = owner { true } else { false }
+    }
 }
 
 /// The outcome of a push.

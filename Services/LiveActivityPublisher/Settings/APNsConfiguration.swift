@@ -25,8 +25,8 @@ struct APNsAccount: Sendable {
     /// The app's bundle identifier, such as `org.example.workouts`.
     let bundleID: String
 
-    /// The value of the header `apns-topic`.
-    var topic: String { "\(bundleID).push-type.liveactivity" }
+    /// The value of the header `apns-topic` for Live Activities; alerts have the bundle identifier.
+    var liveActivityTopic: String { "\(bundleID).push-type.liveactivity" }
 }
 
 /// The service's flags.
@@ -60,7 +60,7 @@ extension Setting {
     static let apnsTeamID = Setting(
         flag: "apns-team-id", explanation: "The developer team's identifier", accepted: "ten letters and digits")
     static let apnsBundleID = Setting(
-        flag: "apns-bundle-id", explanation: "The app that shows the Live Activities",
+        flag: "apns-bundle-id", explanation: "The app that shows Live Activities and notifications",
         accepted: "an identifier such as org.example.workouts")
     static let apnsURL = Setting(
         flag: "apns-url", explanation: "The base URL for pushes, for example a proxy", accepted: "https:// with a host",

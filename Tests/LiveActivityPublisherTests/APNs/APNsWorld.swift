@@ -53,7 +53,7 @@ enum APNsWorld {
         payload: [UInt8] = update().bytes
     ) -> Push {
         Push(
-            key: SessionKey(User("anna")!, SessionID(UUID())), device: Device("phone-1")!, token: token,
+            owner: .session(SessionKey(User("anna")!, SessionID(UUID()))), device: Device("phone-1")!, token: token,
             environment: .sandbox, id: id, priority: priority, expiration: expiration, payload: payload)
     }
 }

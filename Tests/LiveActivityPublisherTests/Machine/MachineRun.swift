@@ -205,6 +205,7 @@ struct MachineRun {
                 retained[key] = try? JSONCoding.decode(ActivityStatus.self, from: payload)
                 if let status = retained[key] { statuses.append(status) }
             case .reply(_, _, let reply): replies.append(reply)
+            case .saveNotifications: Issue.record("a user's record in a test of sessions")
             case .report(let report): reports.append(report)
             }
         }
@@ -274,4 +275,12 @@ extension Push {
 
 extension [Push] {
     var events: [String] { map(\.read.event) }
+}
+
+extension Push {
+    /// The session of a push for a Live Activity.
+    var key: SessionKey {
+        guard case .session(let key) = owner else { preconditionFailure("not a push of a session") }
+        return key
+    }
 }

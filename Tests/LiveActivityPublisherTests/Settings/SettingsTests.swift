@@ -46,13 +46,13 @@ struct SettingsTests {
         let account = try #require(try resolve(all, ["APNS_KEY_ID": "OTHER12345"]).account)
         #expect(account.keyID == "KEY1234567")
         #expect(account.teamID == "TEAM123456")
-        #expect(account.topic == "org.example.work-outs.push-type.liveactivity")
+        #expect(account.liveActivityTopic == "org.example.work-outs.push-type.liveactivity")
         let environment = [
             "APNS_KEY_FILE": all[1], "APNS_KEY_ID": "OTHER12345", "APNS_TEAM_ID": "team123456", "APNS_BUNDLE_ID": "app",
         ]
         let other = try #require(try resolve([], environment).account)
         #expect(other.keyID == "OTHER12345")
-        #expect(other.topic == "app.push-type.liveactivity")
+        #expect(other.liveActivityTopic == "app.push-type.liveactivity")
     }
 
     @Test(arguments: [0, 2, 4, 6])
