@@ -28,6 +28,7 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
@@ -188,7 +189,7 @@ let package = Package(
             "Dashboard",
             [
                 "Dashboard", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, crypto, httpTypes,
-                hummingbird, hummingbirdCore, lifecycle, logging, mustache, nioCore,
+                hummingbird, hummingbirdCore, lifecycle, logging, mustache, nioCore, nioEmbedded,
             ]),
         tests("Device", ["Device", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser]),
         tests(

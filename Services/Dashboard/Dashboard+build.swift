@@ -1,5 +1,7 @@
+import Bus
 import ServiceKit
 import Storage
+import Workouts
 
 extension Dashboard {
     /// All collections of the store.
@@ -12,9 +14,7 @@ extension Dashboard {
         _ context: ServiceContext, _ configuration: DashboardConfiguration, store: (any Store)? = nil,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) throws -> DashboardService {
-        let parts = DashboardParts(
-            context: context, configuration: configuration, hub: LiveHub(clock: context.clock),
-            store: try store ?? context.openStore(schema))
+        let parts = DashboardParts(context, configuration, store: try store ?? context.openStore(schema))
         return DashboardService(parts: parts, onListening: onListening)
     }
 }
@@ -25,4 +25,41 @@ struct DashboardParts: Sendable {
     let configuration: DashboardConfiguration
     let hub: LiveHub
     let store: any Store
+    let records: RecordStore
+    let logins: LoginService
+    let connections: PersonConnections
+
+    /// - Parameter ask: checks a password; by default by connecting to the broker.
+    init(
+        _ context: ServiceContext, _ configuration: DashboardConfiguration, store: any Store,
+        ask: (@Sendable (RightsProbes.Credential) async -> BrokerAccounts.Answer)? = nil
+    ) {
+        let (clock, logger) = (context.clock, context.logger)
+        let hub = LiveHub(clock: clock)
+        let records = RecordStore(store: store, clock: clock, logger: logger)
+        let accounts = BrokerAccounts(settings: context.configuration.mqtt, clock: clock)
+        let connections = PersonConnections(
+            clock: clock, logger: logger, records: records, accounts: accounts,
+            onReply: { hub.reply(JSONCoding.encode($0), to: $1) })
+        logins = LoginService(
+            clock: clock, logger: logger, records: records, ask: ask ?? accounts.ask,
+            isEngineOnline: { hub.isOnline("session-engine") },
+            onEnd: { changes in
+                for id in changes.ended { hub.end(login: id) }
+                for user in changes.gone.compactMap(\.user) { connections.close(user) }
+            })
+        self.context = context
+        self.configuration = configuration
+        self.hub = hub
+        self.store = store
+        self.records = records
+        self.connections = connections
+    }
+
+    /// Loads what the store holds, once its shards are gained.
+    func own(_ epochs: [Shard: Epoch]) async throws {
+        records.own(epochs)
+        try await logins.load()
+        try await connections.load()
+    }
 }

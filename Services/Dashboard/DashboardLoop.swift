@@ -2,6 +2,7 @@ import Bus
 import Logging
 import MQTT
 import ServiceKit
+import Storage
 
 /// The service's one flow of events: it passes messages and time to the hub.
 struct DashboardLoop {
@@ -18,9 +19,11 @@ struct DashboardLoop {
         metrics = DashboardMetrics(parts.context.metrics)
     }
 
-    mutating func handle(_ event: ServiceEvent) async {
+    mutating func handle(_ event: ServiceEvent) async throws {
         switch event {
-        case .ownership, .announce: break
+        case .ownership(let change):
+            if case .gained(let epochs) = change { try await parts.own(epochs) }
+        case .announce: break
         case .connected: parts.hub.connected()
         case .disconnected: parts.hub.disconnected()
         case .batch(let batch):
@@ -29,6 +32,7 @@ struct DashboardLoop {
             await reject(rejected)
         case .tick:
             parts.hub.tick()
+            parts.records.tick(parts.context.clock.moment)
             look(parts.context.clock.moment)
         }
     }

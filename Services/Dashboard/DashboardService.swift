@@ -11,16 +11,27 @@ struct DashboardService: Service {
     let onListening: @Sendable (Int) async -> Void
 
     func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { writing in
+            writing.addTask { try await parts.records.run() }
+            // The last changes are written after the last request.
+            defer { parts.records.stop() }
+            try await work()
+        }
+        await parts.store.close()
+    }
+
+    private func work() async throws {
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await serve() }
                 tasks.addTask { try await listen() }
+                tasks.addTask { try await parts.logins.run() }
+                tasks.addTask { try await parts.connections.run(onRefused: parts.logins.refused) }
                 try await tasks.waitForAll()
             }
         } onGracefulShutdown: {
             parts.hub.endAll()
         }
-        await parts.store.close()
     }
 
     private func serve() async throws {
@@ -28,7 +39,7 @@ struct DashboardService: Service {
         let hub = parts.hub
         try await parts.context.serve(
             store: parts.store, subscriptions: { _ in hub.subscriptions }, haveChanged: hub.takeSubscriptionChange,
-            { await loop.handle($0) })
+            { try await loop.handle($0) })
     }
 
     /// - Throws: `SettingError` when the port cannot be opened.

@@ -47,6 +47,15 @@ struct PendingCommand: Equatable, Sendable {
     /// The end of the wait that a refusal asked for.
     var pausedUntil: Moment?
 
+    /// The press's name for a person.
+    var words: String {
+        switch press {
+        case .command(_, let action): action.name
+        case .request: "changes of plans or profile"
+        case .virtualRun(_, let action): action.name
+        }
+    }
+
     func isDue(_ now: Moment) -> Bool {
         guard isStored, reply == nil else { return false }
         if let pausedUntil, now < pausedUntil { return false }

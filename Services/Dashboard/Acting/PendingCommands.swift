@@ -54,6 +54,14 @@ struct PendingCommands {
 
     func unfinished(of user: User) -> [PendingCommand] { presses[user]?.filter { $0.reply == nil } ?? [] }
 
+    /// Removes the presses without a reply. Those already sent may still take effect.
+    mutating func discard(_ user: User) -> [RecordChange] {
+        let discarded = unfinished(of: user)
+        presses[user]?.removeAll { $0.reply == nil }
+        if presses[user]?.isEmpty == true { presses[user] = nil }
+        return discarded.map { .delete(.presses, $0.recordKey) }
+    }
+
     // MARK: Posting
 
     /// - Parameter age: seconds since the press; negative counts as 0.

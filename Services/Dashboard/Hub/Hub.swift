@@ -230,6 +230,8 @@ struct Hub {
         return putAll(linkFrame, in: .bus, now)
     }
 
+    func isOnline(_ service: String) -> Bool { services[service]?.isEmpty == false }
+
     /// Which services are online.
     var servicesFrame: EventFrame { .json(.services, services.mapValues { !$0.isEmpty }) }
 

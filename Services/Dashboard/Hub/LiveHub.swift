@@ -47,6 +47,9 @@ final class LiveHub: Sendable {
     /// The connection to the broker.
     var broker: BrokerLink { state.withLock { $0.hub.link } }
 
+    /// Whether a process of the service is online.
+    func isOnline(_ service: String) -> Bool { state.withLock { $0.hub.isOnline(service) } }
+
     /// Begins a stream.
     ///
     /// - Parameter abort: closes the connection if the stream does not read.

@@ -30,7 +30,7 @@ struct LiveStream {
 
     let watch: Watch
     let login: LoginID
-    /// `nil` for the operator's.
+    /// `nil` for the operator.
     let user: User?
     var phase: Phase
     private var slots: OrderedDictionary<Slot, EventFrame> = [:]

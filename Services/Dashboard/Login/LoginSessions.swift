@@ -24,12 +24,15 @@ struct LoginSessions {
 
     struct Changes: Equatable {
         var writes: [RecordChange] = []
-        /// Their streams and connections close.
+        /// Their streams close: they ended, or their rights changed.
         var ended: Set<LoginID> = []
+        /// Accounts without a login. Their connections close.
+        var gone: Set<AccountName> = []
 
         static func += (left: inout Changes, right: Changes) {
             left.writes += right.writes
             left.ended.formUnion(right.ended)
+            left.gone.formUnion(right.gone)
         }
     }
 
@@ -98,8 +101,9 @@ struct LoginSessions {
     mutating func end(_ id: LoginID) -> Changes {
         guard let record = records.removeValue(forKey: id) else { return Changes() }
         logins[record.account]?.remove(id)
-        if logins[record.account]?.isEmpty == true { logins[record.account] = nil }
-        return Changes(writes: [.delete(.logins, "\(id)")], ended: [id])
+        let isLast = logins[record.account]?.isEmpty ?? true
+        if isLast { logins[record.account] = nil }
+        return Changes(writes: [.delete(.logins, "\(id)")], ended: [id], gone: isLast ? [record.account] : [])
     }
 
     /// Ends all logins of an account.

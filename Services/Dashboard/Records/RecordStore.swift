@@ -1,6 +1,5 @@
 import Logging
 import ServiceKit
-import ServiceLifecycle
 import Storage
 import Synchronization
 import Workouts
@@ -8,19 +7,24 @@ import Workouts
 /// Writes changed records in the order of their changes, many in one commit.
 ///
 /// After a failed commit it reports the failure to those who wait, keeps the changes and retries with a backoff.
-final class RecordStore: Service {
+final class RecordStore: Sendable {
     private struct State {
         var epoch: Epoch?
         /// The newest change of each record that is not committed.
         var changes: [RecordChange.Key: RecordChange] = [:]
         var enqueued = 0
         var committed = 0
+        var isStopped = false
+        /// The last commit failed then.
+        var failed: Moment?
         var waiters: [(number: Int, continuation: CheckedContinuation<Result<Void, StoreError>, Never>)] = []
     }
 
     /// All records belong to one shard: one process serves all pages.
     static let shard = Shard(0)
-    private static let backoff = Duration.seconds(1)
+    /// Seconds between a failed commit and the next.
+    private static let backoff = 1.0
+    private static let stopped = StoreError.notWritable("the service stops")
 
     private let store: any Store
     private let clock: any WallClock
@@ -61,29 +65,36 @@ final class RecordStore: Service {
     /// - Throws: when the next commit fails. The changes stay and are retried.
     func committed() async throws(StoreError) {
         let result = await withCheckedContinuation { continuation in
-            let isCommitted = state.withLock { state in
-                guard state.committed < state.enqueued else { return true }
+            let known: Result<Void, StoreError>? = state.withLock { state in
+                guard state.committed < state.enqueued else { return .success(()) }
+                guard !state.isStopped else { return .failure(Self.stopped) }
                 state.waiters.append((state.enqueued, continuation))
-                return false
+                return nil
             }
-            if isCommitted { continuation.resume(returning: .success(())) }
+            if let known { continuation.resume(returning: known) }
         }
         try result.get()
     }
 
-    func run() async throws {
-        await withGracefulShutdownHandler {
-            for await _ in wakes {
-                while let (changes, number) = take() {
-                    guard await !commit(changes, number) else { continue }
-                    if Task.isShuttingDownGracefully { return }
-                    try? await clock.wait(for: Self.backoff)
-                }
-            }
-        } onGracefulShutdown: {
-            self.wake.finish()
+    /// Commits what is enqueued, then ends ``run()``. Later changes are not written.
+    func stop() { wake.finish() }
+
+    /// Retries after a failed commit.
+    func tick(_ now: Moment) {
+        let isDue = state.withLock { state in
+            guard let failed = state.failed, now.seconds(since: failed) >= Self.backoff else { return false }
+            state.failed = nil
+            return true
         }
-        finish(upTo: .max, .failure(.notWritable("the service stops")))
+        if isDue { wake.yield() }
+    }
+
+    func run() async throws {
+        for await _ in wakes {
+            while let (changes, number) = take(), await commit(changes, number) {}
+        }
+        state.withLock { $0.isStopped = true }
+        finish(upTo: .max, .failure(Self.stopped))
     }
 
     private func take() -> ([RecordChange], Int)? {
@@ -110,7 +121,9 @@ final class RecordStore: Service {
             return true
         } catch {
             logger.error("commit failed, retrying", metadata: [LogKey.error: "\(error)"])
+            let now = clock.moment
             state.withLock { state in
+                state.failed = now
                 for change in changes where state.changes[change.key] == nil { state.changes[change.key] = change }
             }
             finish(upTo: number, .failure(error))

@@ -5,12 +5,20 @@ import NIOCore
 enum DashboardRouter {
     static func build(_ parts: DashboardParts) -> Router<DashboardContext> {
         let router = Router(context: DashboardContext.self)
+        router.add(middleware: SecurityHeaders(parts.configuration))
+        router.add(
+            middleware: LoginMiddleware(
+                logins: parts.logins, cookies: LoginCookies(isSecure: parts.configuration.isSecure),
+                // Presses that a restart interrupted go out again.
+                onUse: parts.connections.resume))
         router.get("/") { _, _ in
             Response(
                 status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
                 body: ResponseBody(byteBuffer: ByteBuffer(string: "<!doctype html><title>Pacebus</title>Hello")))
         }
         addStreamRoutes(to: router, parts)
+        addLoginRoutes(to: router, parts)
+        addCommandRoutes(to: router, parts)
         return router
     }
 }

@@ -1,10 +1,14 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import ServiceKit
 import Workouts
 
 /// Event streams. Who may not see something gets the same 404 as for something that does not exist.
 extension DashboardRouter {
+    /// Seconds between two checks of a stream's login; a beat comes as often.
+    private static let loginInterval = 10.0
+
     static func addStreamRoutes(to router: Router<DashboardContext>, _ parts: DashboardParts) {
         router.get("events") { _, context in
             let login = try requireLogin(context)
@@ -53,7 +57,15 @@ extension DashboardRouter {
         channel.closeFuture.whenComplete { _ in viewer.leave() }
         let body = ResponseBody { writer in
             defer { viewer.leave() }
-            while let events = await viewer.next() { try await writer.write(contentsOf: events) }
+            var checked = parts.context.clock.moment
+            while let events = await viewer.next() {
+                try await writer.write(contentsOf: events)
+                let now = parts.context.clock.moment
+                guard now.seconds(since: checked) >= loginInterval else { continue }
+                checked = now
+                // The stream keeps the login in use, and ends with it.
+                guard parts.logins.use(login) else { break }
+            }
             try await writer.finish(nil)
         }
         let headers: HTTPFields = [

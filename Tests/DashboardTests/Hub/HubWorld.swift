@@ -15,8 +15,8 @@ func sessionKey(_ user: User, _ number: Int) -> SessionKey {
     SessionKey(user, SessionID(UUID(uuidString: "00000000-0000-4000-8000-00000000000\(number)")!))
 }
 
-func login(_ user: User, seen: Set<User> = [], id: LoginID = LoginID(UUID().uuidString)) -> Login {
-    Login(id: id, account: .person(user), password: Secret("unused"), seen: seen.union([user]))
+func login(_ user: User, seen: Set<User> = [], id: LoginID = LoginToken().id) -> Login {
+    Login(id: id, account: .person(user), password: Secret(""), seen: seen.union([user]))
 }
 
 func runID(_ number: Int) -> RunID {

@@ -1,0 +1,152 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Mustache
+import NIOCore
+import Workouts
+
+/// The login page and logging out. Both are forms and work without JavaScript.
+extension DashboardRouter {
+    static func addLoginRoutes(to router: Router<DashboardContext>, _ parts: DashboardParts) {
+        let cookies = LoginCookies(isSecure: parts.configuration.isSecure)
+        let pages = LoginPages(folder: parts.configuration.webFolder)
+
+        router.get("login") { request, context in
+            let to = (request.uri.queryParameters.get("to") ?? "/").sameSitePath
+            guard context.login == nil else { return Response.redirect(to: to) }
+            return try pages.login(LoginPages.Login(to: to))
+        }
+
+        router.post("login") { request, context in
+            let form = try await request.form(LoginForm.self, context)
+            let name = form.name?.trimmingCharacters(in: .whitespaces) ?? ""
+            let to = (form.to ?? "/").sameSitePath
+            let network = ClientNetwork(request.clientAddress(context, parts.configuration))
+            let answer = await parts.logins.logIn(
+                name, form.password ?? "", from: network, browser: cookies.browser(request))
+            var page = LoginPages.Login(to: to, name: name)
+            switch answer {
+            case .accepted(let token, let browser):
+                // A login replaces the browser's former one.
+                if let former = context.login { try? await parts.logins.logOut(former, everywhere: false) }
+                var response = Response.redirect(to: to)
+                cookies.set(token, browser: browser, on: &response)
+                return response
+            case .wrong:
+                page.error = "Name or password is wrong."
+                return try pages.login(page, status: .unauthorized)
+            case .tooMany(let seconds):
+                page.error = "Too many attempts. Try again in \(Int(seconds.rounded(.up))) seconds."
+                return try pages.login(page, status: .tooManyRequests, retryAfter: seconds)
+            case .brokerAway:
+                page.error = "Passwords cannot be checked now. Try again in a minute."
+                return try pages.login(page, status: .serviceUnavailable, retryAfter: 60)
+            case .notStored:
+                page.error = "The login cannot be stored now. Try again in a minute."
+                return try pages.login(page, status: .serviceUnavailable, retryAfter: 60)
+            }
+        }
+
+        router.post("logout") { request, context in
+            guard let login = context.login else { return Response.redirect(to: "/login") }
+            let form = try await request.form(LogoutForm.self, context)
+            if let user = login.user {
+                let unsent = parts.connections.unfinished(of: user)
+                switch form.unsent {
+                case "discard": try await parts.connections.discard(user)
+                case "keep": break
+                case _ where unsent.isEmpty: break
+                default: return try pages.logout(.init(presses: unsent, everywhere: form.everywhere != nil))
+                }
+            }
+            do {
+                try await parts.logins.logOut(login, everywhere: form.everywhere != nil)
+            } catch {
+                throw HTTPError(
+                    .serviceUnavailable, message: "The logout cannot be stored now; log out again in a minute.")
+            }
+            var response = Response.redirect(to: "/login")
+            cookies.clear(&response)
+            response.headers[.clearSiteData] = #""cache""#
+            return response
+        }
+    }
+
+    private struct LoginForm: Decodable {
+        var name: String?
+        var password: String?
+        var to: String?
+    }
+
+    private struct LogoutForm: Decodable {
+        var everywhere: String?
+        /// What happens to presses without a reply: `keep` or `discard`.
+        var unsent: String?
+    }
+}
+
+/// The pages around a login, rendered from their templates.
+struct LoginPages: Sendable {
+    struct Login {
+        var to = "/"
+        var name = ""
+        var error: String?
+    }
+
+    struct Logout {
+        /// The presses without a reply, in words.
+        var presses: [String]
+        var everywhere: Bool
+    }
+
+    let folder: String
+
+    func login(_ page: Login, status: HTTPResponse.Status = .ok, retryAfter: Double? = nil) throws -> Response {
+        var response = try render(
+            "login", ["to": page.to, "name": page.name, "error": page.error as Any, "assets": assets], status)
+        if let retryAfter { response.headers[.retryAfter] = "\(Int(retryAfter.rounded(.up)))" }
+        return response
+    }
+
+    func logout(_ page: Logout) throws -> Response {
+        try render("logout", ["presses": page.presses, "everywhere": page.everywhere, "assets": assets], .conflict)
+    }
+
+    private var assets: String {
+        let version = try? String(contentsOfFile: "\(folder)/version", encoding: .utf8)
+        return "/assets/\(version?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "none")"
+    }
+
+    private func render(_ name: String, _ values: [String: Any], _ status: HTTPResponse.Status) throws -> Response {
+        guard let text = try? String(contentsOfFile: "\(folder)/templates/\(name).mustache", encoding: .utf8) else {
+            throw HTTPError(
+                .internalServerError, message: "\(folder) lacks templates/\(name).mustache; run compose/build")
+        }
+        let page = try MustacheTemplate(string: text).render(values)
+        return Response(
+            status: status,
+            headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: page)))
+    }
+}
+
+extension Request {
+    /// Decodes a form; an absent body counts as empty.
+    func form<Form: Decodable>(_ type: Form.Type, _ context: DashboardContext) async throws -> Form {
+        let body = try await self.body.collect(upTo: 8_192)
+        do {
+            return try URLEncodedFormDecoder().decode(type, from: String(buffer: body))
+        } catch {
+            throw HTTPError(.badRequest, message: "the form cannot be read")
+        }
+    }
+
+    /// The browser's address. Only the trusted proxy may name another than the connection's.
+    func clientAddress(_ context: DashboardContext, _ configuration: DashboardConfiguration) -> String {
+        let address = context.address?.ipAddress ?? ""
+        guard address == configuration.trustedProxy, let forwarded = headers[values: .forwardedFor].last,
+            let last = forwarded.split(separator: ",").last
+        else { return address }
+        return last.trimmingCharacters(in: .whitespaces)
+    }
+}

@@ -1,0 +1,215 @@
+import Bus
+import Foundation
+import MQTT
+import ServiceKit
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+import Testing
+import Workouts
+
+@testable import Dashboard
+
+/// Logins and presses on a real broker, with a service that a test scripts.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct PersonConnectionsTests {
+    private static let session = SessionID(UUID(uuidString: "6f9619ff-8b86-d011-b42d-00c04fc964ff")!)
+
+    private func startBroker() async throws -> Mosquitto {
+        var settings = Mosquitto.Settings()
+        settings.users = ["anna": "annas", "coach": "coachs", "_engine": "engine", "_operator": "op"]
+        settings.accessRules = """
+            user anna
+            topic readwrite pacebus/v1/+/anna/#
+            topic readwrite pacebus/v1/u/anna/#
+            user coach
+            topic read pacebus/v1/u/anna/#
+            topic readwrite pacebus/v1/u/coach/#
+            user _engine
+            topic readwrite #
+
+            """
+        return try await Mosquitto(settings)
+    }
+
+    /// Runs a dashboard's parts on the broker.
+    private func run(
+        _ broker: Mosquitto, store: MemoryStore = .owningAll(), _ body: (Site) async throws -> Void
+    ) async throws {
+        try await Site.run(store: store, settings: { $1.mqtt.port = broker.port }, ask: nil, body)
+    }
+
+    /// Replies to commands; the handler returns `nil` to stay silent.
+    private func withEngine(
+        _ broker: Mosquitto, _ handler: @escaping @Sendable (Command) -> Reply?,
+        _ body: (MQTTClient) async throws -> Void
+    ) async throws {
+        var configuration = MQTTConfiguration(clientID: "engine-\(UUID().uuidString)")
+        configuration.port = broker.port
+        configuration.username = "_engine"
+        configuration.password = Secret("engine")
+        configuration.batchInterval = .milliseconds(1)
+        configuration.backoffMaximum = .milliseconds(200)
+        let client = MQTTClient(configuration: configuration, logger: .silent)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await client.run() }
+            tasks.addTask {
+                try await client.withSubscriptions(TopicFilter.sessions(.command, shards: Set(Shard.all))) { events in
+                    for await event in events {
+                        guard case .batch(let batch) = event else { continue }
+                        for message in batch.messages {
+                            guard case .session(let key, _)? = Topic(message.topic),
+                                let command = try? JSONCoding.decode(Command.self, from: message.payload),
+                                let reply = handler(command), let reader = command.client
+                            else { continue }
+                            try? await client.send([
+                                Topic.user(key.user, .replies(reader)).message(JSONCoding.encode(reply))
+                            ])
+                        }
+                        batch.acknowledge()
+                    }
+                }
+            }
+            try #require(await eventually { client.isReady })
+            try await body(client)
+            tasks.cancelAll()
+        }
+    }
+
+    private func annas(_ site: Site) async throws -> Browser {
+        let browser = Browser(site)
+        #expect(try await browser.post("/login", form: ["name": "anna", "password": "annas"]).status == 303)
+        return browser
+    }
+
+    private func press(_ type: String, _ id: CommandID, age: Double = 0) -> String {
+        #"{"id":"\#(id)","type":"\#(type)","age":\#(age)}"#
+    }
+
+    private static let path = "/live/anna/\(session)/commands"
+
+    @Test func `the broker decides about passwords and whom an account sees`() async throws {
+        let broker = try await startBroker()
+        defer { broker.kill() }
+        @Sendable func silence(_: Command) -> Reply? { nil }
+        try await withEngine(broker, silence) { engine in
+            for user in ["anna", "ben"] {
+                try await engine.publish(
+                    Topic.user(User(user)!, .current).message(Array(#"{"revision":1,"session":null}"#.utf8)))
+            }
+            var settings = MQTTConfiguration(clientID: "test")
+            settings.port = broker.port
+            for version in [MQTTConfiguration.Version.v5, .v311] {
+                settings.version = version
+                let accounts = BrokerAccounts(settings: settings, clock: SystemClock())
+                func ask(_ name: String, _ password: String) async throws -> BrokerAccounts.Answer {
+                    await accounts.ask(.init(account: try #require(AccountName(name)), password: Secret(password)))
+                }
+                #expect(try await ask("anna", "annas") == .accepted([User("anna")!]))
+                #expect(try await ask("coach", "coachs") == .accepted([User("anna")!, User("coach")!]))
+                #expect(try await ask("_operator", "op") == .accepted([]))
+                #expect(try await ask("anna", "wrong") == .refused)
+                #expect(try await ask("nobody", "x") == .refused)
+            }
+            broker.kill()
+            let accounts = BrokerAccounts(settings: settings, clock: SystemClock())
+            #expect(await accounts.ask(.init(account: .operators, password: Secret("op"))) == .unavailable)
+        }
+    }
+
+    @Test func `a press is answered with the service's reply or refusal`() async throws {
+        let broker = try await startBroker()
+        defer { broker.kill() }
+        let now = Timestamp(seconds: Date().timeIntervalSince1970)
+        let seen = Mutex<[Command]>([])
+        @Sendable func reply(_ command: Command) -> Reply? {
+            seen.withLock { $0.append(command) }
+            let refusal = command.action == .lap ? Refusal.invalidState("no lap") : nil
+            return Reply(id: command.id, revision: 7, now: now, error: refusal)
+        }
+        try await withEngine(broker, reply) { _ in
+            try await run(broker) { site in
+                let anna = try await annas(site)
+                let id = CommandID(UUID())
+                let done = try await anna.post(Self.path, json: press("pause", id, age: 30))
+                #expect(done.status == 200)
+                #expect(try await done.text().contains(#""done":true"#))
+                let again = try await anna.post(Self.path, json: press("pause", id, age: 90))
+                #expect(again.status == 200)
+                let commands = seen.withLock(\.self)
+                #expect(commands.map(\.id) == [id])
+                #expect(abs((commands[0].at?.seconds(since: now) ?? 0) + 30) < 20)
+                let refused = try await anna.post(Self.path, json: press("lap", CommandID(UUID())))
+                #expect(refused.status == 409)
+                #expect(try await refused.text().contains(#""code":"invalid_state""#))
+                let reused = try await anna.post(Self.path, json: press("resume", id))
+                #expect(try await reused.text().contains("id_reused"))
+                #expect(try await anna.post("/commands", json: press("pause", CommandID(UUID()))).status == 400)
+                #expect(try await anna.post(Self.path, json: press("dance", CommandID(UUID()))).status == 400)
+                #expect(try await anna.post(Self.path, json: press("pause", CommandID(UUID()), age: 1e9)).status == 400)
+            }
+        }
+    }
+
+    @Test func `a late reply comes on the streams, and the press survives broker and dashboard`() async throws {
+        let broker = try await startBroker()
+        defer { broker.kill() }
+        let store = MemoryStore.owningAll()
+        let id = CommandID(UUID())
+        let isAwake = Mutex(false)
+        let seen = Mutex<[Command]>([])
+        @Sendable func reply(_ command: Command) -> Reply? {
+            seen.withLock { $0.append(command) }
+            guard isAwake.withLock(\.self) else { return nil }
+            return Reply(id: command.id, revision: 7, now: Timestamp(seconds: 1_700_000_000))
+        }
+        try await withEngine(broker, reply) { engine in
+            var cookies: [String: String] = [:]
+            try await run(broker, store: store) { site in
+                let anna = try await annas(site)
+                #expect(try await anna.post(Self.path, json: press("end", id)).status == 202)
+                cookies = anna.cookies
+                broker.kill()
+            }
+            try await broker.start()
+            try #require(await eventually { engine.isReady })
+            isAwake.withLock { $0 = true }
+            store.gain(Set(Shard.all))
+            try await run(broker, store: store) { site in
+                let browser = Browser(site, cookies: cookies)
+                let answer = try await browser.post(Self.path, json: press("end", id, age: 60))
+                #expect(answer.status == 200)
+            }
+        }
+        let commands = seen.withLock(\.self)
+        #expect(commands.count >= 2)
+        #expect(Set(commands.map(\.at)).count == 1)
+        #expect(Set(commands.compactMap(\.client)).count > 1)
+    }
+
+    @Test func `presses of one session go out one after the other`() async throws {
+        let broker = try await startBroker()
+        defer { broker.kill() }
+        let seen = Mutex<[CommandID]>([])
+        @Sendable func reply(_ command: Command) -> Reply? {
+            seen.withLock { $0.append(command.id) }
+            return Reply(id: command.id, revision: 7, now: Timestamp(seconds: 1_700_000_000))
+        }
+        try await withEngine(broker, reply) { _ in
+            try await run(broker) { site in
+                let token = try #require(LoginToken(try await annas(site).cookies["pacebus"] ?? ""))
+                let login = try #require(site.parts.logins.login(token))
+                let ids = (0..<20).map { _ in CommandID(UUID()) }
+                for id in ids {
+                    let answer = await site.parts.connections.perform(
+                        .command(Self.session, .lap), id: id, age: 0, for: login)
+                    guard case .done = answer else {
+                        Issue.record("\(answer)")
+                        return
+                    }
+                }
+                #expect(seen.withLock(\.self) == ids)
+            }
+        }
+    }
+}
