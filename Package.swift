@@ -190,7 +190,8 @@ let package = Package(
             [
                 "Dashboard", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, crypto, httpTypes,
                 hummingbird, hummingbirdCore, lifecycle, logging, mustache, nioCore, nioEmbedded,
-            ]),
+            ],
+            exclude: ["browser", "modules"]),
         tests("Device", ["Device", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser]),
         tests(
             "Pacebus",

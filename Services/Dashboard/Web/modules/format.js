@@ -1,0 +1,183 @@
+// Numbers as text. `Formatting` in Swift follows the same rules; Tests/DashboardTests/modules/format.json tests both.
+
+/**
+ * @typedef {"metric" | "imperial"} Units
+ * @typedef {{ number: string, unit: string, isUnknown?: true }} Text a number and its unit, which may be empty
+ * @typedef {{ units?: Units, activity?: string, isEstimated?: boolean }} Options
+ */
+
+const metresPerMile = 1609.344;
+const metresPerYard = 0.9144;
+const onFoot = ["running", "walking", "hiking"];
+
+/** @type {Text} */
+export const unknown = { number: "--", unit: "", isUnknown: true };
+
+/**
+ * Half rounds up. Swift rounds alike.
+ *
+ * @param {number} value
+ */
+const whole = (value) => Math.floor(value + 0.5);
+
+/**
+ * `12,345`, `−3`.
+ *
+ * @param {number} value
+ */
+export function grouped(value) {
+  const digits = String(Math.abs(whole(value))).replace(/\B(?=(\d{3})+$)/g, ",");
+  return whole(value) < 0 ? `\u2212${digits}` : digits;
+}
+
+/** @param {number} value @param {number} digits */
+function decimal(value, digits) {
+  const scale = 10 ** digits;
+  const scaled = whole(value * scale);
+  return `${Math.floor(scaled / scale)}.${String(scaled % scale).padStart(digits, "0")}`;
+}
+
+/** @param {number} value */
+const twoDigits = (value) => String(value).padStart(2, "0");
+
+/**
+ * `05:07`, from an hour on `1:05:07`; rounded down, because a clock shows what has passed.
+ *
+ * @param {number} seconds
+ */
+export function clock(seconds) {
+  const all = Math.max(0, Math.floor(seconds));
+  const [hours, minutes] = [Math.floor(all / 3600), Math.floor(all / 60) % 60];
+  return (hours > 0 ? `${hours}:` : "") + `${twoDigits(minutes)}:${twoDigits(all % 60)}`;
+}
+
+/**
+ * `5:45`, `0:42`.
+ *
+ * @param {number} seconds
+ */
+export function minutes(seconds) {
+  const all = whole(Math.max(0, seconds));
+  return `${Math.floor(all / 60)}:${twoDigits(all % 60)}`;
+}
+
+/** @type {Record<string, (value: number, options: Options) => Text>} */
+const quantities = {
+  duration: (value) => ({ number: clock(value), unit: "" }),
+  distance(value, { units, activity }) {
+    const isImperial = units === "imperial";
+    if (activity === "swimming") {
+      return isImperial
+        ? { number: grouped(value / metresPerYard), unit: "yd" }
+        : { number: grouped(value), unit: "m" };
+    }
+    const length = value / (isImperial ? metresPerMile : 1000);
+    const number = whole(length * 100) < 10000 ? decimal(length, 2) : decimal(length, 1);
+    return { number, unit: isImperial ? "mi" : "km" };
+  },
+  pace(value, { units, activity }) {
+    const isImperial = units === "imperial";
+    if (activity === "swimming") {
+      return isImperial
+        ? { number: minutes((value * metresPerYard) / 10), unit: "/100 yd" }
+        : { number: minutes(value / 10), unit: "/100 m" };
+    }
+    return isImperial
+      ? { number: minutes((value * metresPerMile) / 1000), unit: "/mi" }
+      : { number: minutes(value), unit: "/km" };
+  },
+  speed: (value, { units }) =>
+    units === "imperial"
+      ? { number: decimal((value * 3600) / metresPerMile, 1), unit: "mph" }
+      : { number: decimal(value * 3.6, 1), unit: "km/h" },
+  heartRate: (value) => ({ number: grouped(value), unit: "bpm" }),
+  power: (value) => ({ number: grouped(value), unit: "W" }),
+  energy: (value, { isEstimated }) => ({ number: (isEstimated ? "~" : "") + grouped(value), unit: "kcal" }),
+  cadence(value, { activity = "" }) {
+    const unit = onFoot.includes(activity) ? "spm" : activity === "cycling" ? "rpm" : "/min";
+    return { number: grouped(value), unit };
+  },
+  height: (value, { units }) =>
+    units === "imperial"
+      ? { number: grouped(value / 0.3048), unit: "ft" }
+      : { number: grouped(value), unit: "m" },
+  weight(value, { units }) {
+    const isImperial = units === "imperial";
+    const number = decimal(isImperial ? value / 0.45359237 : value, 1).replace(/\.0$/, "");
+    return { number, unit: isImperial ? "lb" : "kg" };
+  },
+  temperature: (value, { units }) =>
+    units === "imperial"
+      ? { number: grouped(value * 1.8 + 32), unit: "°F" }
+      : { number: grouped(value), unit: "°C" },
+  share: (value) => ({ number: grouped(value * 100), unit: "%" }),
+  count: (value) => ({ number: grouped(value), unit: "" }),
+};
+
+/**
+ * A value in SI units as a number and its unit; unknown is `--` and never 0.
+ *
+ * @param {string} quantity
+ * @param {number | null | undefined} value
+ * @param {Options} [options]
+ * @returns {Text}
+ */
+export function format(quantity, value, options = {}) {
+  const write = quantities[quantity];
+  return value === undefined || value === null || !Number.isFinite(value) || !write ? unknown : write(value, options);
+}
+
+/**
+ * `5:45 /km`, `--`.
+ *
+ * @param {Text} text
+ */
+export const joined = ({ number, unit }) => (unit ? `${number} ${unit}` : number);
+
+/**
+ * `8 °C · 76 %`.
+ *
+ * @param {number} temperature @param {number | undefined} humidity @param {Options} [options]
+ */
+export function weather(temperature, humidity, options = {}) {
+  const parts = [format("temperature", temperature, options)];
+  if (humidity !== undefined) parts.push(format("share", humidity));
+  return parts.map(joined).join(" · ");
+}
+
+/** @param {number} time @param {string | undefined} zone @param {Intl.DateTimeFormatOptions} options */
+function parts(time, zone, options) {
+  /** @param {string} timeZone */
+  const write = (timeZone) =>
+    new Intl.DateTimeFormat("en-GB", { ...options, timeZone, hourCycle: "h23" }).formatToParts(time * 1000);
+  let written;
+  try {
+    written = write(zone ?? "UTC");
+  } catch {
+    written = write("UTC");
+  }
+  return Object.fromEntries(written.map(({ type, value }) => [type, value]));
+}
+
+/**
+ * `Sat 21 Nov 2026, 06:15` in the workout's zone.
+ *
+ * @param {number} time Unix seconds @param {string} [zone]
+ */
+export function date(time, zone) {
+  const p = parts(time, zone, {
+    weekday: "short", day: "numeric", month: "numeric", year: "numeric", hour: "2-digit", minute: "2-digit",
+  });
+  const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+  return `${p.weekday} ${Number(p.day)} ${months[Number(p.month) - 1]} ${p.year}, ${p.hour}:${p.minute}`;
+}
+
+/**
+ * `12:01:07`, in the reader's zone by default.
+ *
+ * @param {number} time Unix seconds @param {string} [zone]
+ */
+export function timeOfDay(time, zone = Intl.DateTimeFormat().resolvedOptions().timeZone) {
+  const p = parts(time, zone, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  return `${p.hour}:${p.minute}:${p.second}`;
+}
