@@ -1,0 +1,346 @@
+// A session as its page shows it: `receive` takes payloads of the bus, `view` turns them into text. No DOM, no clock.
+
+import { clock, format, grouped, joined, minutes, weather as weatherText } from "./format.js";
+import { isOlder } from "./stream.js";
+
+/**
+ * @typedef {import("./format.js").Units} Units
+ * @typedef {import("./format.js").Text} Text
+ * @typedef {{ key: string, label: string, text: Text, isDimmed?: boolean }} Field
+ * @typedef {{ id: string, text: string, kind: "info" | "warning", isDismissable?: boolean }} Notice
+ *
+ * @typedef {object} Session
+ * @property {any} [state]
+ * @property {any} [metrics]
+ * @property {any} [route]
+ * @property {any} [weather]
+ * @property {any} [workout]
+ * @property {any} [profile]
+ * @property {number | undefined} heardAt when a device's items last arrived, Unix seconds of the server
+ * @property {number | undefined} savingSince
+ * @property {any[]} announcements the newest last, at most 16
+ * @property {Record<string, boolean>} services whether each known one is online
+ * @property {string[]} dismissed
+ */
+
+/** @returns {Session} */
+export const noSession = () =>
+  ({ heardAt: undefined, savingSince: undefined, announcements: [], services: {}, dismissed: [] });
+
+const kept = 16;
+const weakAfter = 8;
+const silentAfter = 15;
+const lowBattery = 0.2;
+
+/** @param {Session} session @param {string} name @param {any} payload @param {number} now @returns {Session} */
+export function receive(session, name, payload, now) {
+  switch (name) {
+    case "metrics":
+    case "route": {
+      const shown = session[name];
+      if (isOlder(shown, payload)) return session;
+      const heardAt = Math.max(session.heardAt ?? 0, arrival(shown, payload, session.state));
+      return { ...session, [name]: payload, heardAt };
+    }
+    case "state": {
+      if (isOlder(session.state, payload)) return session;
+      const isSaving = payload.status === "saving";
+      return { ...session, state: payload, savingSince: isSaving ? session.savingSince ?? now : undefined };
+    }
+    case "weather":
+    case "workout":
+    case "profile":
+      return isOlder(session[name], payload) ? session : { ...session, [name]: payload };
+    case "announcements":
+      return { ...session, announcements: [...session.announcements, payload].slice(-kept) };
+    case "services":
+      return { ...session, services: payload };
+    default:
+      return session;
+  }
+}
+
+/**
+ * When the items behind a payload arrived: more items came with this message; the first one may be hours old, and only
+ * its newest item says so, by a clock that may be off.
+ *
+ * @param {any} shown @param {any} next @param {any} state
+ */
+function arrival(shown, next, state) {
+  const published = next.s / 1000;
+  if (shown) return next.n > shown.n ? published : 0;
+  const device = Object.keys(next.ds ?? {}).find((name) => next.ds[name].c === next.c) ?? "";
+  return next.c === undefined ? 0 : Math.min(published, next.c - (state?.clockSkew?.[device] ?? 0));
+}
+
+/**
+ * Active seconds at a moment.
+ *
+ * @param {any} state @param {number} now
+ */
+export function activeSeconds(state, now) {
+  /** @param {number} sum @param {[number, number | null]} segment */
+  const add = (sum, [start, end]) => sum + Math.max(0, Math.min(end ?? now, now) - start);
+  return (state?.segments ?? []).reduce(add, 0);
+}
+
+/**
+ * A recording that is played back has its own time.
+ *
+ * @param {Session} session @param {number} now
+ */
+export function moment({ state, metrics }, now) {
+  if (state?.isLive) return now;
+  const times = [state?.timer?.asOf, metrics?.c].filter((time) => time !== undefined);
+  return times.length > 0 ? Math.max(...times) : now;
+}
+
+/**
+ * @typedef {"live" | "weak" | "silent" | "none"} Signal
+ * @param {Session} session @param {number} now @returns {{ signal: Signal, text: string }}
+ */
+export function freshness({ state, heardAt }, now) {
+  if (state?.status !== "active") return { signal: "none", text: "" };
+  if (!heardAt) return { signal: "silent", text: "No data yet" };
+  const age = Math.max(0, now - heardAt);
+  if (age < weakAfter) return { signal: "live", text: "Live" };
+  if (age < silentAfter) return { signal: "weak", text: "Weak signal" };
+  return { signal: "silent", text: `No signal for ${age < 3600 ? minutes(Math.floor(age)) : clock(age)}` };
+}
+
+/** @type {Record<string, string>} */
+export const statusWords = {
+  preparing: "Starting", active: "Active", paused: "Paused", suspended: "Saved for later", saving: "Saving",
+  completed: "Finished", canceled: "Canceled", deleted: "Deleted",
+};
+
+/** Rows of "More": key, label, quantity, value, whether it is a value of this moment. */
+/** @type {[string, string, string, (m: any, r: any) => number | undefined, boolean?][]} */
+const rows = [
+  ["pace", "Pace", "pace", (m) => m.dp ?? m.p, true],
+  ["speed", "Speed", "speed", (m, r) => m.dv ?? m.v ?? r.v, true],
+  ["heartRate", "Heart rate", "heartRate", (m) => m.h, true],
+  ["averageHeartRate", "Average heart rate", "heartRate", (m) => m.ha],
+  ["maximumHeartRate", "Maximum heart rate", "heartRate", (m) => m.hx],
+  ["averagePace", "Average pace", "pace", (m) => m.ap],
+  ["power", "Power", "power", (m) => m.w, true],
+  ["averagePower", "Average power", "power", (m) => m.wa],
+  ["cadence", "Cadence", "cadence", (m) => m.cd, true],
+  ["averageCadence", "Average cadence", "cadence", (m) => m.ca],
+  ["maximumSpeed", "Maximum speed", "speed", (m, r) => m.vx ?? r.vx],
+  ["ascent", "Ascent", "height", (m, r) => m.el ?? r.el],
+  ["descent", "Descent", "height", (_, r) => r.dl],
+  ["altitude", "Height", "height", (m, r) => r.al ?? m.al],
+  ["movingDuration", "Moving time", "duration", (m) => m.tm],
+  ["steps", "Steps", "count", (m) => m.sn],
+  ["strokes", "Strokes", "count", (m) => m.st],
+  ["lengths", "Lengths", "count", (m) => m.ln],
+  ["temperature", "Temperature", "temperature", (m) => m.tp],
+];
+
+/**
+ * The fourth value of the grid.
+ *
+ * @param {string | undefined} activity
+ */
+export function fourth(activity) {
+  if (activity === "cycling") return "speed";
+  return activity === "running" || activity === "walking" ? "pace" : "heartRate";
+}
+
+/**
+ * @param {Session} session @param {number} now @param {Units} units
+ */
+export function view(session, now, units) {
+  const { state, metrics = {}, route = {}, weather } = session;
+  const activity = state?.activity;
+  const options = { units, activity, isEstimated: metrics.ks === "estimate" || metrics.ks === "mixed" };
+  const fresh = freshness(session, now);
+  const isSilent = fresh.signal === "silent";
+  const at = moment(session, now);
+  const active = activeSeconds(state, at);
+
+  /** @param {string} key @returns {Field} */
+  const row = (key) => {
+    const [, label, quantity, value, isOfNow] = /** @type {typeof rows[number]} */ (rows.find(([k]) => k === key));
+    const isHidden = isOfNow && isSilent;
+    return { key, label, text: format(quantity, isHidden ? undefined : value(metrics, route), options), isDimmed: isSilent };
+  };
+  const special = fourth(activity);
+  /** @type {Field[]} */
+  const main = [
+    { key: "duration", label: "Time", text: state ? format("duration", active) : format("duration", undefined) },
+    { key: "distance", label: "Distance", text: format("distance", metrics.d ?? route.d, options), isDimmed: isSilent },
+    { key: "energy", label: "Energy", text: format("energy", metrics.k, options), isDimmed: isSilent },
+    row(special),
+  ];
+  const more = rows.map(([key]) => key).filter((key) => key !== special).map(row)
+    .filter(({ key, text }) => !text.isUnknown || (isSilent && key === "heartRate"));
+
+  const distance = main[1].text;
+  const time = main[0].text.number;
+  return {
+    title: distance.isUnknown ? time : `${time} · ${joined(distance)}`,
+    name: state?.name, activity, status: state?.status, statusText: statusWords[state?.status] ?? "Waiting for data",
+    fresh, main, more, active,
+    countdown: countdown(state, now),
+    weather: weather && { text: weatherText(weather.temperature, weather.humidity, options), condition: words(weather.condition),
+      attribution: weather.attribution, isStale: weather.isStale },
+    battery: battery(metrics),
+    devices: devices(session),
+    zones: zones(metrics.z),
+    laps: laps(session, at, options),
+    notices: notices(session, options),
+    saving: state?.status === "saving" ? (now - (session.savingSince ?? now) > 15 ? "long" : "short") : undefined,
+    ended: ended(state, session.workout),
+  };
+}
+
+/**
+ * Whole seconds to the start.
+ *
+ * @param {any} state @param {number} now
+ */
+function countdown(state, now) {
+  if (state?.status !== "preparing" || state.countdownEndsAt === undefined) return undefined;
+  const left = Math.ceil(state.countdownEndsAt - now);
+  return left > 0 && left <= 600 ? left : undefined;
+}
+
+/** @param {string} name `partlyCloudy` */
+const words = (name) => name === "unknown" ? "" : name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/**
+ * The emptiest battery.
+ *
+ * @param {any} metrics @returns {{ text: string, isLow: boolean } | undefined}
+ */
+export function battery(metrics) {
+  const all = Object.values(metrics?.ds ?? {}).map(({ b }) => b).concat(metrics?.b).filter((b) => b !== undefined);
+  if (all.length === 0) return undefined;
+  const least = Math.min(...all);
+  return { text: joined(format("share", least)), isLow: least <= lowBattery };
+}
+
+/** @param {Session} session */
+function devices({ metrics }) {
+  return Object.entries(metrics?.ds ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { c, b }]) => {
+    const silence = Math.max(0, (metrics.c ?? c) - c);
+    const parts = [silence > silentAfter ? `silent for ${minutes(silence)}` : "sending"];
+    if (b !== undefined) parts.push(`battery ${joined(format("share", b))}`);
+    return { name, text: parts.join(", ") };
+  });
+}
+
+/** @param {number[] | undefined} seconds */
+function zones(seconds) {
+  const all = (seconds ?? []).reduce((sum, s) => sum + s, 0);
+  if (!seconds || all === 0) return [];
+  return seconds.map((s, index) =>
+    ({ label: `Zone ${index + 1}`, share: s / all, text: `${clock(s)} · ${joined(format("share", s / all))}` }));
+}
+
+/**
+ * The newest first.
+ *
+ * @param {Session} session @param {number} at @param {import("./format.js").Options} options
+ */
+function laps({ state, metrics, announcements }, at, options) {
+  const ends = state?.laps ?? [];
+  if (ends.length === 0) return [];
+  const bounds = [-Infinity, ...ends, at];
+  return bounds.slice(1).map((end, index) => {
+    const number = index + 1;
+    const isCurrent = number === bounds.length - 1;
+    const seconds = activeSeconds(state, end) - activeSeconds(state, bounds[index]);
+    const told = announcements.find((a) => a.kind === "lap" && a.number === number);
+    const metres = isCurrent ? (metrics?.lp === number ? metrics.ld : undefined) : told?.distance;
+    return { number, isCurrent, time: clock(seconds), distance: joined(format("distance", metres, options)) };
+  }).reverse();
+}
+
+/** @param {any} state @param {any} workout */
+function ended(state, workout) {
+  switch (state?.status) {
+    case "completed":
+      return { kind: "completed", text: workout?.incomplete ? "Finished. Items of some devices are still missing." : "Finished and saved." };
+    case "canceled":
+      return state.endReason === "expired"
+        ? { kind: "canceled", text: "This workout expired, because no data and no command arrived for hours. Recover it to continue or to end it." }
+        : { kind: "canceled", text: "This workout was discarded. It can be recovered for 48 hours." };
+    case "deleted":
+      return { kind: "deleted", text: "This workout was deleted." };
+    default:
+      return undefined;
+  }
+}
+
+/** @type {Record<string, string>} */
+const serviceWords = {
+  "metrics-aggregator": "Totals are not being updated: metrics-aggregator is offline.",
+  "route-builder": "The map is not being updated: route-builder is offline.",
+  "session-engine": "Presses wait: session-engine is offline.",
+};
+
+/** @param {Session} session @param {import("./format.js").Options} options @returns {Notice[]} */
+function notices({ state, services, announcements, dismissed }, options) {
+  /** @type {Notice[]} */
+  const all = [];
+  for (const [name, text] of Object.entries(serviceWords)) {
+    if (services[name] === false) all.push({ id: name, text, kind: "warning" });
+  }
+  if (state?.banner === "liveMetricsUnavailable") {
+    all.push({ id: "banner", kind: "info", text: "No heart rate. Use a watch for live heart rate." });
+  }
+  if (state?.notSynced) {
+    all.push({ id: "notSynced", kind: "warning", text: "Workout saved locally but couldn’t sync to server.", isDismissable: true });
+  }
+  for (const announcement of announcements) {
+    if (!["warning", "clock_skew"].includes(announcement.kind)) continue;
+    const id = `${announcement.kind}-${announcement.at}`;
+    const text = announcementText(announcement, options);
+    if (text) all.push({ id, text, kind: "warning", isDismissable: true });
+  }
+  return all.filter(({ id }) => !dismissed.includes(id));
+}
+
+/**
+ * What an announcement says: `Kilometre 3 in 4:31, 148 bpm`.
+ *
+ * @param {any} a @param {import("./format.js").Options} [options] @returns {string | undefined}
+ */
+export function announcementText(a, options = {}) {
+  /** @param {string} quantity @param {number | undefined} value */
+  const text = (quantity, value) => (value === undefined ? undefined : joined(format(quantity, value, options)));
+  const time = a.duration === undefined ? "" : ` in ${minutes(a.duration)}`;
+  const rate = text("heartRate", a.averageHeartRate);
+  const number = a.number === undefined ? "" : ` ${a.number}`;
+  /** @param {any} runner */
+  const name = (runner) => runner.user ?? (runner.ghost === undefined ? "a partner" : `ghost ${runner.ghost}`);
+  /** @param {any} runner @param {string} side */
+  const gap = (runner, side) => `${name(runner)}${runner.seconds === undefined ? "" : ` ${grouped(runner.seconds)} s`} ${side}`;
+  switch (a.kind) {
+    case "split":
+      return [`${a.unit === "mi" ? "Mile" : "Kilometre"}${number}${time}`, rate].filter(Boolean).join(", ");
+    case "lap": {
+      const length = text("distance", a.distance);
+      return [`Lap${number}${length ? `: ${length}` : ""}${time}`, text("pace", a.pace), rate].filter(Boolean).join(", ");
+    }
+    case "clock_skew":
+      return a.device && `The clock of ${a.device} is ${grouped(Math.abs(a.seconds))} s off.`;
+    case "gap": {
+      const parts = [a.place && `place ${a.place}`, a.ahead && gap(a.ahead, "ahead"), a.behind && gap(a.behind, "behind")];
+      return `${a.unit === "mi" ? "Mile" : "Kilometre"}${number}: ${parts.filter(Boolean).join(", ")}`;
+    }
+    case "lead":
+      return a.taken ? `You are ahead of ${name(a)}` : `${name(a)} is ahead of you`;
+    case "finished":
+      return `${name(a)} finished ${[text("distance", a.distance), text("pace", a.pace)].filter(Boolean).join(", ")}`.trim();
+    case "lost":
+      return "No data from your partners";
+    case "left":
+      return `${name(a)} left the run`;
+    default:
+      return a.text;
+  }
+}

@@ -1,0 +1,23 @@
+// What map.js uses of Leaflet 1.7.1.
+export type Place = [number, number];
+interface Size { x: number; y: number }
+interface Layer { addTo(to: Map | Group): this }
+interface Group extends Layer { clearLayers(): this }
+interface Map {
+  on(types: string, listener: () => void): this;
+  panTo(place: Place): this;
+  fitBounds(bounds: Bounds, options: object): this;
+  getZoom(): number;
+  getSize(): Size;
+  getContainer(): HTMLElement;
+  invalidateSize(): this;
+  latLngToContainerPoint(place: Place): Size;
+}
+interface Bounds { readonly isBounds: true }
+export function map(element: HTMLElement, options: object): Map;
+export function tileLayer(url: string, options: object): Layer;
+export function layerGroup(): Group;
+export function polyline(line: Place[], options: object): Layer;
+export function marker(place: Place, options: object): Layer;
+export function divIcon(options: object): object;
+export function latLngBounds(places: Place[]): Bounds;
