@@ -1,5 +1,4 @@
 import Hummingbird
-import NIOCore
 
 /// All routes. Each part adds its own with an extension.
 enum DashboardRouter {
@@ -11,11 +10,7 @@ enum DashboardRouter {
                 logins: parts.logins, cookies: LoginCookies(isSecure: parts.configuration.isSecure),
                 // Presses that a restart interrupted go out again.
                 onUse: parts.connections.resume))
-        router.get("/") { _, _ in
-            Response(
-                status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: "<!doctype html><title>Pacebus</title>Hello")))
-        }
+        addPageRoutes(to: router, parts)
         addStreamRoutes(to: router, parts)
         addLoginRoutes(to: router, parts)
         addCommandRoutes(to: router, parts)

@@ -1,0 +1,75 @@
+import Bus
+import HTTPTypes
+import Hummingbird
+import Logging
+import ServiceKit
+import Workouts
+
+extension DashboardRouter {
+    static func addPageRoutes(to router: Router<DashboardContext>, _ parts: DashboardParts) {
+        let pages = PageRoutes(
+            hub: parts.hub, configuration: parts.configuration, clock: parts.context.clock,
+            templates: Result { try PageTemplates(folder: parts.configuration.webFolder) })
+        if case .failure(let error) = pages.templates {
+            parts.context.logger.error("templates unreadable, no pages", metadata: ["error": "\(error)"])
+        }
+        router.get("/") { _, context in
+            guard let login = context.login else { return Self.toLogin(from: "/") }
+            return try pages.home(login)
+        }
+        router.get("live/:user/:session") { request, context in
+            guard let login = context.login else { return Self.toLogin(from: request.uri.path) }
+            guard let user = context.parameters.get("user").flatMap(User.init), login.maySee(user),
+                let session = context.parameters.get("session").flatMap({ SessionID($0) })
+            else { throw HTTPError(.notFound) }
+            return try pages.live(SessionKey(user, session), login)
+        }
+    }
+
+    /// A path has no characters that a query would need to encode, or it is no path of ours.
+    private static func toLogin(from path: String) -> Response {
+        let isPlain = path.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/-_".contains($0)) }
+        return .redirect(to: isPlain ? "/login?to=\(path)" : "/login", type: .normal)
+    }
+}
+
+/// The pages, made of the newest messages.
+private struct PageRoutes: Sendable {
+    let hub: LiveHub
+    let configuration: DashboardConfiguration
+    let clock: any WallClock
+    let templates: Result<PageTemplates, any Error>
+
+    private var now: Timestamp { clock.now }
+
+    func home(_ login: Login) throws -> Response {
+        let templates = try templates.get()
+        let units = units(of: login) ?? .metric
+        let cards = login.seen.sorted().compactMap { user in
+            hub.sessions(of: user).lazy.compactMap(hub.state).first { $0.isOnHomePage(now) }
+                .map { HomePage.Card($0, metrics(of: $0.key), units: units, now: now) }
+        }
+        let page = HomePage(
+            login: login, current: login.user.flatMap(hub.current), cards: cards, units: units, assets: templates.assets
+        )
+        return try templates.response(page, template: "home")
+    }
+
+    func live(_ key: SessionKey, _ login: Login) throws -> Response {
+        let templates = try templates.get()
+        let page = LivePage(
+            key, hub.state(of: key), metrics(of: key), login: login, units: units(of: login),
+            assets: templates.assets, configuration: configuration, now: now)
+        return try templates.response(page, template: "live")
+    }
+
+    private func metrics(of key: SessionKey) -> MetricsSnapshot? {
+        hub.newest(.session(key, .metrics)).flatMap { try? MetricsSnapshot($0.payload) }
+    }
+
+    /// Those of the reader's profile.
+    private func units(of login: Login) -> Units? {
+        login.user.flatMap { hub.newest(.user($0, .profile)) }
+            .flatMap { try? JSONCoding.decode(UserProfile.self, from: $0.payload) }?.profile.units
+    }
+}

@@ -1,0 +1,54 @@
+"""Every page in every state, on a phone and a desktop, light and dark: pages.py URL.
+
+Fails for a violation of accessibility, a message on the console, a request to another site, or a page that scrolls to the
+side. With SCREENSHOTS it leaves pictures in that folder.
+"""
+
+import sys
+
+import fixtures
+from browser import DESKTOP, PHONE, SMALL, Faults, Server, chromium, screenshot
+
+server = Server(sys.argv[1])
+faults = Faults(server)
+live = f"/live/anna/{fixtures.session_of('anna')}"
+
+
+def visit(browser, name, path, login, messages, ready):
+    for size, device in {"phone": PHONE, "desktop": DESKTOP, "small": SMALL}.items():
+        context = browser.new_context(**device, extra_http_headers={"Test-Login": login})
+        page = context.new_page()
+        faults.watch(page)
+        server.reset()
+        server.publish(messages)
+        page.goto(server.url + path)
+        ready(page)
+        for theme in ["light", "dark"]:
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            screenshot(page, f"{name}-{size}-{theme}")
+            faults.look(page, f"{name}-{size}-{theme}")
+        context.close()
+
+
+def shown(selector, text=None):
+    def wait(page):
+        page.locator(selector).filter(has_text=text).first.wait_for()
+    return wait
+
+
+with chromium() as browser:
+    scenes = fixtures.live_scenes(fixtures.now())
+    ready = {
+        "running": shown("[data-key='distance'] .number", "8.31"), "paused": shown("#toggle", "Resume"),
+        "silent": shown("#signal", "No signal"), "countdown": shown(".countdown-number"), "saving": shown("#saving"),
+        "completed": shown("#ended"), "canceled": shown("#recover"), "notices": shown("#notices .notice.warning"),
+        "rest": shown("#plan.rest"), "planned": shown("#complete-set"), "planned-list": shown("#plan-items .current"),
+        "cycling": shown("[data-key] .unit", "km/h"), "indoor": shown("[data-key='distance'] .number", "8.31"),
+    }
+    for name in scenes:
+        visit(browser, name, live, "anna", fixtures.live_scenes(fixtures.now())[name], ready[name])
+    visit(browser, "viewer", live, "coach", scenes["running"], ready["running"])
+    visit(browser, "home", "/", "anna", fixtures.home(fixtures.now()), shown(".card .chip", "No signal"))
+    visit(browser, "home-empty", "/", "anna", [], shown("#empty"))
+    visit(browser, "home-viewer", "/", "coach", [], shown("#empty", "Nothing to see yet"))
+faults.finish()
