@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import Workouts
 
@@ -41,6 +42,22 @@ import Workouts
         #expect(session == SessionID("6f9619ff-8b86-d011-b42d-00c04fc964ff"))
         #expect(session.description == "6f9619ff-8b86-d011-b42d-00c04fc964ff")
         #expect(try json(session) == #""6f9619ff-8b86-d011-b42d-00c04fc964ff""#)
+    }
+
+    @Test func `ids are written and read like UUIDs, and sorted like their texts`() {
+        var random = SeededRandom()
+        var last = SessionID(UUID())
+        for _ in 0..<1_000 {
+            let uuid = UUID(
+                uuid: (0..<16).reduce(into: UUID().uuid) { uuid, index in
+                    withUnsafeMutableBytes(of: &uuid) { $0[index] = UInt8.random(in: 0...255, using: &random) }
+                })
+            let id = SessionID(uuid)
+            #expect(id.description == uuid.uuidString.lowercased(), "seed \(random.seed)")
+            #expect(SessionID(uuid.uuidString) == id && SessionID(id.description) == id)
+            #expect((id < last) == (id.description < last.description))
+            last = id
+        }
     }
 
     @Test func `the shard of a session is its last two digits`() throws {
