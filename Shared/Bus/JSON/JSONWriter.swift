@@ -5,8 +5,8 @@ package struct JSONWriter {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    package init() {
-        bytes.reserveCapacity(128)
+    package init(capacity: Int = 128) {
+        bytes.reserveCapacity(capacity)
     }
 
     package mutating func object(_ fields: (inout JSONWriter) -> Void) {
@@ -32,7 +32,7 @@ package struct JSONWriter {
 
     package mutating func field(_ key: StaticString, _ value: Int64) {
         name(key)
-        append(String(value))
+        write(value.magnitude, isNegative: value < 0)
     }
 
     package mutating func field(_ key: StaticString, _ value: Bool) {
@@ -49,7 +49,17 @@ package struct JSONWriter {
     /// A string without characters that need an escape.
     package mutating func field(_ key: StaticString, plain value: String) {
         name(key)
-        append("\"\(value)\"")
+        bytes.append(UInt8(ascii: "\""))
+        append(value)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Fields that another writer wrote.
+    package mutating func fields(_ written: [UInt8]) {
+        guard !written.isEmpty else { return }
+        separate()
+        bytes += written
+        needsComma = true
     }
 
     package mutating func objectField(_ key: StaticString, _ fields: (inout JSONWriter) -> Void) {
@@ -86,22 +96,40 @@ package struct JSONWriter {
     }
 
     package mutating func write(_ value: Double) {
-        if value.rounded(.towardZero) == value, abs(value) < 1e15 {
-            append(String(Int64(value)))
+        let thousandths = (value * 1_000).rounded()
+        if abs(thousandths) < 1e15, thousandths / 1_000 == value {
+            // With at most 15 digits no other decimal is as short and as near.
+            let number = Int64(thousandths)
+            write(number.magnitude, decimals: 3, isNegative: number < 0)
+        } else if value.rounded(.towardZero) == value, abs(value) < 1e15 {
+            write(Int64(value).magnitude, isNegative: value < 0)
         } else {
             append(value.description)
         }
     }
 
     package mutating func write(_ time: Timestamp) {
-        let (seconds, fraction) = time.microseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
-        if time.microseconds < 0 { append("-") }
-        append(String(seconds))
-        guard fraction > 0 else { return }
-        append(".")
-        var digits = String(fraction + 1_000_000).dropFirst()
-        while digits.last == "0" { digits.removeLast() }
-        append(String(digits))
+        write(time.microseconds.magnitude, decimals: 6, isNegative: time.microseconds < 0)
+    }
+
+    /// A number without its last `decimals` digits, and those after a point, without zeros at the end.
+    private mutating func write(_ number: UInt64, decimals: Int = 0, isNegative: Bool) {
+        var (rest, count) = (number, decimals)
+        while count > 0, rest % 10 == 0 { (rest, count) = (rest / 10, count - 1) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 24) { text in
+            var (place, written) = (text.count, 0)
+            func put(_ byte: UInt8) {
+                place -= 1
+                text[place] = byte
+            }
+            repeat {
+                if written == count, count > 0 { put(UInt8(ascii: ".")) }
+                put(UInt8(ascii: "0") + UInt8(rest % 10))
+                (rest, written) = (rest / 10, written + 1)
+            } while rest > 0 || written <= count
+            if isNegative { put(UInt8(ascii: "-")) }
+            bytes += text[place...]
+        }
     }
 
     /// A string of printable ASCII.
@@ -128,14 +156,15 @@ package struct JSONWriter {
 
     private mutating func name(_ key: StaticString) {
         separate()
-        append("\"")
+        bytes.append(UInt8(ascii: "\""))
         append(key)
-        append("\":")
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
         needsComma = true
     }
 
     private mutating func separate() {
-        if needsComma { append(",") }
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
     }
 
     private mutating func append(_ text: StaticString) {

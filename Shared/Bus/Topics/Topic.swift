@@ -32,10 +32,10 @@ package enum Topic: Hashable, Sendable {
 
     /// Parses a name; `nil` if it is not a topic of the bus, or a level does not match its pattern.
     package init?(_ name: String) {
-        guard name.hasPrefix("\(Self.root)/") else { return nil }
-        let levels = name.dropFirst(Self.root.count + 1).split(separator: "/", omittingEmptySubsequences: false)
-            .map(String.init)
-        guard levels.count >= 2 else { return nil }
+        guard name.utf8.starts(with: Self.root.utf8) else { return nil }
+        var levels = name.utf8.dropFirst(Self.root.utf8.count)
+            .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { String(Substring($0)) }
+        guard levels.count >= 3, levels.removeFirst().isEmpty else { return nil }
         switch levels[0] {
         case Self.users:
             guard let user = User(levels[1]), let topic = UserTopic(levels[2...]) else { return nil }
@@ -113,7 +113,9 @@ extension String {
         var rest = parameters[...]
         return rest.isEmpty
             ? self
-            : split(separator: "/").map { $0 == "+" ? rest.popFirst() ?? "+" : String($0) }.joined(separator: "/")
+            : utf8.split(separator: UInt8(ascii: "/")).map { level in
+                level.elementsEqual("+".utf8) ? rest.popFirst() ?? "+" : String(Substring(level))
+            }.joined(separator: "/")
     }
 }
 

@@ -80,6 +80,31 @@ import Workouts
         #expect(try read(text, \.integer) == expected)
     }
 
+    @Test func `the writer's numbers are the shortest that are read back`() {
+        var random = SeededRandom()
+        func written(_ write: (inout JSONWriter) -> Void) -> String {
+            var json = JSONWriter()
+            write(&json)
+            return String(decoding: json.bytes, as: UTF8.self)
+        }
+        for _ in 0..<20_000 {
+            let count = Int.random(in: 0...16, using: &random)
+            let number =
+                Int64.random(in: -1_000_000...1_000_000, using: &random) << Int.random(in: 0...30, using: &random)
+            let value = Double(number) / pow(10, Double(count))
+            let isWhole = value.rounded() == value && abs(value) < 1e15
+            #expect(written { $0.write(value) } == (isWhole ? "\(Int64(value))" : "\(value)"), "seed \(random.seed)")
+            #expect(written { $0.object { $0.field("a", number) } } == "{\"a\":\(number)}", "seed \(random.seed)")
+            let time = written { $0.write(Timestamp(microseconds: number)) }
+            #expect(Double(time) == Double(number) / 1e6, "seed \(random.seed)")
+        }
+        for value in [0.0, -0.0, 0.001, 0.0004, 1e15, 1e300, -0.5, 999_999_999_999.999, 1_000_000_000_000.001] {
+            #expect(Double(written { $0.write(value) }) == value)
+        }
+        #expect(written { $0.field("a", Int64.min) } == "\"a\":\(Int64.min)")
+        #expect(written { $0.write(Timestamp(microseconds: -1_500_000)) } == "-1.5")
+    }
+
     @Test func `the writer's output is JSON with the same numbers`() throws {
         var random = SeededRandom()
         for _ in 0..<5_000 {
