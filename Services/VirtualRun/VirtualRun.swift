@@ -12,6 +12,9 @@ struct VirtualRun: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        try await ServiceRunner.run("virtual-run", base, store) { context in [try Self.build(context)] }
+        // Figures go out every 2 s, and a batch costs more than a snapshot.
+        try await ServiceRunner.run("virtual-run", base, store, batchInterval: .milliseconds(100)) { context in
+            [try Self.build(context)]
+        }
     }
 }

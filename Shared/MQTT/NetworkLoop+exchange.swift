@@ -23,7 +23,7 @@ extension NetworkLoop {
     func poll(timeout: Duration) -> Readiness {
         var events: Int16 = 0
         if let connection {
-            if mayRead { events |= Int16(POLLIN) }
+            if mayRead, restsUntil == nil || isUnderBackpressure { events |= Int16(POLLIN) }
             if mayWrite, connection.wantsToWrite, !connection.isShakingHands { events |= Int16(POLLOUT) }
         }
         // A socket without requested events is left out: its hang-up would be reported repeatedly.
@@ -49,8 +49,8 @@ extension NetworkLoop {
     }
 
     /// Reads at most 64 packets, so that a flood does not block the loop.
-    private func read(now: Instant) {
-        hasUnread = false
+    func read(now: Instant) {
+        (hasUnread, restsUntil) = (false, nil)
         for _ in 0..<64 {
             guard mayRead, let connection else {
                 hasUnread = connection != nil
@@ -60,13 +60,19 @@ extension NetworkLoop {
                 let result = try connection.read()
                 handleEvents(of: connection, now: now)
                 gate.read(connection.queue.total, now: now)
-                if case .drained = result { return }
+                if case .drained = result { return rest(now: now) }
             } catch {
                 handleEvents(of: connection, now: now)
                 if self.connection === connection { lose(error, now: now) }
             }
         }
         hasUnread = connection != nil
+    }
+
+    /// Reads nothing for ``MQTTConfiguration/readInterval``, or until the next delivery.
+    private func rest(now: Instant) {
+        guard configuration.readInterval > .zero, let nextDelivery, nextDelivery > now else { return }
+        restsUntil = min(nextDelivery, now + configuration.readInterval)
     }
 
     func write(now: Instant) {

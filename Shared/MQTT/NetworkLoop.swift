@@ -27,6 +27,8 @@ final class NetworkLoop {
     var hasEndedStream = false
     /// Whether reading stopped before the socket was drained.
     var hasUnread = false
+    /// Nothing is read until then: the collected messages are not due earlier.
+    var restsUntil: Instant?
     /// See ``PublishWindow/isUnderBackpressure``.
     var isUnderBackpressure = false
 
@@ -72,6 +74,7 @@ final class NetworkLoop {
             reportReadiness()
             // Before the next batch, whose PUBACKs may have to wait.
             if connection?.hasWritten == true { write(now: now) }
+            if let restsUntil, restsUntil <= now { read(now: now) }
             deliver(now: now)
             releaseSenders(now: now)
             if let stopDeadline, isFlushed || now >= stopDeadline { break }
@@ -142,7 +145,7 @@ final class NetworkLoop {
         if wasEstablished { deliver(now: now) }
         let leftover = connection?.queue.take(all: true) ?? []
         connection = nil
-        hasUnread = false
+        (hasUnread, restsUntil) = (false, nil)
         gate.connectionLost()
         if wasEstablished, subscriber != nil, !hasEndedStream { outbox.disconnected(error, leftover: leftover) }
         let delay = machine.lost(now: now, using: &random)
@@ -207,6 +210,7 @@ final class NetworkLoop {
         if let deadline = machine.deadline { next = min(next, deadline) }
         if let deadline = gate.deadline { next = min(next, deadline) }
         if let due = nextDelivery { next = min(next, due) }
+        if let restsUntil { next = min(next, restsUntil) }
         if let stopDeadline { next = min(next, stopDeadline) }
         if connection?.isShakingHands == true { next = min(next, now + .milliseconds(10)) }
         return max(next - now, .zero)

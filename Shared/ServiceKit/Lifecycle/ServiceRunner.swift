@@ -15,12 +15,16 @@ package enum ServiceRunner {
     /// The health port and the broker connection start first and stop last. An executable with a store is a service and
     /// publishes its presence; one without is a client, and ends when the broker refuses its first login. When one of the
     /// built services returns or throws, the others drain, for at most `drainLimit`.
-    /// - Parameter connects: whether the executable uses the broker; without, `bus` never connects.
+    ///
+    /// - Parameters:
+    ///   - connects: whether the executable uses the broker; without, `bus` never connects.
+    ///   - batchInterval: the minimum time between two batches, if it is not that of ``MQTTConfiguration``.
     /// - Throws: the error of a service, a `SettingError`, a ``LoginError`` or a ``DrainError``. If a command's `run`
     ///   rethrows it, the process prints it in one line and exits with 1.
     package static func run(
         _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, connects: Bool = true,
-        drainLimit: Duration = .seconds(5), build: (ServiceContext) async throws -> [any Service]
+        batchInterval: Duration? = nil, drainLimit: Duration = .seconds(5),
+        build: (ServiceContext) async throws -> [any Service]
     ) async throws {
         let configuration = try ServiceConfiguration.resolve(
             name, base, store, environment: ProcessInfo.processInfo.environment)
@@ -31,21 +35,24 @@ package enum ServiceRunner {
         Meter(label: "pacebus_build_info", dimensions: [("version", pacebusVersion)], factory: metrics).set(1)
         if store != nil { metrics.collect { configuration.store.metrics } }
         do {
-            try await run(configuration, announced: store != nil, connects: connects, drainLimit, metrics, build)
+            try await run(
+                configuration, announced: store != nil, connects: connects, batchInterval, drainLimit, metrics, build)
         } catch let error as MQTTError {
             throw LoginError(configuration, error)
         }
     }
 
     private static func run(
-        _ configuration: ServiceConfiguration, announced: Bool, connects: Bool, _ drainLimit: Duration,
-        _ metrics: PrometheusMetrics, _ build: (ServiceContext) async throws -> [any Service]
+        _ configuration: ServiceConfiguration, announced: Bool, connects: Bool, _ batchInterval: Duration?,
+        _ drainLimit: Duration, _ metrics: PrometheusMetrics,
+        _ build: (ServiceContext) async throws -> [any Service]
     ) async throws {
         let clock = SystemClock()
         let logger = Logger(label: configuration.name)
         let limits = Limits(logger: logger, metrics: metrics)
         var mqtt = configuration.mqtt
         mqtt.endsWhenRefused = !announced
+        if let batchInterval { (mqtt.batchInterval, mqtt.readInterval) = (batchInterval, batchInterval / 4) }
         if announced {
             mqtt.will = Presence.will(configuration, at: clock.now)
             mqtt.queueRule = Topic.queueRule
