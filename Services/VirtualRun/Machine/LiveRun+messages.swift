@@ -14,8 +14,9 @@ extension LiveRun {
     private static let smallRun = 8
     private static let finishInterval = 30.0
 
-    mutating func send(to index: Int, _ now: Moment) {
-        let rows = rows(for: index)
+    /// - Parameter shared: ``sharedRows`` of now.
+    mutating func send(_ shared: [Partners.Row?], to index: Int, _ now: Moment) {
+        let rows = rows(for: index, shared)
         if runners[index].isAwaited { giveCues(to: index, rows, now) }
         let isSplitAlone = readers[index].awaitsSplit && !isDueWithoutSplit(index, now)
         readers[index].awaitsSplit = false
@@ -50,14 +51,20 @@ extension LiveRun {
 
     // MARK: - Rows
 
-    private func rows(for reader: Int) -> [Partners.Row] {
+    /// The rows of those who have begun, by index, without gaps.
+    var sharedRows: [Partners.Row?] {
+        runners.indices.map { runners[$0].participant.status.hasBegun ? row(of: $0) : nil }
+    }
+
+    private func rows(for reader: Int, _ shared: [Partners.Row?]) -> [Partners.Row] {
         let own = runners[reader]
         let hasBegun = own.participant.status.hasBegun && own.hasCurve
         let end = own.end
         var rows: [Partners.Row] = []
         rows.reserveCapacity(runners.count + ghosts.count - 1)
-        for index in runners.indices where index != reader && runners[index].participant.status.hasBegun {
-            var row = row(of: index, sharesHeartRate: shares(index, with: reader, \.heartRate))
+        for index in runners.indices where index != reader {
+            guard var row = shared[index] else { continue }
+            if isBlocked(index, reader) { (row.heartRate, row.activeEnergy) = (nil, nil) }
             if hasBegun, runners[index].hasCurve {
                 let moment = RunGap.moment(end, runners[index].end)
                 row.set(RunGap(from: own.curve, to: runners[index].curve, at: moment))
@@ -81,11 +88,11 @@ extension LiveRun {
                 rows.append(row)
             }
         }
-        rows.sort(by: Partners.Row.isBefore)
-        return rows
+        // Sorting numbers moves less than sorting rows.
+        return rows.indices.sorted { Partners.Row.isBefore(rows[$0], rows[$1]) }.map { rows[$0] }
     }
 
-    private func row(of index: Int, sharesHeartRate: Bool) -> Partners.Row {
+    private func row(of index: Int) -> Partners.Row {
         let isFinished = runners[index].isFinished
         var row = Partners.Row(
             .participant(runners[index].participant.user), link: isFinished ? .finished : runners[index].link)
@@ -104,16 +111,11 @@ extension LiveRun {
         row.isPaused = metrics.isPaused
         row.speed = metrics.speed
         row.pace = (row.distance ?? 0) >= 50 ? metrics.pace.flatMap { $0 <= 1_800 ? $0 : nil } : nil
-        if sharesHeartRate {
+        if runners[index].participant.sharing.heartRate {
             row.heartRate = metrics.heartRate
             row.activeEnergy = metrics.activeEnergy
         }
         return row
-    }
-
-    /// Whether a runner shares something with a reader.
-    private func shares(_ index: Int, with reader: Int, _ part: KeyPath<Sharing, Bool>) -> Bool {
-        runners[index].participant.sharing[keyPath: part] && !isBlocked(index, reader)
     }
 
     private func isBlocked(_ first: Int, _ second: Int) -> Bool {
@@ -130,7 +132,9 @@ extension LiveRun {
         guard readers[index].seenPositions != positionChanges, roster?.status == .running else { return }
         var rows: [RunPositions.Row] = []
         for other in runners.indices where other != index && runners[other].isAwaited {
-            guard let place = runners[other].position, shares(other, with: index, \.position) else { continue }
+            guard let place = runners[other].position, runners[other].participant.sharing.position,
+                !isBlocked(other, index)
+            else { continue }
             rows.append(
                 RunPositions.Row(
                     runners[other].participant.user, at: runners[other].metrics?.newest, la: place.latitude,

@@ -17,13 +17,18 @@ extension LiveRun {
     ///   so the machine also calls this when it changes.
     mutating func advance(isFed: Bool, now: Moment) -> [LiveOutput] {
         tick(now)
-        if isFed, !self.isFed { promptsFrom = max(promptsFrom, fed + Self.grace) }
+        if isFed, !self.isFed {
+            promptsFrom = max(promptsFrom, fed + Self.grace)
+            promptsChangeAt = 0
+        }
         self.isFed = isFed
         if isLive {
             refreshLinks(now)
             refreshPrompts(now)
+            var rows: [Partners.Row?] = []
             for index in readers.indices where due(index, readers[index], now).map({ $0 <= now }) ?? false {
-                send(to: index, now)
+                if rows.isEmpty { rows = sharedRows }
+                send(rows, to: index, now)
             }
         }
         defer { pending = [] }
@@ -40,22 +45,18 @@ extension LiveRun {
         }
         for index in readers.indices { note(due(index, readers[index], moment(ofFed: fed))) }
         guard isFed else { return next }
-        if linksChangeAt < .max { note(moment(ofFed: linksChangeAt)) }
-        let lost = losses
-        for index in runners.indices where runners[index].facts.promptAt == nil {
-            guard let prompt = promptMoment(index, lost) else { continue }
-            note(moment(ofFed: max(prompt, promptsFrom)))
-        }
+        let change = min(linksChangeAt, promptsChangeAt)
+        if change < .max { note(moment(ofFed: change)) }
         return next
     }
 
     /// When the next message of a reader is due.
     func due(_ index: Int, _ reader: Reader, _ now: Moment) -> Moment? {
-        guard runners[index].participant.status.receivesPartners else { return nil }
+        guard reader.isActive else { return nil }
         guard let sent = reader.sentAt, !reader.awaitsSplit else { return now }
         if reader.isUrgent { return sent + Self.urgentInterval }
         guard newest(for: index) > reader.seen else { return sent + Self.keepAlive }
-        return sent + runInterval(battery: runners[index].metrics?.battery)
+        return sent + reader.interval
     }
 
     // MARK: - Links
@@ -86,6 +87,7 @@ extension LiveRun {
         }
         guard link != runners[index].link else { return }
         runners[index].link = link
+        promptsChangeAt = 0
         alarm(but: index)
     }
 
@@ -134,13 +136,19 @@ extension LiveRun {
     }
 
     private mutating func refreshPrompts(_ now: Moment) {
+        guard fed >= promptsChangeAt else { return }
+        promptsChangeAt = .max
         let losses = losses
         for index in runners.indices {
             guard let moment = promptMoment(index, losses) else {
                 if runners[index].facts.promptAt != nil || runners[index].facts.waitsUntil != nil { clearPrompt(index) }
                 continue
             }
-            guard runners[index].facts.promptAt == nil, fed >= max(moment, promptsFrom), isFed else { continue }
+            guard runners[index].facts.promptAt == nil else { continue }
+            guard fed >= max(moment, promptsFrom), isFed else {
+                promptsChangeAt = min(promptsChangeAt, max(moment, promptsFrom))
+                continue
+            }
             runners[index].facts.promptAt = now.wallClock
             runners[index].facts.waitsUntil = nil
             factsChanged()
@@ -170,5 +178,6 @@ extension LiveRun {
         else { return }
         clearPrompt(index)
         runners[index].facts.waitsUntil = now.wallClock + Self.promptDelay
+        promptsChangeAt = 0
     }
 }

@@ -17,6 +17,9 @@ struct LiveRun {
     /// What a participant gets. `LiveRun` has one for each runner, at the same index.
     struct Reader {
         var sentAt: Moment?
+        /// Whether `partners` go out, and seconds between two.
+        var isActive = false
+        var interval = runInterval(battery: nil)
         /// The number of the newest change of another runner that was sent.
         var seen = 0
         var seenPositions = 0
@@ -48,8 +51,9 @@ struct LiveRun {
     var isFed = false
     /// Before it, on the clock of ages, no prompt comes.
     var promptsFrom = LiveRun.grace
-    /// When a link changes next, on the clock of ages.
+    /// When a link changes next, and a prompt comes next, on the clock of ages; 0 after a change on which they depend.
     var linksChangeAt: Int64 = 0
+    var promptsChangeAt: Int64 = 0
 
     /// Numbers of changes: of any row, whose it was, and the newest of another runner.
     private var changes = (count: 0, runner: -1, others: 0)
@@ -111,6 +115,7 @@ struct LiveRun {
             let known = before[participant.user]
             runners.append(runner(participant, known?.0, now))
             readers.append(known?.1 ?? Reader())
+            readers[readers.count - 1].isActive = participant.status.receivesPartners
         }
         for (user, _) in before where indices[user] == nil {
             pending.append(.clear(user))
@@ -143,7 +148,7 @@ struct LiveRun {
                 factsChanged()
             }
         }
-        linksChangeAt = 0
+        (linksChangeAt, promptsChangeAt) = (0, 0)
         positionChanges += 1
         changed(nil)
         alarm(but: nil)
@@ -185,6 +190,7 @@ struct LiveRun {
     mutating func connect(now: Moment) {
         tick(now)
         promptsFrom = fed + Self.grace
+        promptsChangeAt = 0
         for index in readers.indices {
             readers[index].sentAt = nil
             readers[index].seenPositions = -1
@@ -196,7 +202,7 @@ struct LiveRun {
     /// Clears the user's retained message.
     private mutating func stop(_ index: Int) {
         pending.append(.clear(runners[index].participant.user))
-        readers[index] = Reader()
+        readers[index] = Reader(isActive: readers[index].isActive)
         if runners[index].facts.promptAt != nil { clearPrompt(index) }
     }
 
@@ -220,7 +226,9 @@ struct LiveRun {
         }
         if isArrival { runners[index].arrivedAt = fed }
         if isArrival || old?.isPaused != metrics.isPaused { refreshLink(index, now) }
+        readers[index].interval = runInterval(battery: metrics.battery)
         if !wasFinished, runners[index].isFinished {
+            promptsChangeAt = 0
             tellStatus(of: index, now)
             alarm(but: index)
         }

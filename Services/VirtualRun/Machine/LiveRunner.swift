@@ -77,20 +77,22 @@ struct LiveRunner {
         if participant.status.hasBegun { self.facts.hasBegun = true }
     }
 
+    // Inlined: passing a runner copies it, and figures ask for all runners again and again.
+
     /// Whether the runner reached the goal or ended; it never becomes `false` again in a session.
-    var isFinished: Bool { facts.goalAt != nil || participant.status == .finished }
+    @inline(__always) var isFinished: Bool { facts.goalAt != nil || participant.status == .finished }
 
     /// Whether others wait for this runner's data.
-    var isAwaited: Bool { participant.status == .running && !isFinished }
+    @inline(__always) var isAwaited: Bool { participant.status == .running && !isFinished }
 
     /// The end of the curve for comparisons.
-    var end: RunGap.End {
+    @inline(__always) var end: RunGap.End {
         if let goal = facts.goalAt { return .goal(goal) }
         return participant.status == .finished ? .stopped(curve.duration) : .open(curve.duration)
     }
 
     /// Metres and elapsed seconds as they are compared, rounded to thousandths; `nil` without a distance.
-    var figures: (meters: Double, seconds: Double)? {
+    @inline(__always) var figures: (meters: Double, seconds: Double)? {
         hasCurve ? (curve.distance, curve.duration) : nil
     }
 

@@ -6,6 +6,11 @@ import Workouts
 struct RunEntry {
     var record: RunRecord
     var live: LiveRun
+    /// When the run's next deadline is, and when its figures are due without further messages.
+    var runDue: Moment?
+    var liveDue: Moment?
+    /// The parts of `partners` that are the same for all readers.
+    var texts = PartnerTexts()
     /// ``LiveRun/storedChanges`` as of the last ``VirtualRunAction/saveLive(_:)``.
     var savedChanges = 0
     var finals: [Runner: FinalRecord] = [:]

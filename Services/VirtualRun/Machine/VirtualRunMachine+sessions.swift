@@ -37,21 +37,22 @@ extension VirtualRunMachine {
 
     /// Handles a live snapshot of a runner; ``advance(to:)`` follows.
     mutating func receive(_ metrics: RunnerMetrics, of key: SessionKey, isRetained: Bool, now: Moment) {
-        guard let id = metrics.run, entries[id] != nil else { return }
-        entries[id]?.live.receive(metrics, of: key, isRetained: isRetained, now: now)
-        touched.insert(id)
+        guard let id = metrics.run else { return }
+        let isKnown: Void? = with(id) { $0.live.receive(metrics, of: key, isRetained: isRetained, now: now) }
+        if isKnown != nil { touched.insert(id) }
     }
 
     /// Publishes what a run's figures ask for.
     mutating func advanceLive(_ id: RunID, _ now: Moment) -> [VirtualRunAction] {
         let isFed = isFed
-        guard let outputs = entries[id]?.live.advance(isFed: isFed, now: now) else { return [] }
+        guard let outputs = with(id, { $0.live.advance(isFed: isFed, now: now) }) else { return [] }
         var cues: [VirtualRunAction] = []
         for output in outputs {
             switch output {
             case .partners(let user, let partners):
                 counts.partners += 1
-                send(Topic.user(user, .partners(id)).message(partners.payload), of: id.shard)
+                let payload = with(id) { partners.payload(&$0.texts) } ?? []
+                send(Topic.user(user, .partners(id)).message(payload), of: id.shard)
             case .positions(let user, let positions):
                 send(Topic.user(user, .partnerPositions(id)).message(JSONCoding.encode(positions)), of: id.shard)
             case .clear(let user): send(Topic.user(user, .partners(id)).message([]), of: id.shard)
@@ -61,15 +62,17 @@ extension VirtualRunMachine {
                 look(id, user, isUrgent: true)
             }
         }
-        schedule(id, now)
+        scheduleLive(id)
         return saveLive(id) + cues
     }
 
     /// Writes what a run's figures need after a restart, if it changed.
     mutating func saveLive(_ id: RunID) -> [VirtualRunAction] {
-        guard let changes = entries[id]?.live.storedChanges, changes != entries[id]?.savedChanges else { return [] }
-        entries[id]?.savedChanges = changes
-        return [.saveLive(id)]
+        let hasChanged = with(id) { entry in
+            defer { entry.savedChanges = entry.live.storedChanges }
+            return entry.savedChanges != entry.live.storedChanges
+        }
+        return hasChanged == true ? [.saveLive(id)] : []
     }
 
     // MARK: Finished records

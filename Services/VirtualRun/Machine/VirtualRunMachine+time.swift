@@ -31,10 +31,14 @@ extension VirtualRunMachine {
 
     private mutating func settle(_ id: RunID, _ now: Moment) -> [VirtualRunAction] {
         var actions: [VirtualRunAction] = []
-        if let passable, passable <= now, let due = entries[id]?.run.due, due <= now {
+        let due = with(id) { (run: $0.runDue, live: $0.liveDue, now: $0.live.due) }
+        if let passable, passable <= now, let due = due?.run, due <= now {
             actions += (try? change(id, now) { run throws(Refusal) in run.advance(to: now) }) ?? []
         }
-        if let due = entries[id]?.live.due, due <= now { counts.lags.append(max(0, now.seconds(since: due))) }
+        // What a message of now made due is not late.
+        if let due, let isDue = due.now, isDue <= now {
+            counts.lags.append(due.live.map { max(0, now.seconds(since: $0)) } ?? 0)
+        }
         return actions + advanceLive(id, now)
     }
 

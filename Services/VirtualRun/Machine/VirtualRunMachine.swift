@@ -116,10 +116,25 @@ struct VirtualRunMachine {
     }
 
     mutating func schedule(_ id: RunID, _ now: Moment) {
-        guard let entry = entries[id] else { return }
-        if let due = entry.live.due { deadlines.schedule(id, at: due) }
+        with(id) { entry in entry.runDue = entry.run.due }
+        scheduleLive(id)
+    }
+
+    /// Schedules a run that did not change.
+    mutating func scheduleLive(_ id: RunID) {
+        let due = with(id) { entry in
+            entry.liveDue = entry.live.due
+            return (live: entry.liveDue, run: entry.runDue)
+        }
+        if let due = due?.live { deadlines.schedule(id, at: due) }
         // Without a connection the next connect schedules it.
-        if let due = entry.run.due, let passable = passable { deadlines.schedule(id, at: max(due, passable)) }
+        if let due = due?.run, let passable { deadlines.schedule(id, at: max(due, passable)) }
+    }
+
+    /// Reads or changes an entry in its place. To read one through the dictionary copies it.
+    @discardableResult
+    mutating func with<Value>(_ id: RunID, _ body: (inout RunEntry) -> Value) -> Value? {
+        entries.index(forKey: id).map { body(&entries.values[$0]) }
     }
 
     /// Marks a view that may have changed.

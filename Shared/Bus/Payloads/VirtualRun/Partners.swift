@@ -67,7 +67,13 @@ extension Partners {
 
     /// The payload of `partners`, with the one-letter keys of high-rate messages in sorted order.
     package var payload: [UInt8] {
-        var json = JSONWriter()
+        var texts = PartnerTexts()
+        return payload(&texts)
+    }
+
+    /// - Parameter texts: of earlier messages of the run, for rows that did not change.
+    package func payload(_ texts: inout PartnerTexts) -> [UInt8] {
+        var json = JSONWriter(capacity: 192 + rows.count * 224)
         json.object { json in
             json.field("d", distance)
             json.field("now", now)
@@ -76,26 +82,70 @@ extension Partners {
             json.field("s", revision)
             json.field("t", activeSeconds)
             json.array("x", rows) { json, row in
+                let text = texts.text(of: row)
                 json.object { json in
                     json.field("a", row.age)
-                    if let newest = row.newest { json.field("c", newest) }
-                    json.field("d", row.distance)
-                    if case .ghost(let number) = row.runner { json.field("g", Int64(number)) }
+                    json.fields(text.before)
                     json.field("gm", row.gapMeters)
                     json.field("gs", row.gapSeconds)
-                    json.field("h", row.heartRate)
-                    json.field("k", row.activeEnergy)
-                    json.field("p", row.pace)
-                    if let isPaused = row.isPaused { json.field("pa", isPaused) }
-                    if let revision = row.revision { json.field("s", revision) }
-                    json.field("st", plain: row.link.rawValue)
-                    json.field("t", row.activeSeconds)
-                    if case .participant(let user) = row.runner { json.field("u", plain: user.description) }
-                    json.field("v", row.speed)
+                    json.fields(text.after)
                 }
             }
         }
         return json.bytes
+    }
+}
+
+/// The parts of rows that are the same for all readers of a run, as JSON: all but age and gap.
+package struct PartnerTexts: Sendable {
+    struct Text {
+        var row: Partners.Row
+        /// The fields before and after the gap.
+        var before: [UInt8]
+        var after: [UInt8]
+    }
+
+    private var texts: [Runner: Text] = [:]
+
+    package init() {}
+
+    mutating func text(of row: Partners.Row) -> Text {
+        if let known = texts[row.runner], known.row.isSame(as: row) { return known }
+        let text = Text(row: row, before: row.before, after: row.after)
+        texts[row.runner] = text
+        return text
+    }
+}
+
+extension Partners.Row {
+    fileprivate var before: [UInt8] {
+        var json = JSONWriter(capacity: 48)
+        if let newest { json.field("c", newest) }
+        json.field("d", distance)
+        if case .ghost(let number) = runner { json.field("g", Int64(number)) }
+        return json.bytes
+    }
+
+    fileprivate var after: [UInt8] {
+        var json = JSONWriter(capacity: 160)
+        json.field("h", heartRate)
+        json.field("k", activeEnergy)
+        json.field("p", pace)
+        if let isPaused { json.field("pa", isPaused) }
+        if let revision { json.field("s", revision) }
+        json.field("st", plain: link.rawValue)
+        json.field("t", activeSeconds)
+        if case .participant(let user) = runner { json.field("u", plain: user.description) }
+        json.field("v", speed)
+        return json.bytes
+    }
+
+    /// Whether all but age and gap are equal; the runners are.
+    fileprivate func isSame(as other: Partners.Row) -> Bool {
+        revision == other.revision && newest == other.newest && activeSeconds == other.activeSeconds
+            && distance == other.distance && link == other.link && heartRate == other.heartRate
+            && activeEnergy == other.activeEnergy && speed == other.speed && pace == other.pace
+            && isPaused == other.isPaused
     }
 }
 
