@@ -30,6 +30,29 @@ import Workouts
         }
     }
 
+    @Test func `with two runners a snapshot goes out at once, also after urgent messages at any time`() {
+        var random = SeededRandom()
+        var fixture = LiveFixture()
+        fixture.pass(Double.random(in: 0...2, using: &random))
+        var isPaused = false
+        for step in 0..<200 {
+            if step % 10 == 9 {
+                isPaused.toggle()
+                let wait = Double.random(in: 0.3...1.6, using: &random)
+                fixture.pass(wait)
+                fixture.metrics("ben", fixture.seconds * 3) { $0.isPaused = isPaused }
+                fixture.pass(2 - wait)
+            } else {
+                fixture.pass(2)
+            }
+            fixture.metrics("ben", fixture.seconds * 3) { $0.isPaused = isPaused }
+            fixture.pass(LiveRun.urgentInterval)
+            #expect(
+                fixture.row("ben", for: "ann")?.revision == fixture.live.runners[1].revision, "seed \(random.seed)")
+        }
+        #expect((200...250).contains(fixture.partners("ann").count))
+    }
+
     @Test func `without a change a message goes out every 10 s`() {
         var fixture = LiveFixture()
         fixture.metrics("ben", 0) { $0.isPaused = true }

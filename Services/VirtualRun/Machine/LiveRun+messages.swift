@@ -31,6 +31,8 @@ extension LiveRun {
         }
         pending.append(.partners(user, partners))
         readers[index].sentAt = now
+        let (next, interval) = (readers[index].nextAt ?? now, readers[index].interval)
+        if next - interval <= now { readers[index].nextAt = max(next, now) + interval }
         readers[index].seen = newest(for: index)
         readers[index].isUrgent = false
         sendPositions(to: index, now)

@@ -56,7 +56,7 @@ extension LiveRun {
         guard let sent = reader.sentAt, !reader.awaitsSplit else { return now }
         if reader.isUrgent { return sent + Self.urgentInterval }
         guard newest(for: index) > reader.seen else { return sent + Self.keepAlive }
-        return sent + reader.interval
+        return max(sent + Self.urgentInterval, (reader.nextAt ?? now) - reader.interval)
     }
 
     // MARK: - Links

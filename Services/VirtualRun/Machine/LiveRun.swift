@@ -17,9 +17,12 @@ struct LiveRun {
     /// What a participant gets. `LiveRun` has one for each runner, at the same index.
     struct Reader {
         var sentAt: Moment?
-        /// Whether `partners` go out, and seconds between two.
+        /// Whether `partners` go out, and seconds between two on average.
         var isActive = false
         var interval = runInterval(battery: nil)
+        /// An interval after the last message that was not urgent. The next may come one interval earlier: between two
+        /// runners, a snapshot would else always wait for as long as the first one did.
+        var nextAt: Moment?
         /// The number of the newest change of another runner that was sent.
         var seen = 0
         var seenPositions = 0
