@@ -15,8 +15,13 @@ struct VirtualRunAlertTests {
         let installation = try await Installation(services: [.engine, .virtualRun])
         var publisher = try installation.publishPushes(to: server)
         defer { publisher.end(SIGKILL) }
+        // The kill may come before an outcome is stored: then the alert is repeated under its id.
+        func distinct() throws -> [APNsServer.Request] {
+            var ids: Set<String?> = []
+            return try server.requests.filter { ids.insert($0.headers["apns-id"]).inserted }
+        }
         func alerts(to token: String) throws -> [String] {
-            try server.requests.filter { $0.device == token }.compactMap { $0.notification?.kind }
+            try distinct().filter { $0.device == token }.compactMap { $0.notification?.kind }
         }
         let (ann, ben) = (String(repeating: "a1", count: 32), String(repeating: "b2", count: 32))
         try await BusObserver.run(port: installation.broker.port) { observer in
@@ -46,8 +51,8 @@ struct VirtualRunAlertTests {
         #expect(await publisher.finish() == 0)
         #expect(try alerts(to: ann) == ["confirm"])
         #expect(try alerts(to: ben) == ["invitation", "confirm"])
-        let requests = try server.requests
-        #expect(requests.allSatisfy { $0.status == 200 && $0.error == nil })
+        #expect(try server.requests.allSatisfy { $0.status == 200 && $0.error == nil })
+        let requests = try distinct()
         #expect(
             requests.compactMap(\.notification?.aps.alert.body).sorted() == [
                 "Ann invites you to run 5 km", "Run with Ann starts: confirm within 1 minute",
