@@ -18,14 +18,77 @@ extension DashboardConfiguration {
             guard let port = UInt16(text) else { throw SettingError(.webPort, refusing: text) }
             configuration.port = Int(port)
         }
-        configuration.publicURL = values.text(.publicURL, options.publicURL)
         configuration.certificateFile = try values.file(.tlsCertFile, options.certificateFile)
         configuration.keyFile = try values.file(.tlsKeyFile, options.keyFile)
+        if (configuration.certificateFile == nil) != (configuration.keyFile == nil) {
+            let isKeyMissing = configuration.keyFile == nil
+            throw SettingError(
+                isKeyMissing ? .tlsCertFile : .tlsKeyFile,
+                "requires \(isKeyMissing ? "--tls-key-file (TLS_KEY_FILE)" : "--tls-cert-file (TLS_CERT_FILE)")")
+        }
+        configuration.publicURL = try values.text(.publicURL, options.publicURL).map(publicURL)
         configuration.trustedProxy = values.text(.trustedProxy, options.trustedProxy)
+        if let proxy = configuration.trustedProxy {
+            guard (try? SocketAddress(ipAddress: proxy, port: 0)) != nil else {
+                throw SettingError(.trustedProxy, refusing: proxy)
+            }
+            guard configuration.publicURL?.hasPrefix("https://") == true else {
+                throw SettingError(.trustedProxy, "requires --public-url (PUBLIC_URL) with https://")
+            }
+        }
+        try configuration.checkAddress()
         configuration.tileURL = values.text(.tileURL, options.tileURL)
         configuration.tileAttribution = values.text(.tileAttribution, options.tileAttribution)
+        if let url = configuration.tileURL {
+            let isTemplate = ["{z}", "{x}", "{y}"].allSatisfy { url.contains($0) }
+            guard let host = origin(url), isTemplate, host.count < url.count else {
+                throw SettingError(.tileURL, refusing: url)
+            }
+            guard configuration.tileAttribution != nil else {
+                throw SettingError(.tileURL, "requires --tile-attribution (TILE_ATTRIBUTION)")
+            }
+        }
         configuration.webFolder = values.text(.webFolder, options.webFolder) ?? configuration.webFolder
         return configuration
+    }
+
+    /// The origin of an address without a path.
+    private static func publicURL(_ text: String) throws(SettingError) -> String {
+        let text = text.hasSuffix("/") ? String(text.dropLast()) : text
+        guard let origin = origin(text), origin == text, text.hasPrefix("https://") || isLoopback(origin: text) else {
+            throw SettingError(.publicURL, refusing: text)
+        }
+        return text
+    }
+
+    /// Beyond loopback everything but TLS would show passwords to the network.
+    private func checkAddress() throws(SettingError) {
+        let isLocal = Self.isLoopback(host) || publicURL.map { Self.isLoopback(origin: $0) } ?? false
+        guard isLocal || certificateFile != nil || trustedProxy != nil else {
+            throw SettingError(
+                .webHost,
+                "'\(host)' is reached from other machines, which requires TLS; set --tls-cert-file and --tls-key-file, or "
+                    + "--trusted-proxy and --public-url")
+        }
+    }
+
+    /// Scheme, host and port of a URL; `nil` if they contain anything that a header could misread.
+    private static func origin(_ url: String) -> String? {
+        guard let match = url.prefixMatch(of: /https?:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/) else {
+            return nil
+        }
+        let rest = url[match.range.upperBound...]
+        return rest.isEmpty || rest.hasPrefix("/") ? String(match.output.0) : nil
+    }
+
+    private static func isLoopback(origin: String) -> Bool {
+        let host = origin.drop { $0 != "/" }.dropFirst(2)
+        return isLoopback(
+            host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" }) : String(host.prefix { $0 != ":" }))
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host == "::1" || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil
     }
 
     /// HTTP/2 and HTTP/1.1 over TLS with a certificate, else HTTP/1.1.

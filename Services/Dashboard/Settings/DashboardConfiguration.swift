@@ -6,7 +6,8 @@ import ServiceKit
 
 /// - `host`, `port` (`WEB_HOST`, `WEB_PORT`): the web server's address; by default 127.0.0.1 and 8080. Beyond loopback it requires
 ///   TLS, its own or a trusted proxy's.
-/// - `publicURL` (`PUBLIC_URL`): the address in browsers, for the check of origins.
+/// - `publicURL` (`PUBLIC_URL`): the address in browsers, without a path, for the check of origins. With one of loopback, as for
+///   a container whose port is published there, the web server listens anywhere without TLS.
 /// - `certificateFile`, `keyFile` (`TLS_CERT_FILE`, `TLS_KEY_FILE`): the server's certificate chain and key.
 /// - `trustedProxy` (`TRUSTED_PROXY`): the address of a proxy that terminates TLS and sets `X-Forwarded-For`.
 /// - `tileURL`, `tileAttribution` (`TILE_URL`, `TILE_ATTRIBUTION`): a tile server; by default maps have no tiles.
@@ -67,7 +68,8 @@ extension Setting {
         standard: "8080")
     static let publicURL = Setting(
         flag: "public-url", explanation: "The dashboard's address in browsers",
-        accepted: "https://HOST, or http:// for loopback", standard: "that of the web server")
+        accepted: "https://HOST[:PORT], or http:// for a loopback address; without a path",
+        standard: "that of the web server")
     static let tlsCertFile = Setting(
         flag: "tls-cert-file", explanation: "The web server's certificate and its chain",
         accepted: "a PEM file, together with --tls-key-file")
@@ -76,7 +78,7 @@ extension Setting {
         accepted: "a PEM file, together with --tls-cert-file")
     static let trustedProxy = Setting(
         flag: "trusted-proxy", explanation: "A proxy that terminates TLS and sets X-Forwarded-For",
-        accepted: "its IP address; needs --public-url")
+        accepted: "its IP address, together with --public-url")
     static let tileURL = Setting(
         flag: "tile-url", explanation: "The map's tiles",
         accepted: "https://HOST/{z}/{x}/{y}.png, together with --tile-attribution")

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import ServiceKit
+import TestSupport
+import Testing
+
+@testable import Dashboard
+
+struct DashboardConfigurationTests {
+    private func resolve(_ arguments: [String], _ environment: [String: String] = [:]) throws -> DashboardConfiguration
+    {
+        try DashboardConfiguration.resolve(try DashboardOptions.parse(arguments), environment: environment)
+    }
+
+    @Test
+    func `without settings it listens on loopback without TLS and has no tiles`() throws {
+        let configuration = try resolve([])
+        #expect(configuration.host == "127.0.0.1")
+        #expect(configuration.port == 8080)
+        #expect(configuration.tileURL == nil)
+        #expect(configuration.webFolder.hasSuffix("/web"))
+    }
+
+    @Test
+    func `a flag wins over the environment`() throws {
+        let configuration = try resolve(["--web-port", "9000"], ["WEB_PORT": "9001", "WEB_FOLDER": "/tmp/web"])
+        #expect(configuration.port == 9000)
+        #expect(configuration.webFolder == "/tmp/web")
+    }
+
+    @Test(arguments: [
+        ["--web-host", "0.0.0.0"], ["--web-host", "::"], ["--web-host", "example.org"],
+        ["--web-host", "127.0.0.1.example.org"],
+        ["--web-host", "0.0.0.0", "--public-url", "https://example.org"], ["--web-port", "65536"],
+        ["--public-url", "http://example.org"], ["--public-url", "https://example.org/path"],
+        ["--public-url", "https://a b"], ["--public-url", "http://127.0.0.1.example.org"],
+        ["--trusted-proxy", "10.0.0.1"], ["--trusted-proxy", "proxy", "--public-url", "https://example.org"],
+        ["--tile-url", "https://tiles.example.org/{z}/{x}/{y}.png"],
+        ["--tile-url", "https://tiles.example.org", "--tile-attribution", "T"],
+        ["--tile-url", "https://tiles.example.org; script-src */{z}{x}{y}", "--tile-attribution", "T"],
+        ["--tls-cert-file", "/etc/passwd"], ["--tls-key-file", "/etc/passwd"], ["--tls-cert-file", "/nothing"],
+    ])
+    func `a setting that is invalid or unsafe ends the start`(arguments: [String]) {
+        #expect(throws: SettingError.self) { try resolve(arguments) }
+    }
+
+    @Test(arguments: [
+        ["--web-host", "::1"], ["--web-host", "localhost"], ["--web-host", "127.0.0.2"],
+        ["--web-host", "0.0.0.0", "--public-url", "http://127.0.0.1:8080/"],
+        ["--web-host", "0.0.0.0", "--public-url", "http://[::1]:8080"],
+        ["--web-host", "0.0.0.0", "--public-url", "https://example.org", "--trusted-proxy", "10.0.0.1"],
+        ["--web-host", "0.0.0.0", "--tls-cert-file", "/etc/passwd", "--tls-key-file", "/etc/passwd"],
+        ["--tile-url", "https://tiles.example.org/{z}/{x}/{y}.png", "--tile-attribution", "Tiles"],
+    ])
+    func `loopback, TLS and a trusted proxy are accepted`(arguments: [String]) throws {
+        _ = try resolve(arguments)
+    }
+}
