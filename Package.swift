@@ -205,7 +205,7 @@ let package = Package(
         tests(
             "Integration",
             [
-                "Bus", "Client", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT", "RouteBuilder",
+                "Bus", "Client", "Dashboard", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT", "RouteBuilder",
                 "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "WebSocketGateway", "Workouts",
                 lifecycle, logging,
             ],

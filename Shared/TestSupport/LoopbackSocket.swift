@@ -29,7 +29,7 @@ package enum LoopbackSocket {
     }
 
     /// A free port.
-    static func freePort() throws -> UInt16 {
+    package static func freePort() throws -> UInt16 {
         let (descriptor, port) = try listen()
         close(descriptor)
         return port

@@ -9,6 +9,8 @@ import Workouts
 final class PersonConnection: Sendable {
     enum End {
         case closed
+        /// The connection was lost. A new client learns whether the password still counts.
+        case lost
         /// The broker refused the password.
         case refused
     }
@@ -19,10 +21,13 @@ final class PersonConnection: Sendable {
     let user: User
     /// The reader of this connection's replies.
     let client: Client
-    private let latestUse: Mutex<Moment>
-    private let wakes: AsyncStream<Void>
-    private let waking: AsyncStream<Void>.Continuation
-    private let isStopped = Mutex(false)
+    private let state: Mutex<State>
+
+    private struct State {
+        var used: Moment
+        var isStopped = false
+        var waking: AsyncStream<Void>.Continuation?
+    }
 
     init(_ credential: RightsProbes.Credential, _ user: User, _ now: Moment) {
         self.credential = credential
@@ -31,20 +36,19 @@ final class PersonConnection: Sendable {
             preconditionFailure("a process' name matches the pattern of a client's name")
         }
         self.client = client
-        latestUse = Mutex(now)
-        (wakes, waking) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        state = Mutex(State(used: now))
     }
 
-    var used: Moment { latestUse.withLock(\.self) }
+    var used: Moment { state.withLock(\.used) }
 
-    func use(_ now: Moment) { latestUse.withLock { $0 = now } }
+    func use(_ now: Moment) { state.withLock { $0.used = now } }
 
     /// Something may be due.
-    func wake() { waking.yield() }
+    func wake() { state.withLock(\.waking)?.yield() }
 
     func stop() {
-        isStopped.withLock { $0 = true }
-        waking.yield()
+        state.withLock { $0.isStopped = true }
+        wake()
     }
 
     private enum Incoming: Sendable {
@@ -52,7 +56,7 @@ final class PersonConnection: Sendable {
         case wake
     }
 
-    /// Stays connected until `due` returns `nil`, ``stop()``, cancellation or a refused password.
+    /// Connects, and stays connected until `due` returns `nil`, ``stop()``, cancellation or a loss.
     func run(
         configuration: MQTTConfiguration, clock: any WallClock, onConnected: @escaping @Sendable () -> Void,
         due: @escaping @Sendable () -> [MQTTMessage]?, received: @escaping @Sendable (Reply) -> Void
@@ -71,7 +75,6 @@ final class PersonConnection: Sendable {
             }
             tasks.addTask {
                 await self.exchange(bus, onConnected, due, received)
-                return .closed
             }
             tasks.addTask {
                 while (try? await clock.wait(for: Self.tick)) != nil { self.wake() }
@@ -86,16 +89,18 @@ final class PersonConnection: Sendable {
     private func exchange(
         _ bus: MQTTClient, _ onConnected: @Sendable () -> Void, _ due: @Sendable () -> [MQTTMessage]?,
         _ received: @Sendable (Reply) -> Void
-    ) async {
+    ) async -> End {
         let replies = Topic.user(user, .replies(client))
-        try? await bus.withSubscriptions([TopicFilter.topic(replies)]) { events in
+        let (wakes, waking) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        state.withLock { $0.waking = waking }
+        let end = try? await bus.withSubscriptions([TopicFilter.topic(replies)]) { events in
             var isConnected = false
             for await incoming in merge(events.map { Incoming.bus($0) }, wakes.map { Incoming.wake }) {
                 switch incoming {
                 case .bus(.connected):
                     isConnected = true
                     onConnected()
-                case .bus(.disconnected): isConnected = false
+                case .bus(.disconnected): return End.lost
                 case .bus(.batch(let batch)):
                     for message in batch.messages {
                         guard let reply = try? JSONCoding.decode(Reply.self, from: message.payload) else { continue }
@@ -104,11 +109,13 @@ final class PersonConnection: Sendable {
                     batch.acknowledge()
                 case .bus(.subscribed), .wake: break
                 }
-                guard !isStopped.withLock(\.self) else { return }
+                guard !state.withLock(\.isStopped) else { return End.closed }
                 guard isConnected else { continue }
-                guard let messages = due() else { return }
+                guard let messages = due() else { return End.closed }
                 try? await bus.send(messages)
             }
+            return End.closed
         }
+        return end ?? .closed
     }
 }

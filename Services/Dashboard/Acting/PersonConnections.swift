@@ -39,6 +39,8 @@ final class PersonConnections: Sendable {
     /// How long a POST waits for the reply.
     private static let answerTime = Duration.seconds(3)
     private static let expiryInterval = Duration.seconds(60)
+    /// The time between the loss of a connection and the next attempt.
+    private static let reconnectTime = Duration.milliseconds(200)
 
     let clock: any WallClock
     private let logger: Logger
@@ -205,14 +207,26 @@ final class PersonConnections: Sendable {
     }
 
     private func serve(_ connection: PersonConnection, _ onRefused: @Sendable (AccountName) -> Void) async {
-        let end = await connection.run(
-            configuration: accounts.settings(for: connection.credential, client: "person"), clock: clock,
-            onConnected: { self.state.withLock { $0.presses.connected(connection.user) } },
-            due: { self.due(connection) }, received: { self.received($0, on: connection) })
+        var end = PersonConnection.End.lost
+        while end == .lost, isOpen(connection) {
+            end = await run(connection)
+            if end == .lost, (try? await clock.wait(for: Self.reconnectTime)) == nil { break }
+        }
         state.withLock { state in
             if state.connections[connection.user] === connection { state.connections[connection.user] = nil }
         }
         if end == .refused { onRefused(connection.credential.account) }
+    }
+
+    private func isOpen(_ connection: PersonConnection) -> Bool {
+        state.withLock { $0.connections[connection.user] === connection }
+    }
+
+    private func run(_ connection: PersonConnection) async -> PersonConnection.End {
+        await connection.run(
+            configuration: accounts.settings(for: connection.credential, client: "person"), clock: clock,
+            onConnected: { self.state.withLock { $0.presses.connected(connection.user) } },
+            due: { self.due(connection) }, received: { self.received($0, on: connection) })
     }
 
     /// The messages to send now; `nil` if the connection is idle and closes.
