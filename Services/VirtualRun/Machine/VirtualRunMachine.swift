@@ -99,6 +99,8 @@ struct VirtualRunMachine {
             let known = before.participant(participant.user)
             let isUrgent =
                 participant.user == user || run.status != before.status || participant.status != known?.status
+                // Blocking ends what is shared at once.
+                || run.blocks != before.blocks
             look(id, participant.user, isUrgent: isUrgent)
         }
         refresh(id, now)

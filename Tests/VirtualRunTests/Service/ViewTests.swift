@@ -50,6 +50,23 @@ struct ViewTests {
         for user in others { #expect(sent.views(id, user).last?.status == .confirming) }
     }
 
+    @Test func `a block goes out at once to both`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (id, others) = (RunID(UUID()), people(12))
+        try await runs.accept(anna, id, .create(RunProposal(invite: others)))
+        try await runs.pass(4)
+        for user in others { try await runs.accept(user, id, .accept(Sharing.Change())) }
+        try await runs.pass(4)
+        let blocked = try await runs.accept(others[0], nil, .block(anna))
+        let unblocked = try await runs.accept(others[0], nil, .unblock(anna))
+        for (sent, shares) in [(blocked, false), (unblocked, true)] {
+            for (reader, owner) in [(anna, others[0]), (others[0], anna)] {
+                let row = try #require(sent.views(id, reader).last?.participants.first { $0.user == owner })
+                #expect(row.sharing.heartRate == shares)
+            }
+        }
+    }
+
     @Test func `an older revision on the bus is replaced, a newer one is passed`() async throws {
         var runs = try await Runs(folder, clock: clock)
         let id = RunID(UUID())
