@@ -6,10 +6,6 @@ import Workouts
 
 /// A dashboard process that keeps its port over restarts, and the browser of one person.
 final class DashboardProcess: Sendable {
-    /// The templates of the repository; they need no build.
-    private static let webFolder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Services/Dashboard/Web").standardizedFileURL.path
-
     private let port: UInt16
     private let folder: TemporaryFolder
     private let arguments: [String]
@@ -25,8 +21,14 @@ final class DashboardProcess: Sendable {
         port = try LoopbackSocket.freePort()
         arguments = [
             "--mqtt-url", broker, "--store-url", "sqlite:\(folder.file("dashboard.sqlite"))", "--web-port", "\(port)",
-            "--web-folder", Self.webFolder,
+            "--web-folder", folder.file("web"),
         ]
+        // The repository's templates need no build.
+        let templates = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Services/Dashboard/Web/templates").standardizedFileURL.path
+        try FileManager.default.createDirectory(atPath: folder.file("web"), withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: templates, toPath: folder.file("web/templates"))
+        try folder.write("test", to: "web/version")
         try start()
         guard await eventually({ LoopbackSocket.accepts(port: port) }) else {
             throw ComposeFolder.Failure(text: "the dashboard does not listen: \(log)")

@@ -33,7 +33,6 @@ final class PersonConnections: Sendable {
         var isLoaded = false
     }
 
-    static let limit = 256
     /// Seconds without use after which a connection closes.
     static let idleTime = 60.0
     /// How long a POST waits for the reply.
@@ -46,20 +45,24 @@ final class PersonConnections: Sendable {
     private let logger: Logger
     private let records: RecordStore
     private let accounts: BrokerAccounts
+    private let limit: Int
     private let onReply: @Sendable (Reply, User) -> Void
     private let state = Mutex(State())
     private let opened: AsyncStream<PersonConnection>
     private let open: AsyncStream<PersonConnection>.Continuation
 
-    /// - Parameter onReply: receives each final reply, for the streams of the user.
+    /// - Parameters:
+    ///   - limit: the most connections at one time; beyond, the one that was used the longest ago closes.
+    ///   - onReply: receives each final reply, for the streams of the user.
     init(
         clock: any WallClock, logger: Logger, records: RecordStore, accounts: BrokerAccounts,
-        onReply: @escaping @Sendable (Reply, User) -> Void
+        limit: Int = 256, onReply: @escaping @Sendable (Reply, User) -> Void
     ) {
         self.clock = clock
         self.logger = logger
         self.records = records
         self.accounts = accounts
+        self.limit = limit
         self.onReply = onReply
         (opened, open) = AsyncStream.makeStream()
     }
@@ -149,7 +152,7 @@ final class PersonConnections: Sendable {
                 return (connection, false, nil)
             }
             var evicted: PersonConnection?
-            if state.connections.count >= Self.limit {
+            if state.connections.count >= limit {
                 evicted = state.connections.values.min { $0.used < $1.used }
                 if let evicted { state.connections[evicted.user] = nil }
             }

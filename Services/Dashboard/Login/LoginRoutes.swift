@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Mustache
 import NIOCore
 import Workouts
 
@@ -9,7 +8,7 @@ import Workouts
 extension DashboardRouter {
     static func addLoginRoutes(to router: Router<DashboardContext>, _ parts: DashboardParts) {
         let cookies = LoginCookies(isSecure: parts.configuration.isSecure)
-        let pages = LoginPages(folder: parts.configuration.webFolder)
+        let pages = LoginPages(templates: Result { try PageTemplates(folder: parts.configuration.webFolder) })
 
         router.get("login") { request, context in
             let to = (request.uri.queryParameters.get("to") ?? "/").sameSitePath
@@ -56,7 +55,7 @@ extension DashboardRouter {
                 case "discard": try await parts.connections.discard(user)
                 case "keep": break
                 case _ where unsent.isEmpty: break
-                default: return try pages.logout(.init(presses: unsent, everywhere: form.everywhere != nil))
+                default: return try pages.logout(unsent, everywhere: form.everywhere != nil)
                 }
             }
             do {
@@ -85,48 +84,34 @@ extension DashboardRouter {
     }
 }
 
-/// The pages around a login, rendered from their templates.
-struct LoginPages: Sendable {
+/// The pages around a login.
+private struct LoginPages: Sendable {
     struct Login {
         var to = "/"
         var name = ""
         var error: String?
     }
 
-    struct Logout {
-        /// The presses without a reply, in words.
-        var presses: [String]
-        var everywhere: Bool
-    }
-
-    let folder: String
+    let templates: Result<PageTemplates, any Error>
 
     func login(_ page: Login, status: HTTPResponse.Status = .ok, retryAfter: Double? = nil) throws -> Response {
-        var response = try render(
-            "login", ["to": page.to, "name": page.name, "error": page.error as Any, "assets": assets], status)
+        let templates = try templates.get()
+        struct Values: Sendable { let to: String, name: String, error: String?, assets: String }
+        var response = try templates.response(
+            Values(to: page.to, name: page.name, error: page.error, assets: templates.assets), template: "login",
+            status: status)
+        response.headers[.cacheControl] = "no-store"
         if let retryAfter { response.headers[.retryAfter] = "\(Int(retryAfter.rounded(.up)))" }
         return response
     }
 
-    func logout(_ page: Logout) throws -> Response {
-        try render("logout", ["presses": page.presses, "everywhere": page.everywhere, "assets": assets], .conflict)
-    }
-
-    private var assets: String {
-        let version = try? String(contentsOfFile: "\(folder)/version", encoding: .utf8)
-        return "/assets/\(version?.trimmingCharacters(in: .whitespacesAndNewlines) ?? "none")"
-    }
-
-    private func render(_ name: String, _ values: [String: Any], _ status: HTTPResponse.Status) throws -> Response {
-        guard let text = try? String(contentsOfFile: "\(folder)/templates/\(name).mustache", encoding: .utf8) else {
-            throw HTTPError(
-                .internalServerError, message: "\(folder) lacks templates/\(name).mustache; run compose/build")
-        }
-        let page = try MustacheTemplate(string: text).render(values)
-        return Response(
-            status: status,
-            headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: page)))
+    /// Asks what happens to presses without a reply.
+    func logout(_ presses: [String], everywhere: Bool) throws -> Response {
+        let templates = try templates.get()
+        struct Values: Sendable { let presses: [String], everywhere: Bool, assets: String }
+        return try templates.response(
+            Values(presses: presses, everywhere: everywhere, assets: templates.assets), template: "logout",
+            status: .conflict)
     }
 }
 

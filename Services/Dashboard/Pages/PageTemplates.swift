@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import Mustache
 import NIOCore
@@ -37,12 +38,14 @@ struct PageTemplates: Sendable {
     }
 
     /// A page for one reader: no shared cache may keep it.
-    func response(_ page: some Sendable, template: String) throws -> Response {
+    func response(
+        _ page: some Sendable, template: String, status: HTTPResponse.Status = .ok
+    ) throws -> Response {
         guard let html = library.render(page, withTemplate: template) else {
             throw Failure.unknown(template: template)
         }
         return Response(
-            status: .ok, headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "private, no-cache"],
+            status: status, headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "private, no-cache"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: html)))
     }
 }

@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 import MQTT
+import NIOCore
 import ServiceKit
 import ServiceLifecycle
 import Synchronization
@@ -209,6 +210,54 @@ struct PersonConnectionsTests {
                     }
                 }
                 #expect(seen.withLock(\.self) == ids)
+            }
+        }
+    }
+
+    @Test func `a late reply is an event on the person's streams`() async throws {
+        let broker = try await startBroker()
+        defer { broker.kill() }
+        let attempts = Mutex(0)
+        @Sendable func reply(_ command: Command) -> Reply? {
+            let attempt = attempts.withLock { attempts in
+                attempts += 1
+                return attempts
+            }
+            return attempt == 1 ? nil : Reply(id: command.id, revision: 7, now: Timestamp(seconds: 1_700_000_000))
+        }
+        try await withEngine(broker, reply) { _ in
+            try await run(broker) { site in
+                let anna = try await annas(site)
+                let token = try #require(LoginToken(anna.cookies["pacebus"] ?? ""))
+                let login = try #require(site.parts.logins.login(token))
+                let viewer = try site.parts.hub.watch(.home(login.seen), login: login)
+                let id = CommandID(UUID())
+                #expect(try await anna.post(Self.path, json: press("pause", id)).status == 202)
+                var text = ""
+                while !text.contains("event: reply"), let events = await viewer.next() {
+                    site.parts.hub.tick()
+                    text += events.map { String(buffer: $0) }.joined()
+                }
+                #expect(text.contains("\(id)"))
+            }
+        }
+    }
+
+    @Test func `a logout names presses without a reply, and keeps or discards them`() async throws {
+        let broker = try await startBroker()
+        defer { broker.kill() }
+        @Sendable func silence(_: Command) -> Reply? { nil }
+        try await withEngine(broker, silence) { _ in
+            try await run(broker) { site in
+                for choice in ["keep", "discard"] {
+                    let anna = try await annas(site)
+                    _ = try await anna.post(Self.path, json: press("pause", CommandID(UUID())))
+                    let question = try await anna.post("/logout", form: [:])
+                    #expect(question.status == 409)
+                    #expect(try await question.text().contains("<li>pause</li>"))
+                    #expect(try await anna.post("/logout", form: ["unsent": choice]).status == 303)
+                    #expect(site.parts.connections.unfinished(of: User("anna")!).isEmpty == (choice == "discard"))
+                }
             }
         }
     }

@@ -17,6 +17,7 @@ struct AccessTableTests {
         "POST /logout": [401, 303, 303, 303, 303],
         "GET /events": [401, 200, 200, 200, 200],
         "GET /operator/events": [401, 404, 404, 404, 200],
+        "GET /live/{user}/{session}": [401, 404, 200, 200, 200],
         "GET /live/{user}/{session}/events": [401, 404, 200, 200, 200],
         "POST /live/{user}/{session}/commands": [401, 404, 403, 400, 403],
         "POST /commands": [401, 400, 400, 400, 403],

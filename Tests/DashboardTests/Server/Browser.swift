@@ -22,11 +22,19 @@ struct Site {
 
     let parts: DashboardParts
     let clock: any WallClock
+    /// Removed with its last reference.
+    private let webFolder: TemporaryFolder
     private let responder: RouterResponder<DashboardContext>
 
-    /// The templates of the repository; they need no build.
-    private static let webFolder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../Services/Dashboard/Web").standardizedFileURL.path
+    /// A web folder with the repository's templates, which need no build.
+    private static func makeWebFolder() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let templates = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Services/Dashboard/Web/templates").standardizedFileURL.path
+        try FileManager.default.copyItem(atPath: templates, toPath: folder.file("templates"))
+        try folder.write("test", to: "version")
+        return folder
+    }
 
     /// Runs `body` with a site.
     ///
@@ -41,12 +49,15 @@ struct Site {
     ) async throws {
         var service = ServiceConfiguration(name: "dashboard")
         var configuration = DashboardConfiguration()
-        configuration.webFolder = webFolder
+        let webFolder = try makeWebFolder()
+        configuration.webFolder = webFolder.path
         settings(&configuration, &service)
         let context = ServiceContext(
             configuration: service, logger: .silent, bus: InMemoryBroker().client(), clock: clock)
         let parts = DashboardParts(context, configuration, store: store, ask: ask)
-        let site = Site(parts: parts, clock: clock, responder: DashboardRouter.build(parts).buildResponder())
+        let site = Site(
+            parts: parts, clock: clock, webFolder: webFolder,
+            responder: DashboardRouter.build(parts).buildResponder())
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await parts.records.run() }
             tasks.addTask { try await parts.logins.run() }
