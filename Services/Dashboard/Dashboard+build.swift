@@ -1,4 +1,5 @@
 import Bus
+import Logging
 import ServiceKit
 import Storage
 import Workouts
@@ -15,6 +16,9 @@ extension Dashboard {
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) throws -> DashboardService {
         let parts = DashboardParts(context, configuration, store: try store ?? context.openStore(schema))
+        if parts.assets.version == AssetFiles.none {
+            context.logger.error("no web folder, no pages", metadata: [LogKey.folder: "\(configuration.webFolder)"])
+        }
         return DashboardService(parts: parts, onListening: onListening)
     }
 }
@@ -23,6 +27,7 @@ extension Dashboard {
 struct DashboardParts: Sendable {
     let context: ServiceContext
     let configuration: DashboardConfiguration
+    let assets: AssetFiles
     let hub: LiveHub
     let store: any Store
     let records: RecordStore
@@ -35,7 +40,8 @@ struct DashboardParts: Sendable {
         ask: (@Sendable (RightsProbes.Credential) async -> BrokerAccounts.Answer)? = nil
     ) {
         let (clock, logger) = (context.clock, context.logger)
-        let hub = LiveHub(clock: clock)
+        let assets = AssetFiles(folder: configuration.webFolder)
+        let hub = LiveHub(clock: clock, version: assets.version)
         let records = RecordStore(store: store, clock: clock, logger: logger)
         let accounts = BrokerAccounts(settings: context.configuration.mqtt, clock: clock)
         let connections = PersonConnections(
@@ -50,6 +56,7 @@ struct DashboardParts: Sendable {
             })
         self.context = context
         self.configuration = configuration
+        self.assets = assets
         self.hub = hub
         self.store = store
         self.records = records

@@ -4,11 +4,19 @@ import Logging
 import ServiceKit
 import ServiceLifecycle
 import Storage
+import Synchronization
 
 /// Runs the loop on the bus and the web server.
 struct DashboardService: Service {
     let parts: DashboardParts
     let onListening: @Sendable (Int) async -> Void
+    private let isListening = Listening()
+
+    init(parts: DashboardParts, onListening: @escaping @Sendable (Int) async -> Void) {
+        self.parts = parts
+        self.onListening = onListening
+        parts.context.readiness.add("web") { [isListening] in isListening.value.load(ordering: .relaxed) }
+    }
 
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { writing in
@@ -51,9 +59,10 @@ struct DashboardService: Service {
             router: DashboardRouter.build(parts), server: try configuration.server,
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
-            onServerRunning: { [onListening, log = parts.context.logger] channel in
+            onServerRunning: { [onListening, isListening, log = parts.context.logger] channel in
                 let port = channel.localAddress?.port ?? configuration.port
                 log.info("listening", metadata: [LogKey.address: "\(configuration.host):\(port)"])
+                isListening.value.store(true, ordering: .relaxed)
                 await onListening(port)
             },
             logger: logger)
@@ -65,4 +74,9 @@ struct DashboardService: Service {
             throw SettingError(.webPort, "cannot listen on \(configuration.host):\(configuration.port): \(error)")
         }
     }
+}
+
+/// Whether the web server accepts requests.
+private final class Listening: Sendable {
+    let value = Atomic(false)
 }

@@ -24,7 +24,7 @@ extension Hub {
         var stream = LiveStream(watch, login, now: now)
         stream.put(linkFrame, in: .bus)
         stream.put(servicesFrame, in: .services)
-        stream.beat(Self.beatFrame(now), now)
+        stream.beat(beatFrame(now), now)
         for audience in watch.audiences(of: login.user) {
             audiences[audience, default: []].insert(id)
             for topic in topics(audience) {
@@ -134,7 +134,7 @@ extension Hub {
                 leave(id, now)
                 actions.append(.abort(id))
             } else if now >= stream.beatDue {
-                let frame = beat ?? Self.beatFrame(now)
+                let frame = beat ?? beatFrame(now)
                 beat = frame
                 streams[id]?.beat(frame, now)
                 wake(id, now, &actions)
@@ -144,8 +144,6 @@ extension Hub {
         for (topics, need) in needs where need.releaseAt.map({ now >= $0 }) ?? false { release(topics) }
         return actions
     }
-
-    private static func beatFrame(_ now: Moment) -> EventFrame { .json(.beat, ["now": now.wallClock]) }
 
     // MARK: Delivery
 

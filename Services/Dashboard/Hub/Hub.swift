@@ -66,7 +66,11 @@ struct Hub {
     /// The processes that are online, by service.
     private var services: [String: Set<ProcessName>] = [:]
 
-    init(now: Moment) {
+    /// The version of the assets; `nil` if there are none.
+    private let version: String?
+
+    init(now: Moment, version: String? = nil) {
+        self.version = version
         link = .away(since: now.wallClock)
     }
 
@@ -240,6 +244,14 @@ struct Hub {
         case .connected: .json(.bus, Link(connected: true, since: nil))
         case .away(let since): .json(.bus, Link(connected: false, since: since))
         }
+    }
+
+    /// The server's clock, for a browser's, and the version, by which a page finds that it is of an earlier one.
+    func beatFrame(_ now: Moment) -> EventFrame { .json(.beat, Beat(now: now.wallClock, version: version)) }
+
+    private struct Beat: Encodable {
+        let now: Timestamp
+        let version: String?
     }
 
     private struct Link: Encodable {

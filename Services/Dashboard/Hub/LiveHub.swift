@@ -14,12 +14,13 @@ final class LiveHub: Sendable {
         var aborts: [Int: @Sendable () -> Void] = [:]
     }
 
-    private let clock: any WallClock
+    let clock: any WallClock
     private let state: Mutex<State>
 
-    init(clock: any WallClock) {
+    /// - Parameter version: the version of the assets.
+    init(clock: any WallClock, version: String? = nil) {
         self.clock = clock
-        state = Mutex(State(hub: Hub(now: clock.moment)))
+        state = Mutex(State(hub: Hub(now: clock.moment, version: version)))
     }
 
     // MARK: Requests

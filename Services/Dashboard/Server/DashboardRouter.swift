@@ -12,6 +12,7 @@ enum DashboardRouter {
                 onUse: parts.connections.resume))
         addPageRoutes(to: router, parts)
         addStreamRoutes(to: router, parts)
+        addAssetRoutes(to: router, parts.assets)
         addLoginRoutes(to: router, parts)
         addCommandRoutes(to: router, parts)
         return router
