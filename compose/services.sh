@@ -7,16 +7,22 @@ first_health_port=9101
 # connect_as USER: sets $connection to the settings an executable connects with.
 connect_as() { connection=("MQTT_URL=mqtt://$1@127.0.0.1:${ports[mosquitto]}" "MQTT_PASSWORD_FILE=data/secrets/$1"); }
 
-# launch_service NAME: starts it with ${ports[NAME]} as its health port.
+# The first port to try for the dashboard's web server.
+first_web_port=${WEB_PORT:-8080}
+
+# launch_service NAME: starts it with ${ports[NAME]} as its health port, and the dashboard with ${ports[web]}.
 launch_service() {
+    local settings=()
     connect_as "_$1"
-    start "$1" env "${connection[@]}" "STORE_URL=sqlite:./data/$1.sqlite" "HTTP_PORT=${ports[$1]}" "$bin/$1" \
-        >>"data/log/$1.log" 2>&1
+    if [[ $1 == dashboard ]]; then settings=("WEB_PORT=${ports[web]}"); fi
+    start "$1" env "${connection[@]}" "STORE_URL=sqlite:./data/$1.sqlite" "HTTP_PORT=${ports[$1]}" "${settings[@]}" \
+        "$bin/$1" >>"data/log/$1.log" 2>&1
 }
 
 # start_services: starts all and returns when they are ready.
 start_services() {
     local service
+    choose_port web "$first_web_port"
     for service in "${services[@]}"; do
         : >"$(new_log "$service")"
         ports[$service]=$(free_port "$first_health_port")
@@ -30,7 +36,12 @@ wait_until_ready() {
     local deadline=$((SECONDS + $2)) port=${ports[$1]}
     until owns_port "$1" "$port" && [[ $(http_status "$port" /readyz) == 200 ]]; do
         if ! is_running "$1"; then
-            # Another process took the port after this script found it free.
+            # Another process took a port after this script found it free.
+            if [[ $1 == dashboard ]] && is_taken "${ports[web]}"; then
+                choose_port web "${ports[web]}"
+                launch_service "$1"
+                continue
+            fi
             is_taken "$port" || stopped_by_itself "$1"
             say "Port $port is in use; $1 tries the next"
             ports[$1]=$(free_port $((port + 1)))

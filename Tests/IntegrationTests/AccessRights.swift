@@ -91,6 +91,21 @@ struct AccessRights {
             default: false
             }
         case (.service("virtual-run"), .presence(service: "metrics-aggregator", _)): true
+        case (.service("dashboard"), .session(_, let topic)):
+            switch topic {
+            case .state, .metrics, .route, .weather, .announcements, .workout, .summaryMetrics, .summaryRoute, .series,
+                .track, .export:
+                true
+            default: false
+            }
+        case (.service("dashboard"), .user(_, let topic)):
+            switch topic {
+            case .current, .profile, .virtualRun, .partners, .partnerPositions, .virtualRunAnnouncements: true
+            // The rule for views also allows this.
+            case .virtualRunPeople: true
+            default: false
+            }
+        case (.service("dashboard"), .presence): true
         case (.service("exporter"), .session(_, let topic)):
             switch topic {
             case .state, .workout, .summaryMetrics, .summaryRoute, .series, .track, .request, .export, .exportResult:
@@ -137,7 +152,8 @@ struct AccessRights {
             default: false
             }
         case (.service("live-activity-publisher"), .session(_, let topic)): topic == .activity
-        case (.service("virtual-run"), .session(_, let topic)): topic == .request
+        case (.service("virtual-run"), .session(_, let topic)), (.service("dashboard"), .session(_, let topic)):
+            topic == .request
         case (.service("virtual-run"), .user(_, let topic)):
             switch topic {
             case .virtualRun, .partners, .partnerPositions, .virtualRunAnnouncements, .virtualRunPeople, .replies,
@@ -192,7 +208,7 @@ struct AccessRights {
         ]
         let services = [
             "session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "exporter",
-            "live-activity-publisher", "virtual-run",
+            "live-activity-publisher", "virtual-run", "dashboard",
         ]
         return users.flatMap { user in
             let key = SessionKey(user, SessionID(UUID()))

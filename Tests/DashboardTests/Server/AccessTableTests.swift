@@ -12,6 +12,8 @@ struct AccessTableTests {
     /// and gets 400.
     private static let table: [String: [Int]] = [
         "GET /": [401, 200, 200, 200, 200],
+        // One of an unknown version.
+        "GET /assets/{version}/**": [404, 404, 404, 404, 404],
         "GET /login": [200, 303, 303, 303, 303],
         "POST /login": [401, 401, 401, 401, 401],
         "POST /logout": [401, 303, 303, 303, 303],

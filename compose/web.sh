@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# The dashboard's templates and assets. Sourced after common.sh.
+
+# The Debian packages that build_web copies from.
+# shellcheck disable=SC2034
+web_packages=(bootstrap-icons libjs-leaflet)
+
+# build_web FOLDER: replaces FOLDER by templates, assets with a gzipped copy of each, and `version`, a checksum of the assets
+# that is part of their addresses.
+build_web() {
+    local new=$1.new leaflet=/usr/share/javascript/leaflet file
+    rm -rf "$new"
+    mkdir -p "$new/leaflet"
+    cp -R Services/Dashboard/Web/. "$new"
+    rm -f "$new"/{.gitkeep,package.json,icons.txt}
+    cp -L "$leaflet/leaflet.esm.min.js" "$new/leaflet/leaflet.js"
+    # No map of the sources is installed.
+    sed -i '/^\/\/# sourceMappingURL=/d' "$new/leaflet/leaflet.js"
+    cp -L "$leaflet/leaflet.css" "$new/leaflet"
+    cp -RL "$leaflet/images" "$new/leaflet"
+    if [[ -e Services/Dashboard/Web/icons.txt ]]; then collect_icons >"$new/icons.svg"; fi
+    assets_of "$new" | LC_ALL=C sort | (cd "$new" && xargs sha256sum) | sha256sum | cut -c 1-16 >"$new/version"
+    for file in $(assets_of "$new"); do
+        case $file in *.png) ;; *) gzip -9nk "$new/$file" ;; esac
+    done
+    chmod -R u=rwX,go=rX "$new"
+    rm -rf "$1"
+    mv "$new" "$1"
+}
+
+# assets_of FOLDER: prints the paths of what browsers load.
+assets_of() { (cd "$1" && find . -type f ! -path './templates/*' ! -name version -printf '%P\n'); }
+
+# collect_icons: prints one image with a symbol for each icon that icons.txt names.
+collect_icons() {
+    local name icons=/usr/share/bootstrap-icons/svg
+    say '<svg xmlns="http://www.w3.org/2000/svg">'
+    while read -r name; do
+        [[ -r $icons/$name.svg ]] || fail "Services/Dashboard/Web/icons.txt: no icon '$name' in $icons"
+        sed -n "s|.*viewBox=\"\([^\"]*\)\".*|<symbol id=\"$name\" viewBox=\"\1\" fill=\"currentColor\">|p" "$icons/$name.svg"
+        tr '\n' ' ' <"$icons/$name.svg" | sed -e 's|^<svg[^>]*>||' -e 's|</svg> *$|</symbol>|'
+        say ''
+    done < <(grep -v '^$' Services/Dashboard/Web/icons.txt)
+    say '</svg>'
+}
