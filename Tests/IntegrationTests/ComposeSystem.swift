@@ -24,6 +24,10 @@ final class ComposeSystem: Sendable {
             try FileManager.default.createSymbolicLink(
                 atPath: bin + "/" + name, withDestinationPath: products.appending(path: name).path)
         }
+        // Without it the dashboard starts and has no pages.
+        if let web = ProcessInfo.processInfo.environment["WEB_FOLDER"] {
+            try FileManager.default.createSymbolicLink(atPath: bin + "/web", withDestinationPath: web)
+        }
         return compose
     }
 

@@ -23,10 +23,13 @@ struct DashboardConfiguration: Sendable {
     var tileAttribution: String?
     var webFolder = Self.defaultWebFolder
 
-    /// The folder `web` beside the executable.
+    /// The folder `web` beside the executable, or beside the link that it was started by.
     private static var defaultWebFolder: String {
-        URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent("web").path
+        let name = CommandLine.arguments[0]
+        // A shell that finds it on the PATH passes its name alone.
+        let executable = URL(filePath: name.contains("/") ? name : "/proc/self/exe")
+        let file = name.contains("/") ? executable : executable.resolvingSymlinksInPath()
+        return file.deletingLastPathComponent().appending(path: "web").path(percentEncoded: false)
     }
 }
 
