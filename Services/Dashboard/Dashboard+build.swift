@@ -1,5 +1,4 @@
 import Bus
-import Logging
 import ServiceKit
 import Storage
 import Workouts
@@ -16,9 +15,6 @@ extension Dashboard {
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) throws -> DashboardService {
         let parts = DashboardParts(context, configuration, store: try store ?? context.openStore(schema))
-        if parts.assets.version == AssetFiles.none {
-            context.logger.error("no web folder, no pages", metadata: [LogKey.folder: "\(configuration.webFolder)"])
-        }
         return DashboardService(parts: parts, onListening: onListening)
     }
 }

@@ -8,6 +8,9 @@ import Synchronization
 
 /// Runs the loop on the bus and the web server.
 struct DashboardService: Service {
+    /// The maximum number of open connections; more wait.
+    private static let connections = 3_000
+
     let parts: DashboardParts
     let onListening: @Sendable (Int) async -> Void
     private let isListening = Listening()
@@ -58,7 +61,8 @@ struct DashboardService: Service {
         let application = Application(
             router: DashboardRouter.build(parts), server: try configuration.server,
             configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port)),
+                address: .hostname(configuration.host, port: configuration.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.connections, logger: logger)),
             onServerRunning: { [onListening, isListening, log = parts.context.logger] channel in
                 let port = channel.localAddress?.port ?? configuration.port
                 log.info("listening", metadata: [LogKey.address: "\(configuration.host):\(port)"])

@@ -92,14 +92,26 @@ extension DashboardConfiguration {
     }
 
     /// HTTP/2 and HTTP/1.1 over TLS with a certificate, else HTTP/1.1.
+    ///
+    /// - Throws: `SettingError` if certificate and key are not a pair.
     var server: HTTPServerBuilder {
         get throws {
             guard let certificateFile, let keyFile else { return .http1(configuration: http1) }
-            let tls = TLSConfiguration.makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMFile(certificateFile).map { .certificate($0) },
-                privateKey: .privateKey(try NIOSSLPrivateKey(file: keyFile, format: .pem)))
-            return try .http2Upgrade(
-                tlsConfiguration: tls, configuration: .init(streamConfiguration: http1))
+            do {
+                var tls = TLSConfiguration.makeServerConfiguration(
+                    certificateChain: try NIOSSLCertificate.fromPEMFile(certificateFile).map { .certificate($0) },
+                    privateKey: .privateKey(try NIOSSLPrivateKey(file: keyFile, format: .pem)))
+                tls.minimumTLSVersion = .tlsv12
+                // A builder reads them only once it listens.
+                _ = try NIOSSLContext(configuration: tls)
+                return try .http2Upgrade(
+                    tlsConfiguration: tls,
+                    configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http1))
+            } catch {
+                throw SettingError(
+                    .tlsCertFile,
+                    "'\(certificateFile)' and '\(keyFile)' are not a certificate and its key in PEM: \(error)")
+            }
         }
     }
 

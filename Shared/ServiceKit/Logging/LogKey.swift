@@ -8,7 +8,6 @@ package enum LogKey {
     package static let count = "count"
     package static let device = "device"
     package static let error = "error"
-    package static let folder = "folder"
     package static let instance = "instance"
     package static let limit = "limit"
     package static let reason = "reason"

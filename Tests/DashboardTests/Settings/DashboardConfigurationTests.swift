@@ -55,4 +55,10 @@ struct DashboardConfigurationTests {
     func `loopback, TLS and a trusted proxy are accepted`(arguments: [String]) throws {
         _ = try resolve(arguments)
     }
+
+    @Test
+    func `files that are no certificate and its key end the start`() throws {
+        let configuration = try resolve(["--tls-cert-file", "/etc/passwd", "--tls-key-file", "/etc/passwd"])
+        #expect(throws: SettingError.self) { try configuration.server }
+    }
 }
