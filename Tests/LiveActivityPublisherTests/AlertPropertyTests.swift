@@ -24,13 +24,13 @@ private struct AlertWorld {
     /// The newest views that this process received.
     private var received: [String: VirtualRunView] = [:]
     private var tokens: [String: String] = [:]
+    private var registered: Set<User> = []
     private var count = 0
 
     private let users = [AlertRun.ben, AlertRun.cleo]
     private let devices = [Device("phone-1")!, Device("phone-2")!]
 
     init(_ random: inout SeededRandom) {
-        // The publisher reads no views of users who never registered.
         for user in users { register(user, devices[0], &random) }
     }
 
@@ -59,6 +59,7 @@ private struct AlertWorld {
         let reply = run.register(isWithdrawal ? nil : count, of: user, device: device)
         guard reply?.ok == true else { return }
         tokens["\(user)/\(device)"] = isWithdrawal ? nil : MachineRun.token(count)
+        if !isWithdrawal { registered.insert(user) }
     }
 
     private mutating func change(_ user: User, _ number: Int, _ random: inout SeededRandom) {
@@ -70,7 +71,12 @@ private struct AlertWorld {
             confirmIn: .random(in: -5...60, using: &random))
         let view = run.newestView(of: user, run: AlertRun.run(number))!
         past.append(view)
-        received[key(user, view.run)] = view
+        note(view)
+    }
+
+    /// The publisher reads no views of users who never registered.
+    private mutating func note(_ view: VirtualRunView) {
+        if registered.contains(view.user) { received[key(view.user, view.run)] = view }
     }
 
     private mutating func send(_ random: inout SeededRandom) {
@@ -117,7 +123,7 @@ private struct AlertWorld {
         for user in users {
             for number in 1...4 where Int.random(in: 0..<5, using: &random) > 0 {
                 guard let view = run.newestView(of: user, run: AlertRun.run(number)) else { continue }
-                received[key(user, view.run)] = view
+                note(view)
                 for _ in 0..<Int.random(in: 1...2, using: &random) { run.receive(view) }
             }
         }
