@@ -226,6 +226,8 @@ struct Hub {
 
     mutating func connected(_ now: Moment) -> [HubAction] {
         link = .connected
+        // The broker sends the presences again. Those of processes that ended meanwhile it may have lost.
+        services = [:]
         return putAll(linkFrame, in: .bus, now)
     }
 

@@ -187,6 +187,21 @@ struct HubTests {
     }
 
     @Test
+    func `a service that ended while the broker was away is not online`() throws {
+        var world = HubWorld()
+        let presence = { (service: String) in Topic.presence(service: service, ProcessName("a")!) }
+        _ = world.hub.connected(world.now)
+        try world.publish(presence("exporter"), #"{"status":"online"}"#)
+        try world.publish(presence("session-engine"), #"{"status":"online"}"#)
+        _ = world.hub.disconnected(world.now)
+        #expect(world.hub.isOnline("exporter"))
+        _ = world.hub.connected(world.now)
+        try world.publish(presence("session-engine"), #"{"status":"online"}"#)
+        #expect(world.hub.isOnline("session-engine"))
+        #expect(!world.hub.isOnline("exporter"))
+    }
+
+    @Test
     func `the connection to the broker and the services are events`() throws {
         var world = HubWorld()
         let id = try world.watch(.operators, login(anna))
