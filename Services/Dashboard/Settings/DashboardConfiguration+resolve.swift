@@ -74,21 +74,21 @@ extension DashboardConfiguration {
 
     /// Scheme, host and port of a URL; `nil` if they contain anything that a header could misread.
     private static func origin(_ url: String) -> String? {
-        guard let match = url.prefixMatch(of: /https?:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/) else {
-            return nil
-        }
-        let rest = url[match.range.upperBound...]
-        return rest.isEmpty || rest.hasPrefix("/") ? String(match.output.0) : nil
+        guard let scheme = ["https://", "http://"].first(where: url.hasPrefix) else { return nil }
+        let host = url.dropFirst(scheme.count).prefix { $0 != "/" }
+        let isPlain = host.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || ".-:[]".contains($0)) }
+        return host.isEmpty || !isPlain ? nil : scheme + host
     }
 
     private static func isLoopback(origin: String) -> Bool {
         let host = origin.drop { $0 != "/" }.dropFirst(2)
-        return isLoopback(
-            host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" }) : String(host.prefix { $0 != ":" }))
+        guard host.hasPrefix("[") else { return isLoopback(String(host.prefix { $0 != ":" })) }
+        return isLoopback(String(host.dropFirst().prefix { $0 != "]" }))
     }
 
     private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || host == "::1" || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil
+        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
+        return host == "localhost" || host == "::1" || isAddress && host.hasPrefix("127.")
     }
 
     /// HTTP/2 and HTTP/1.1 over TLS with a certificate, else HTTP/1.1.
