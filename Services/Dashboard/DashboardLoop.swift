@@ -41,7 +41,7 @@ struct DashboardLoop {
         if let lookedAt, now.seconds(since: lookedAt) < Self.interval { return }
         lookedAt = now
         parts.hub.forgetPast()
-        metrics.show(parts.hub)
+        metrics.show(parts)
     }
 
     private mutating func reject(_ rejected: [(message: MQTTMessage, error: PayloadError)]) async {

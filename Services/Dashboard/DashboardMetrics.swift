@@ -14,6 +14,10 @@ struct DashboardMetrics {
     private let streams: Meter
     private let sessions: Meter
     private let subscriptions: Meter
+    private let logins: Meter
+    private let loginsRefused: RisingCounter
+    private let connections: Meter
+    private let presses: Meter
 
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
@@ -26,14 +30,18 @@ struct DashboardMetrics {
         streams = Meter(label: Self.prefix + "streams", factory: factory)
         sessions = Meter(label: Self.prefix + "sessions", factory: factory)
         subscriptions = Meter(label: Self.prefix + "watched", factory: factory)
+        logins = Meter(label: Self.prefix + "logins", factory: factory)
+        loginsRefused = RisingCounter(Self.prefix + "logins_refused_total", factory)
+        connections = Meter(label: Self.prefix + "person_connections", factory: factory)
+        presses = Meter(label: Self.prefix + "pending_presses", factory: factory)
     }
 
     func rejected(_ reason: String) {
         Counter(label: Self.prefix + "rejected_total", dimensions: [("reason", reason)], factory: factory).increment()
     }
 
-    func show(_ hub: LiveHub) {
-        let (counts, open, known, watched) = hub.read { hub in
+    func show(_ parts: DashboardParts) {
+        let (counts, open, known, watched) = parts.hub.read { hub in
             (hub.counts, hub.streams.count, hub.sessions.values.reduce(0) { $0 + $1.count }, hub.needs.count)
         }
         messages.rise(to: counts.received)
@@ -44,12 +52,22 @@ struct DashboardMetrics {
         streams.set(open)
         sessions.set(known)
         subscriptions.set(watched)
+        let (loggedIn, failures) = parts.logins.counts
+        logins.set(loggedIn)
+        loginsRefused.rise(to: failures)
+        let (connected, pending) = parts.connections.counts
+        connections.set(connected)
+        presses.set(pending)
     }
 
     private static let help = [
         prefix + "events_total": "Events written to streams.",
         prefix + "ignored_total": "Messages with a revision that is not newer.",
+        prefix + "logins": "Logins that are valid.",
+        prefix + "logins_refused_total": "Attempts to log in with a wrong name or password.",
         prefix + "messages_total": "Messages received.",
+        prefix + "pending_presses": "Commands and requests of persons without a reply.",
+        prefix + "person_connections": "Connections with the rights of a person.",
         prefix + "rejected_total": "Payloads rejected as invalid, by reason.",
         prefix + "sessions": "Sessions in memory.",
         prefix + "streams": "Open event streams.",

@@ -62,6 +62,8 @@ struct PendingCommands {
         return discarded.map { .delete(.presses, $0.recordKey) }
     }
 
+    var unfinishedCount: Int { presses.values.reduce(0) { $0 + $1.count { $0.reply == nil } } }
+
     // MARK: Posting
 
     /// - Parameter age: seconds since the press; negative counts as 0.

@@ -166,6 +166,11 @@ final class PersonConnections: Sendable {
         connection?.wake()
     }
 
+    /// The connections, and the presses without a reply.
+    var counts: (connections: Int, pending: Int) {
+        state.withLock { ($0.connections.count, $0.presses.unfinishedCount) }
+    }
+
     /// The presses without a reply, in words.
     func unfinished(of user: User) -> [String] {
         state.withLock { $0.presses.unfinished(of: user).map(\.words) }

@@ -25,6 +25,7 @@ final class LoginService: Sendable {
         var sessions = LoginSessions()
         var probes = RightsProbes()
         var isLoaded = false
+        var refused = 0
     }
 
     /// A failure takes at least as long, so that its time says nothing.
@@ -114,6 +115,7 @@ final class LoginService: Sendable {
             if seconds > 0, (try? await clock.wait(for: .seconds(seconds))) == nil { return .brokerAway }
             guard let account, (1...Self.longestPassword).contains(password.utf8.count) else {
                 outcome = .wrong
+                state.withLock { $0.refused += 1 }
                 return .wrong
             }
             let credential = RightsProbes.Credential(account: account, password: Secret(password))
@@ -121,6 +123,7 @@ final class LoginService: Sendable {
             case .unavailable: return .brokerAway
             case .refused:
                 outcome = .wrong
+                state.withLock { $0.refused += 1 }
                 logger.notice("login refused", metadata: [LogKey.user: "\(account)"])
                 return .wrong
             case .accepted(let seen):
@@ -158,6 +161,9 @@ final class LoginService: Sendable {
     }
 
     // MARK: Logins
+
+    /// The logins, and the attempts that were refused.
+    var counts: (logins: Int, refused: Int) { state.withLock { ($0.sessions.records.count, $0.refused) } }
 
     /// The login of a cookie's token; `nil` if it is over, or the broker has not confirmed its password for an hour.
     func login(_ token: LoginToken) -> Login? {

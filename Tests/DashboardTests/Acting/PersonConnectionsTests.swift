@@ -4,6 +4,7 @@ import MQTT
 import NIOCore
 import ServiceKit
 import ServiceLifecycle
+import Storage
 import Synchronization
 import TestSupport
 import Testing
@@ -24,6 +25,7 @@ struct PersonConnectionsTests {
             topic readwrite pacebus/v1/+/anna/#
             topic readwrite pacebus/v1/u/anna/#
             user coach
+            topic readwrite pacebus/v1/+/coach/#
             topic read pacebus/v1/u/anna/#
             topic readwrite pacebus/v1/u/coach/#
             user _engine
@@ -260,5 +262,53 @@ struct PersonConnectionsTests {
                 }
             }
         }
+    }
+
+    @Test func `the longest idle connection gives way, and an unused one closes after a minute`() async throws {
+        let broker = try await startBroker()
+        defer { broker.kill() }
+        let clients = Mutex<[Client?]>([])
+        @Sendable func reply(_ command: Command) -> Reply? {
+            clients.withLock { $0.append(command.client) }
+            return Reply(id: command.id, revision: 7, now: Timestamp(seconds: 1_700_000_000))
+        }
+        let clock = ManualClock(now: Timestamp(seconds: Date().timeIntervalSince1970))
+        let (records, accounts) = (
+            RecordStore(store: MemoryStore.owningAll(), clock: clock, logger: .silent), accounts(broker, clock)
+        )
+        let connections = PersonConnections(
+            clock: clock, logger: .silent, records: records, accounts: accounts, limit: 1, onReply: { _, _ in })
+        func act(_ name: String) async throws -> CommandAnswer {
+            let login = Login(
+                id: LoginToken().id, account: try #require(AccountName(name)), password: Secret("\(name)s"), seen: [])
+            return await connections.perform(
+                .command(SessionID(UUID()), .pause), id: CommandID(UUID()), age: 0, for: login)
+        }
+        try await withEngine(broker, reply) { _ in
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await records.run() }
+                tasks.addTask { try await connections.run(onRefused: { _ in }) }
+                records.own([RecordStore.shard: Epoch(1)])
+                try await connections.load()
+                for name in ["anna", "anna", "coach", "anna"] {
+                    guard case .done = try await act(name) else { throw RunningService.NotInTime() }
+                    #expect(connections.counts == (1, 0))
+                }
+                clock.advance(by: .seconds(61))
+                #expect(await eventually { connections.counts == (0, 0) })
+                guard case .done = try await act("anna") else { throw RunningService.NotInTime() }
+                tasks.cancelAll()
+            }
+        }
+        // Each connection has its own reader of replies.
+        let readers = clients.withLock(\.self)
+        #expect(readers[0] == readers[1])
+        #expect(Set(readers).count == 4)
+    }
+
+    private func accounts(_ broker: Mosquitto, _ clock: any WallClock) -> BrokerAccounts {
+        var settings = MQTTConfiguration(clientID: "test")
+        settings.port = broker.port
+        return BrokerAccounts(settings: settings, clock: clock)
     }
 }
