@@ -93,6 +93,7 @@ let package = Package(
         .systemLibrary(
             name: "CMosquitto", path: "Shared/CMosquitto", pkgConfig: "libmosquitto",
             providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CMalloc", path: "Shared/CMalloc"),
         shared("Timing"),
         shared("MQTT", ["CMosquitto", "Timing", collections, coreMetrics, lifecycle, logging, metrics]),
         shared("Workouts"),
@@ -133,7 +134,7 @@ let package = Package(
         service(
             "LiveActivityPublisher", ["Storage", asyncHTTPClient, jwtKit, nioCore, nioHTTP1, nioSSL]),
         service("Exporter", ["Client", "Formats", "Storage", asyncHTTPClient, nioCore, nioHTTP1]),
-        service("VirtualRun", ["Client", "Storage"]),
+        service("VirtualRun", ["CMalloc", "Client", "Storage"]),
         service("WebSocketGateway", [nioCore, nioHTTP1, nioPosix, nioWebSocket]),
         service(
             "Dashboard",

@@ -1,4 +1,5 @@
 import Bus
+import CMalloc
 import Client
 import Foundation
 import Logging
@@ -22,6 +23,9 @@ struct VirtualRunLoop {
     var aging: [Shard] = []
     var agedAt: Moment?
     private var random = SystemRandomNumberGenerator()
+    /// Seconds between two releases of unused memory: views of large runs leave four times as much as runs need.
+    private static let trimInterval = 30.0
+    private var trimmedAt: Moment?
 
     init(context: ServiceContext, store: any Store) {
         self.context = context
@@ -55,8 +59,16 @@ struct VirtualRunLoop {
             outbox.add(machine.advance(to: now))
             try await age(now)
             if machine.sweptAt == now { metrics.show(machine) }
+            trim(now)
         }
         try await flush(now, acknowledging: batch)
+    }
+
+    /// Returns unused memory to the system.
+    private mutating func trim(_ now: Moment) {
+        guard trimmedAt.map({ now.seconds(since: $0) >= Self.trimInterval }) ?? true else { return }
+        trimmedAt = now
+        malloc_trim(0)
     }
 
     /// The last flush, at shutdown.
