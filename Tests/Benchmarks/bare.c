@@ -1,6 +1,6 @@
 // The cheapest possible subscriber, for comparison: libmosquitto, its thread, a counter.
 //
-// bare PORT FILE: counts messages on `samples/…` in the first eight bytes of FILE, for other processes to read.
+// bare PORT FILE FILTER: counts messages of a filter in the first eight bytes of FILE, for other processes to read.
 
 #include <fcntl.h>
 #include <mosquitto.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 static _Atomic uint64_t *count;
+static const char *filter;
 
 static void on_connect(struct mosquitto *client, void *context, int code) {
     (void)context;
@@ -19,7 +20,7 @@ static void on_connect(struct mosquitto *client, void *context, int code) {
         fprintf(stderr, "bare: %s\n", mosquitto_connack_string(code));
         exit(1);
     }
-    mosquitto_subscribe(client, NULL, "pacebus/v1/+/+/+/samples/+", 1);
+    mosquitto_subscribe(client, NULL, filter, 1);
 }
 
 static void on_subscribe(struct mosquitto *client, void *context, int id, int filters, const int *granted) {
@@ -34,10 +35,11 @@ static void on_message(struct mosquitto *client, void *context, const struct mos
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3) {
-        fprintf(stderr, "usage: bare PORT FILE\n");
+    if (argc != 4) {
+        fprintf(stderr, "usage: bare PORT FILE FILTER\n");
         return 1;
     }
+    filter = argv[3];
     int file = open(argv[2], O_RDWR | O_CREAT, 0600);
     if (file < 0 || ftruncate(file, sizeof *count) != 0) {
         perror(argv[2]);

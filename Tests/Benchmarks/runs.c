@@ -1,13 +1,18 @@
 // Plays virtual runs: everybody accepts, confirms and begins, then each runner's metrics change every two seconds, evenly
 // spread. Without runs it publishes metrics of sessions that are in none.
 //
-// runs PORT RUNS SIZE FOREIGN WARM-UP SECONDS PID: prints `key=value`: messages of partners a second, the CPU that the
-// process PID, virtual-run, used for each (for each of FOREIGN metrics a second without runs), quantiles of the time from a
-// runner's metrics to the partners that hold them, and memory in bytes for each runner.
+// runs PORT RUNS SIZE FOREIGN WARM-UP SECONDS PID AHEAD: prints `key=value`: messages of partners a second, the CPU that the
+// process PID, virtual-run, used for each (for each of FOREIGN metrics a second without runs) and for each message in or out,
+// quantiles of the time from a runner's metrics to the partners that hold them, and memory in bytes for each runner.
+//
+// Before it measures, it sends what the runners' metrics would be in AHEAD seconds, one for every five seconds, as fast as
+// virtual-run reads them. With runs it then waits for the end of PID, and prints the seconds from there until all runners
+// have a view, and partners, of the next process.
 
 #include "measure.h"
 #include "mqtt.h"
 #include "stream.h"
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +29,8 @@ struct runner {
     enum step { NONE, INVITED, CONFIRMING, CONFIRMED, RUNNING } step;
     /// The time of the newest metrics of each partner that were received.
     double *seen;
+    /// Whether the next process sent them.
+    bool has_view, has_partners;
 };
 
 static struct connection connection;
@@ -31,6 +38,10 @@ static struct runner *runners;
 static int count, size;
 static long partners, requests;
 static bool is_measuring;
+/// Seconds by which the runners' clocks are ahead.
+static double ahead;
+/// Runners without a view and without partners of the next process.
+static int without_view, without_partners;
 static struct durations latencies;
 static char text[8192];
 
@@ -54,6 +65,8 @@ static bool holds(struct message message, const char *what) {
 }
 
 static void see_view(struct runner *runner, struct message message) {
+    if (!runner->has_view) without_view--;
+    runner->has_view = true;
     static const char key[] = "\"session\":\"";
     const char *session = memmem(message.payload, message.payload_length, key, sizeof key - 1);
     if (session) memcpy(runner->session, session + sizeof key - 1, ID);
@@ -66,11 +79,13 @@ static void see_view(struct runner *runner, struct message message) {
 // Rows have their keys in sorted order: the time before the user.
 static void see_partners(struct runner *runner, struct message message) {
     if (is_measuring) partners++;
+    if (!runner->has_partners) without_partners--;
+    runner->has_partners = true;
     char *at = memmem(message.payload, message.payload_length, "\"x\":[", 5);
     const char *end = message.payload + message.payload_length;
     double time = now();
     while (at && (at = memmem(at, (size_t)(end - at), "\"c\":", 4))) {
-        double item = atof(at + 4);
+        double item = atof(at + 4) - ahead;
         char *user = memmem(at, (size_t)(end - at), "\"u\":\"bench-", 11);
         if (!user) return;
         double *seen = &runner->seen[atoi(user + 11) % size];
@@ -171,9 +186,42 @@ static int spread(long sent) {
     return place % runs * size + place / runs;
 }
 
+/// Sends metrics for every five seconds until the runners are ahead.
+static void advance(double until, double start) {
+    double begun = now();
+    long sent = 0;
+    for (ahead = 5; ahead < until; ahead += 5)
+        for (int number = 0; number < count; number++) {
+            measure(number, start, begun + ahead, false);
+            // The broker drops what virtual-run does not read in time.
+            while (++sent > (now() - begun) * 15000) turn(1);
+        }
+    ahead = until;
+}
+
+/// Prints the seconds from the end of a process until the next one has sent everything.
+static void measure_restart(int pid, double start, long *sent, double began) {
+    while (resident_kilobytes(pid) > 0) {
+        for (; *sent < (now() - began) * count / interval; ++*sent) measure(spread(*sent), start, now() + ahead, false);
+        turn(2);
+    }
+    double end = now(), views = 0, partners = 0;
+    without_view = without_partners = count;
+    for (int number = 0; number < count; number++) runners[number].has_view = runners[number].has_partners = false;
+    while ((without_view > 0 || without_partners > 0) && now() - end < 60) {
+        for (; *sent < (now() - began) * count / interval; ++*sent) measure(spread(*sent), start, now() + ahead, false);
+        turn(2);
+        if (without_view == 0 && views == 0) views = now() - end;
+        if (without_partners == 0 && partners == 0) partners = now() - end;
+    }
+    printf(
+        " restart_views=%.2f restart_partners=%.2f", without_view > 0 ? INFINITY : views,
+        without_partners > 0 ? INFINITY : partners);
+}
+
 int main(int argc, char **argv) {
-    if (argc != 8) {
-        fputs("usage: runs PORT RUNS SIZE FOREIGN WARM-UP SECONDS PID\n", stderr);
+    if (argc != 9) {
+        fputs("usage: runs PORT RUNS SIZE FOREIGN WARM-UP SECONDS PID AHEAD\n", stderr);
         return 1;
     }
     int foreign = atoi(argv[4]), pid = atoi(argv[7]);
@@ -191,6 +239,8 @@ int main(int argc, char **argv) {
     say("pacebus/v1/services/_metrics-aggregator/bench", 1, true);
     long memory = resident_kilobytes(pid);
     if (count > 0) begin();
+    double start = now() - 60;
+    if (count > 0) advance(atof(argv[8]), start);
     double began = now(), cpu = 0, measured = 0;
     double rate = count > 0 ? count / interval : foreign;
     long sent = 0, measured_from = 0;
@@ -204,14 +254,18 @@ int main(int argc, char **argv) {
             fflush(stdout);
         }
         for (; sent < (time - began) * rate; sent++)
-            measure(count > 0 ? spread(sent) : (int)(sent % 10000), began - 60, now(), count == 0);
+            measure(count > 0 ? spread(sent) : (int)(sent % 10000), start, now() + ahead, count == 0);
         turn(2);
     }
-    double elapsed = now() - measured;
-    long messages = count > 0 ? partners : sent - measured_from;
+    double elapsed = now() - measured, microseconds = (cpu_seconds(pid) - cpu) * 1e6;
+    long handled = sent - measured_from, messages = count > 0 ? partners : handled;
     printf(
-        "messages_per_second=%.0f cpu_us=%.2f latency_p50=%.4f latency_p99=%.4f runner_bytes=%.0f lost=0\n",
-        (double)messages / elapsed, (cpu_seconds(pid) - cpu) * 1e6 / (double)messages, quantile(&latencies, 0.5),
-        quantile(&latencies, 0.99), count > 0 ? (double)(resident_kilobytes(pid) - memory) * 1024 / count : 0);
+        "messages_per_second=%.0f cpu_us=%.2f handled_us=%.2f latency_p50=%.4f latency_p99=%.4f runner_bytes=%.0f",
+        (double)messages / elapsed, microseconds / (double)messages, microseconds / (double)(partners + handled),
+        quantile(&latencies, 0.5), quantile(&latencies, 0.99),
+        count > 0 ? (double)(resident_kilobytes(pid) - memory) * 1024 / count : 0);
+    fflush(stdout);
+    if (count > 0) measure_restart(pid, start, &sent, began);
+    puts(" lost=0");
     return 0;
 }

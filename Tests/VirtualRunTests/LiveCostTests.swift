@@ -1,5 +1,4 @@
 import Bus
-import Foundation
 import ServiceKit
 import TestSupport
 import Testing
@@ -7,31 +6,8 @@ import Workouts
 
 @testable import VirtualRun
 
-/// CPU time of the live path, printed; the limits hold for an optimized build alone.
-@Suite(.serialized) struct LiveCostTests {
-    /// Whether the code is optimized.
-    private var isOptimized: Bool {
-        var isDebug = false
-        assert(
-            {
-                isDebug = true
-                return true
-            }())
-        return !isDebug
-    }
-
-    /// Microseconds of this thread's CPU.
-    private func measure(_ body: () throws -> Void) rethrows -> Double {
-        func now() -> Double {
-            var time = timespec()
-            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
-        }
-        let start = now()
-        try body()
-        return now() - start
-    }
-
+/// The size of messages. Their CPU time is a benchmark: `compose/bench`.
+struct LiveCostTests {
     private func payload(_ index: Int, _ second: Int) -> ArraySlice<UInt8> {
         var snapshot = MetricsSnapshot(
             user: User("runner-\(index)")!, revision: Int64(1_767_225_600_000 + second * 1_000))
@@ -43,52 +19,56 @@ import Workouts
         )
         (snapshot.pace, snapshot.heartRate, snapshot.activeEnergy, snapshot.battery) = (343.4, 151, seconds / 5, 0.5)
         (snapshot.latitude, snapshot.longitude, snapshot.count) = (47.5 + seconds / 1e5, 8.25, second)
-        (snapshot.averagePace, snapshot.displayPace, snapshot.displaySpeed) = (340.2, 343.4, 2.912)
-        (snapshot.lapSeconds, snapshot.lapDistance, snapshot.maximumSpeed) = (seconds, seconds * 2.9, 4.2)
-        snapshot.zones = [12, 44, 120, 230, 41]
-        snapshot.devices = [Device("watch-3f9a")!: DevicePresence(newest: LiveFixture.start + seconds, battery: 0.5)]
         return snapshot.payload[...]
     }
 
-    @Test(arguments: [(5, 15.0), (50, 100)]) func `a message of a run costs little CPU`(_ count: Int, _ limit: Double)
-        throws
-    {
+    @Test(arguments: [5, 50]) func `a row has less than 230 bytes`(_ count: Int) throws {
         let names = (0..<count).map { "runner-\($0)" }
         var fixture = LiveFixture(names)
-        let seconds = 300
-        let payloads = (1...seconds).map { second in (0..<count).map { payload($0, second) } }
-        let keys = names.map { SessionKey(User($0)!, LiveFixture.session($0)) }
-        var (messages, bytes) = (0, 0)
-        let cost = try measure {
-            for batch in payloads {
-                fixture.now = fixture.now + 1
-                for (index, payload) in batch.enumerated() {
-                    fixture.live.receive(
-                        try RunnerMetrics(payload), of: keys[index], isRetained: false, now: fixture.now)
-                }
-                for output in fixture.live.advance(isFed: true, now: fixture.now) {
-                    guard case .partners(_, let message) = output else { continue }
-                    messages += 1
-                    bytes += message.payload.count
-                }
-                _ = fixture.live.due
+        var (rows, bytes) = (0, 0)
+        for second in 1...300 {
+            fixture.now = fixture.now + 1
+            for (index, name) in names.enumerated() {
+                fixture.live.receive(
+                    try RunnerMetrics(payload(index, second)), of: SessionKey(User(name)!, LiveFixture.session(name)),
+                    isRetained: false, now: fixture.now)
+            }
+            for case .partners(_, let message) in fixture.live.advance(isFed: true, now: fixture.now) {
+                rows += message.rows.count
+                bytes += message.payload.count
             }
         }
-        let each = cost / Double(messages)
-        print("\(count) runners: \(each) µs CPU for each message of \(bytes / messages) bytes, with two snapshots in")
-        #expect(bytes / messages / (count - 1) < 230)
-        if isOptimized { #expect(each < limit) }
+        #expect(rows > 0 && bytes / rows < 230)
     }
 
-    @Test func `a foreign snapshot costs less than 4 µs`() {
+    @Test func `a snapshot of a session without a run names none`() {
         var snapshot = MetricsSnapshot(user: User("ann")!, revision: 1)
         snapshot.devices = [Device("watch-3f9a")!: DevicePresence(newest: LiveFixture.start, battery: 0.5)]
-        (snapshot.averageHeartRate, snapshot.pace, snapshot.steps) = (140.25, 343.4, 1_234)
-        let payload = snapshot.payload[...]
-        var named = 0
-        let cost = measure { for _ in 0..<10_000 where RunnerMetrics.namesRun(payload) { named += 1 } }
-        print("a foreign snapshot: \(cost / 10_000) µs CPU")
-        #expect(named == 0)
-        if isOptimized { #expect(cost / 10_000 < 4) }
+        #expect(!RunnerMetrics.namesRun(snapshot.payload[...]))
+        snapshot.run = LiveFixture.run
+        #expect(RunnerMetrics.namesRun(snapshot.payload[...]))
+    }
+
+    @Test func `parts of rows that messages share are the same as without`() throws {
+        var random = SeededRandom()
+        let names = (0..<6).map { "runner-\($0)" }
+        var fixture = LiveFixture(names, sharing: .all)
+        var texts = PartnerTexts()
+        for second in 1...200 {
+            fixture.now = fixture.now + 1
+            for name in names where Int.random(in: 0..<3, using: &random) > 0 {
+                fixture.metrics(name, Double(second) * Double.random(in: 2...4, using: &random)) {
+                    $0.isPaused = second % 7 == 0
+                    if second % 5 == 0 { $0.pace = nil }
+                    $0.heartRate = Double(second)
+                }
+            }
+            if second == 100 { fixture.change("runner-1") { $0.blocked = [User("runner-2")!] } }
+            if second == 150 { fixture.change("runner-3") { $0.status = .finished } }
+            for case .partners(_, let message) in fixture.outputs.map(\.output) {
+                #expect(message.payload(&texts) == message.payload, "seed \(random.seed)")
+            }
+            fixture.outputs = []
+        }
     }
 }
