@@ -24,9 +24,10 @@ enum Watch: Hashable, Sendable {
         let own = user.map { [Audience.own($0)] } ?? []
         return switch self {
         case .home(let users): users.map { .cards($0) } + own
-        case .live(let key, let isOwner): [.session(key)] + (isOwner ? own : [])
+        case .live(let key, _): [.session(key)] + own
         case .operators: []
-        case .virtualRun(let user, let run): [.run(user, run), .own(user)]
+        // The cards bring the figures of the user's own session.
+        case .virtualRun(let user, let run): [.run(user, run), .own(user), .cards(user)]
         }
     }
 
@@ -35,9 +36,9 @@ enum Watch: Hashable, Sendable {
         let own = user.map { [WatchedTopics.views($0)] } ?? []
         return switch self {
         case .home(let users): users.map { .metrics($0) } + own
-        case .live(let key, let isOwner): [.session(key)] + (isOwner ? own : [])
+        case .live(let key, _): [.session(key)] + own
         case .operators: []
-        case .virtualRun(let user, let run): [.run(user, run), .views(user)]
+        case .virtualRun(let user, let run): [.run(user, run), .views(user), .metrics(user)]
         }
     }
 }

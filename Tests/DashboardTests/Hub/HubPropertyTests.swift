@@ -55,13 +55,15 @@ struct HubPropertyTests {
     private static func maySee(_ topic: Topic, _ reader: Reader) -> Bool {
         switch (reader.watch, topic) {
         case (.live(let key, _), .session(let other, _)): key == other
-        case (.live(_, let isOwner), .user(let user, .current)), (.live(_, let isOwner), .user(let user, .profile)),
-            (.live(_, let isOwner), .user(let user, .virtualRun)):
-            isOwner && user == reader.login.user
+        case (.live, .user(let user, .current)), (.live, .user(let user, .profile)),
+            (.live, .user(let user, .virtualRun)):
+            user == reader.login.user
         case (.home(let users), .session(let key, let topic)):
             users.contains(key.user) && [.state, .metrics, .workout].contains(topic)
         case (.home(let users), .user(let user, .current)): users.contains(user) || user == reader.login.user
         case (.home, .user(let user, .profile)), (.home, .user(let user, .virtualRun)): user == reader.login.user
+        case (.virtualRun(let runner, _), .session(let key, let topic)):
+            key.user == runner && [.state, .metrics, .workout].contains(topic)
         case (.virtualRun(let runner, let run), .user(let user, let topic)):
             user == runner
                 && [.current, .profile, .partners(run), .partnerPositions(run), .virtualRunAnnouncements(run)].contains(
@@ -172,8 +174,12 @@ struct HubPropertyTests {
                 try Self.check(world, id, &readers[id]!)
                 for topic in topics where Self.isRevised(topic) && Self.maySee(topic, readers[id]!) {
                     guard let frame = world.hub.frame(of: topic) else { continue }
-                    // A card shows the newest records only.
-                    let isPast = if case .session = topic, readers[id]!.watch.namesSource { true } else { false }
+                    // A card shows the newest records only, and so does a run's page.
+                    let isPast =
+                        switch (topic, readers[id]!.watch) {
+                        case (.session, .home), (.session, .virtualRun): true
+                        default: false
+                        }
                     #expect(
                         readers[id]!.revisions[topic.name] == frame.revision
                             || isPast && readers[id]!.revisions[topic.name] == nil,
