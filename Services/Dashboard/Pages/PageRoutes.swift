@@ -24,6 +24,18 @@ extension DashboardRouter {
             else { throw HTTPError(.notFound) }
             return try pages.live(SessionKey(user, session), login)
         }
+        router.get("virtual-runs") { request, context in
+            guard let login = context.login else { return Self.toLogin(from: request.uri.path) }
+            guard login.user != nil else { throw HTTPError(.notFound) }
+            return try pages.runs(login)
+        }
+        router.get("virtual-runs/:run") { request, context in
+            guard let login = context.login else { return Self.toLogin(from: request.uri.path) }
+            guard login.user != nil, let run = context.parameters.get("run").flatMap({ RunID($0) }) else {
+                throw HTTPError(.notFound)
+            }
+            return try pages.run(run, login)
+        }
     }
 
     /// A path has no characters that a query would need to encode, or it is no path of ours.
@@ -61,6 +73,18 @@ private struct PageRoutes: Sendable {
             key, hub.state(of: key), metrics(of: key), login: login, units: units(of: login),
             assets: templates.assets, configuration: configuration, now: now)
         return try templates.response(page, template: "live")
+    }
+
+    func runs(_ login: Login) throws -> Response {
+        let templates = try templates.get()
+        let page = RunPage(nil, login: login, units: units(of: login), configuration, assets: templates.assets)
+        return try templates.response(page, template: "runs")
+    }
+
+    func run(_ run: RunID, _ login: Login) throws -> Response {
+        let templates = try templates.get()
+        let page = RunPage(run, login: login, units: units(of: login), configuration, assets: templates.assets)
+        return try templates.response(page, template: "run")
     }
 
     private func metrics(of key: SessionKey) -> MetricsSnapshot? {

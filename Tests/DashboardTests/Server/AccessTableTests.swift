@@ -24,6 +24,8 @@ struct AccessTableTests {
         "POST /live/{user}/{session}/commands": [401, 404, 403, 400, 403],
         "POST /commands": [401, 400, 400, 400, 403],
         "POST /plans/{plan}": [401, 400, 400, 400, 403],
+        "GET /virtual-runs": [401, 200, 200, 200, 404],
+        "GET /virtual-runs/{run}": [401, 200, 200, 200, 404],
         "GET /virtual-runs/{run}/events": [401, 200, 200, 200, 404],
         "POST /virtual-runs/requests": [401, 400, 400, 400, 403],
     ]

@@ -20,14 +20,19 @@ const pendingWords = {
   recover: "Recovering…", suspend: "Saving for later…", completeSet: "Completing the set…", uncompleteSet: "Undoing…",
   skipExercise: "Skipping…", flagPain: "Noting pain…", swapExercise: "Swapping…", adjustDifficulty: "Adjusting…",
   goTo: "Changing the exercise…", setPresentationMode: "Changing the view…",
+  create: "Creating the run…", accept: "Accepting…", decline: "Declining…", confirm: "Confirming…", begin: "Beginning…",
+  cancel: "Canceling…", leave: "Leaving…", keepWaiting: "Waiting on…",
 };
 const repeatAfter = 5;
 const silenceAfter = 10;
 const retries = [1, 2, 5, 10, 20];
 
+/** @param {Press} press */
+const serviceOf = ({ path }) => (path.startsWith("/virtual-runs/") ? "virtual-run" : "session-engine");
+
 /** @param {Press} press @param {number} now milliseconds */
 export function pendingText(press, now) {
-  if (now - press.pressedAt > silenceAfter * 1000) return "session-engine does not answer. Your press is kept.";
+  if (now - press.pressedAt > silenceAfter * 1000) return `${serviceOf(press)} does not answer. Your press is kept.`;
   return pendingWords[press.type] ?? "Sending…";
 }
 

@@ -2,6 +2,7 @@
 
 import { all, byID, setText, show } from "./dom.js";
 import { timeOfDay } from "./format.js";
+import { drawBanner, receive as receiveRuns, whenRequestsChange } from "./invitations.js";
 import { follow } from "./stream.js";
 
 /** @typedef {import("./format.js").Units} Units */
@@ -78,7 +79,7 @@ function updateBar() {
  * @param {string} url @param {string[]} names @param {(name: string, data: any) => void} receive
  */
 export function followPage(url, names, receive) {
-  follow(url, [...names, "beat", "bus", "end"], {
+  follow(url, [...new Set([...names, ...runNames, "beat", "bus", "end"])], {
     changed(next) {
       link = next;
       if (next.end === "login") location.assign(`/login?to=${encodeURIComponent(location.pathname)}`);
@@ -92,10 +93,21 @@ export function followPage(url, names, receive) {
       asOf = serverNow();
       if (name === "bus") broker = data;
       if (name === "beat" || name === "bus") updateBar();
-      else if (name !== "end") receive(name, data);
+      if (runNames.includes(name)) {
+        receiveRuns(name, data);
+        updateBanner();
+      }
+      if (names.includes(name)) receive(name, data);
     },
   });
 }
+
+/** Events about the reader's virtual runs, on every page. */
+const runNames = ["view", "current", "reply"];
+const updateBanner = () => drawBanner(serverNow(), { units: units() });
+whenRequestsChange(updateBanner);
+whenUnitsChange(updateBanner);
+setInterval(() => !document.hidden && updateBanner(), 1000);
 
 /** @param {string} id */
 export const dialog = (id) => /** @type {HTMLDialogElement} */ (byID(id));

@@ -1,0 +1,70 @@
+// The list of virtual runs and the form that creates one. No DOM.
+
+import { date } from "./format.js";
+import { own, statusWords, title } from "./run-status.js";
+
+/**
+ * An entry of the list of runs.
+ *
+ * @param {any} run an overview of the reply to `runs`, or made by `overview` @param {string} [zone]
+ */
+export function entry(run, zone) {
+  /** @type {Record<string, string>} */
+  const words = { inviting: "Inviting", confirming: "Confirming", starting: "Starting", running: "Running", finished: "Finished", canceled: "Canceled" };
+  return {
+    run: run.run.toLowerCase(), name: run.name ?? `Run of ${run.host}`, status: words[run.status] ?? run.status, date: date(run.startsAt ?? run.createdAt, zone),
+    text: `${run.runners} runners · ${run.place ? `place ${run.place}` : (statusWords[run.own] ?? run.own).toLowerCase()}`,
+    isOpen: run.status !== "finished" && run.status !== "canceled",
+  };
+}
+
+/** @param {any} view */
+export const overview = (view) => ({
+  run: view.run, name: view.name ?? title(view), status: view.status, host: view.host, startsAt: view.startsAt, createdAt: view.createdAt,
+  runners: view.participants.length + (view.ghosts?.length ?? 0), own: own(view)?.status,
+  place: view.results?.rows.find((/** @type {any} */ row) => row.user === view.user)?.place,
+});
+
+/**
+ * The fields of `create`, or what is wrong with the form.
+ *
+ * @param {Record<string, string>} form @param {import("./format.js").Units} units @param {string} user
+ * @returns {{ fields: Record<string, unknown> } | { error: string }}
+ */
+export function proposal(form, units, user) {
+  const invite = [...new Set((form.people ?? "").split(/[\s,;]+/).filter(Boolean).map((name) => name.toLowerCase()))];
+  const paces = form.pace ? [seconds(form.pace)] : [];
+  const problem = (/** @type {string} */ error) => ({ error });
+  if (invite.includes(user)) return problem("You take part anyway: name the others.");
+  if (paces[0] !== undefined && !(paces[0] >= 120 && paces[0] <= 1800)) return problem("The pace of a kilometre is from 2:00 to 30:00.");
+  if (form.pace && paces[0] === undefined) return problem(`The pace ${form.pace} is not like 5:30.`);
+  if (invite.length + paces.length === 0) return problem("Name at least one person, or a pacing partner.");
+  if (invite.length + paces.length > 49) return problem(`${invite.length} people; at most 49 can be invited.`);
+  /** @type {Record<string, unknown>} */
+  const fields = { invite, clock: form.clock || "active", start: form.start || "together", sharing: {} };
+  if (paces.length > 0) fields.ghosts = [{ pace: paces[0] }];
+  if (form.goal === "distance") {
+    const metres = Number(form.distance) * (units === "imperial" ? 1609.344 : 1000);
+    if (!(metres >= 100 && metres <= 500000)) return problem("The distance is from 0.1 to 500 km.");
+    fields.goal = { distance: Math.round(metres * 1000) / 1000 };
+  } else if (form.goal === "duration") {
+    const duration = seconds(form.duration ?? "");
+    if (duration === undefined || duration < 60 || duration > 86400) return problem("The duration is from 1:00 to 24:00:00.");
+    fields.goal = { duration };
+  }
+  if (form.name?.trim()) fields.name = form.name.trim();
+  if (form.at) {
+    if (fields.start === "rolling") return problem("A run that starts at any time has no time of its own.");
+    const at = new Date(form.at).getTime() / 1000;
+    if (!Number.isFinite(at)) return problem(`${form.at} is no time.`);
+    fields.scheduledAt = at;
+  }
+  return { fields };
+}
+
+/** @param {string} text `5:30`, `1:05:00` */
+function seconds(text) {
+  const parts = text.trim().split(":");
+  if (parts.length > 3 || !parts.every((part) => /^\d+$/.test(part)) || !parts.slice(1).every((part) => Number(part) < 60)) return undefined;
+  return parts.reduce((sum, part) => sum * 60 + Number(part), 0);
+}

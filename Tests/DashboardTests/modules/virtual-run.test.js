@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { joined } from "../../../Services/Dashboard/Web/modules/format.js";
+import { entry, overview, proposal } from "../../../Services/Dashboard/Web/modules/run-form.js";
+import { invitations, terms } from "../../../Services/Dashboard/Web/modules/run-status.js";
+import { advance, gapText, link, noRun, receive, runView } from "../../../Services/Dashboard/Web/modules/virtual-run.js";
+
+const now = 1_800_000_000;
+const id = "0b9f6d1e-1f1a-4c58-9a55-3f0c1de0aa07";
+const session = "1b9f6d1e-1f1a-4c58-9a55-3f0c1de0aa07";
+const anna = { user: "anna", status: "running", at: now - 300, startsAt: now - 300, sharing: {}, session };
+const ben = { user: "ben", status: "running", at: now - 300, startsAt: now - 300, sharing: {} };
+const view = {
+  run: id.toUpperCase(), user: "anna", revision: 5, status: "running", host: "anna", start: "together", clock: "active", countdown: 3,
+  lateJoin: true, goal: { distance: 5000 }, createdAt: now - 400, startsAt: now - 300, participants: [anna, ben], ghosts: [],
+};
+const row = { u: "ben", st: "connected", a: 1, d: 1029, v: 3, p: 330, h: 151, t: 300, gm: 29, gs: 9 };
+const partners = { r: id, s: 9, now, pl: 2, d: 1000, t: 300, x: [row] };
+
+/** @param {...[string, any]} events */
+const shown = (...events) => events.reduce((run, [name, payload]) => receive(run, name, payload), noRun(id));
+
+/** @param {any} run @param {number} [at] */
+const drawn = (run, at = now) => /** @type {any} */ (runView(advance(run, at), at, {}));
+
+/** @param {any} changes @param {...any} participants */
+const waiting = (changes, ...participants) =>
+  drawn(shown(["view", { ...view, startsAt: undefined, ...changes, participants: participants.map((p, index) => ({ ...[anna, ben][index], startsAt: undefined, ...p })) }]));
+
+test("an older view or message changes nothing, nor does one of another run", () => {
+  const run = shown(["view", view], ["partners", partners]);
+  assert.equal(receive(run, "view", { ...view, revision: 4, status: "starting" }), run);
+  assert.equal(receive(run, "partners", { ...partners, s: 8, x: [] }), run);
+  assert.equal(receive(run, "view", { ...view, run: session, revision: 9 }), run);
+  assert.equal(receive(run, "metrics", { s: 1, d: 7 }), run);
+});
+
+test("an invitation offers Accept and Decline, until it expires", () => {
+  const invited = { ...view, status: "inviting", host: "ben", expiresAt: now + 60, participants: [{ ...anna, status: "invited" }, { ...ben, status: "accepted" }] };
+  const [item] = invitations([invited], now, {});
+  assert.deepEqual([item.kind, item.text, item.detail], ["invited", "ben invites you to a virtual run", "5.00 km · active time"]);
+  assert.deepEqual(item.choices.map(({ type }) => type), ["accept", "decline"]);
+  assert.deepEqual(invitations([invited], now + 60, {}), []);
+  assert.deepEqual(invitations([{ ...invited, status: "canceled" }], now, {}), []);
+});
+
+test("Go shows the seconds left, and what is to confirm comes before invitations", () => {
+  const confirming = { ...view, status: "confirming", confirmBy: now + 46.2, participants: [{ ...anna, status: "accepted" }, { ...ben, status: "confirmed" }] };
+  const invited = { ...view, run: session, status: "inviting", participants: [{ ...anna, status: "invited" }, ben] };
+  const items = invitations([invited, confirming], now, {});
+  assert.deepEqual(items.map(({ kind }) => kind), ["go", "invited"]);
+  assert.equal(items[0].detail, "0:47 left to confirm");
+  const { waiting: ready } = drawn(shown(["view", confirming]));
+  assert.deepEqual([ready.text, ready.left, ready.choices.map((/** @type {any} */ c) => c.label)], ["Ready to run?", "0:47", ["Go", "Cancel run"]]);
+});
+
+test("who has confirmed waits for the others; the host can cancel, a guest can leave", () => {
+  const parts = [{ status: "confirmed" }, { status: "accepted" }];
+  const host = waiting({ status: "confirming", confirmBy: now + 47 }, ...parts).waiting;
+  assert.deepEqual([host.text, host.left, host.choices[0].type], ["Waiting for ben", "0:47", "cancel"]);
+  const guest = waiting({ status: "confirming", host: "ben", confirmBy: now + 47 }, ...parts).waiting;
+  assert.deepEqual(guest.choices.map((/** @type {any} */ c) => c.type), ["leave"]);
+});
+
+test("the host begins once somebody accepted", () => {
+  const types = (/** @type {string} */ status) => waiting({ status: "inviting" }, { status: "accepted" }, { status }).waiting.choices.map((/** @type {any} */ c) => c.type);
+  assert.deepEqual(types("invited"), ["cancel"]);
+  assert.deepEqual(types("accepted"), ["begin", "cancel"]);
+});
+
+test("an unfinished workout is named before Go, but not the run's own", () => {
+  const confirming = { ...view, status: "confirming", participants: [{ ...anna, status: "accepted" }, ben] };
+  const busy = drawn(shown(["view", confirming], ["current", { revision: 1, session: id, name: "Yoga" }]));
+  assert.equal(busy.unfinished.text, "Your workout Yoga is unfinished. End it before the run.");
+  assert.equal(drawn(shown(["view", confirming], ["current", { revision: 1, session }])).unfinished, undefined);
+});
+
+test("the countdown counts whole seconds to one's own start and ends there", () => {
+  const starting = { ...view, status: "starting", participants: [{ ...anna, status: "confirmed", startsAt: now + 2.4 }, ben] };
+  const run = shown(["view", starting]);
+  assert.equal(drawn(run).countdown, 3);
+  assert.equal(drawn(run, now + 2).countdown, 1);
+  assert.equal(drawn(run, now + 2.4).countdown, undefined);
+  assert.equal(drawn(run, now + 2.4).isOn, true);
+  assert.equal(drawn(run, now + 9).needsDevice, true);
+});
+
+test("lanes are in group order, the furthest ahead first", () => {
+  const cleo = { ...ben, user: "cleo" };
+  const three = { ...view, participants: [anna, ben, cleo], ghosts: [{ number: 1, pace: 330 }] };
+  const rows = [row, { g: 1, st: "connected", d: 1000, gm: 0.2, gs: 0 }, { ...row, u: "cleo", d: 950, gm: -50, gs: -70 }];
+  const { lanes, time, place } = drawn(shown(["view", three], ["partners", { ...partners, x: rows }]));
+  assert.deepEqual(lanes.map((/** @type {any} */ lane) => [lane.key, lane.gap, lane.link.text]), [
+    ["ben", "29 m, 9 s ahead", "Live"], ["ghost 1", "level", "Ghost"], ["anna", "", "You"], ["cleo", "50 m, 1:10 behind", "Live"],
+  ]);
+  assert.deepEqual([joined(time), place], ["05:00", "Place 2"]);
+});
+
+test("of two, each lane shows its side of the gap", () => {
+  const { lanes } = drawn(shown(["view", view], ["partners", partners]));
+  assert.deepEqual(lanes.map((/** @type {any} */ lane) => lane.gap), ["29 m, 9 s ahead", "29 m, 9 s behind"]);
+});
+
+test("links at 7.9, 8, 15 and 15.1 s, and of the paused and finished", () => {
+  const at = (/** @type {number} */ a, passed = 0) => link({ u: "ben", st: "connected", a }, passed).signal;
+  assert.deepEqual([at(7.9), at(8), at(15), at(15.1), at(3, 6)], ["live", "weak", "weak", "silent", "weak"]);
+  assert.equal(link({ st: "paused", a: 100 }, 0).text, "Paused");
+  assert.equal(link({ st: "disconnected", a: 42 }, 0).text, "No signal for 0:42");
+  // A silent service says nothing of the partner.
+  assert.equal(at(1, 600), "weak");
+});
+
+test("a lost partner has no pace and no heart rate, and keeps the metres", () => {
+  const run = shown(["view", view], ["partners", { ...partners, x: [{ ...row, st: "disconnected", a: 60 }] }]);
+  const ben = drawn(run).lanes.find((/** @type {any} */ lane) => lane.key === "ben");
+  assert.deepEqual([joined(ben.pace), joined(ben.heartRate), joined(ben.distance), ben.isLost], ["--", "--", "1.03 km", true]);
+});
+
+test("metres move between messages, stop after 15 s, and shrink only by a jump", () => {
+  let run = shown(["view", view], ["partners", partners]);
+  const metres = (/** @type {number} */ at) => (run = advance(run, at)).metres.ben;
+  assert.equal(metres(now), 1032);
+  assert.equal(metres(now + 4), 1044);
+  assert.equal(metres(now + 60), 1074);
+  run = receive(run, "partners", { ...partners, s: 10, now: now + 60, x: [{ ...row, d: 1060, a: 0 }] });
+  assert.equal(metres(now + 60), 1074);
+  run = receive(run, "partners", { ...partners, s: 11, now: now + 61, x: [{ ...row, d: 1040, a: 0 }] });
+  assert.equal(metres(now + 61), 1040);
+});
+
+test("a partner's finish asks once, and so does a lost partner until somebody is back", () => {
+  const finished = { ...view, participants: [anna, { ...ben, status: "finished", finished: { distance: 5010, activeDuration: 1563, pace: 312 } }] };
+  const run = shown(["view", finished]);
+  assert.equal(drawn(run).prompt.text, "ben finished 5.01\u00a0km, 5:12\u00a0/km");
+  assert.equal(drawn({ ...run, dismissed: [drawn(run).prompt.id] }).prompt, undefined);
+  const lost = shown(["view", { ...view, prompt: { since: now - 195 } }]);
+  assert.deepEqual([drawn(lost).prompt.text, drawn(lost).prompt.detail], ["Partner lost", "No data from ben for 3:15."]);
+  assert.equal(drawn(receive(lost, "view", { ...view, revision: 6 })).prompt, undefined);
+  // Who finished is asked nothing.
+  assert.equal(drawn(shown(["view", { ...finished, participants: [{ ...anna, status: "finished" }, finished.participants[1]] }])).prompt, undefined);
+});
+
+test("results show who finished, who did not, and that they may change", () => {
+  const rows = [
+    { user: "ben", place: 1, status: "finished", time: 1563, distance: 5010, pace: 312, averageHeartRate: 151 },
+    { user: "anna", place: 2, status: "finished", time: 1600, distance: 5000, pace: 320, behind: { seconds: 37 }, pauses: { count: 1, seconds: 30 } },
+    { status: "dnf", distance: 1000, environment: "indoor" },
+  ];
+  const { results, lanes, isOn } = drawn(shown(["view", { ...view, status: "finished", results: { provisional: true, rows } }]));
+  assert.deepEqual([results.isProvisional, isOn, lanes.length], [true, false, 0]);
+  assert.deepEqual(results.rows.map((/** @type {any} */ r) => [r.place, r.name, r.time, r.behind, r.notes]), [
+    ["1", "ben", "26:03", "", ""], ["2", "anna (you)", "26:40", "+00:37", "1 pause, 00:30"], ["", "Deleted account", "--", "", "Did not finish · indoor"],
+  ]);
+});
+
+test("gaps are level below a metre and say the side", () => {
+  assert.equal(gapText(0.9, 0.1, {}), "level");
+  assert.equal(gapText(-1500, -400, {}), "1.50 km, 6:40 behind");
+  assert.equal(gapText(30, 9, { units: "imperial" }), "98 ft, 9 s ahead");
+  assert.equal(gapText(undefined, undefined, {}), "");
+});
+
+test("the form becomes a proposal or says what is wrong", () => {
+  const form = { people: "Ben, cleo ben", goal: "distance", distance: "5", clock: "gun", start: "together", name: " Park ", at: "", pace: "" };
+  assert.deepEqual(proposal(form, "metric", "anna"), {
+    fields: { invite: ["ben", "cleo"], clock: "gun", start: "together", sharing: {}, goal: { distance: 5000 }, name: "Park" },
+  });
+  const fields = /** @type {any} */ (proposal({ ...form, people: "", pace: "5:30", goal: "duration", duration: "30:00" }, "metric", "anna")).fields;
+  assert.deepEqual([fields.ghosts, fields.goal], [[{ pace: 330 }], { duration: 1800 }]);
+  const error = (/** @type {any} */ changes) => /** @type {any} */ (proposal({ ...form, ...changes }, "metric", "anna")).error;
+  assert.match(error({ people: "" }), /at least one/);
+  assert.match(error({ people: "anna" }), /anyway/);
+  assert.match(error({ distance: "0.05" }), /0\.1 to 500/);
+  assert.match(error({ goal: "duration", duration: "5" }), /1:00/);
+  assert.match(error({ pace: "1:00" }), /2:00/);
+  assert.match(error({ start: "rolling", at: "2027-01-15T08:00" }), /no time of its own/);
+});
+
+test("an entry of the list is the same from a reply and from a view", () => {
+  const text = entry(overview({ ...view, name: "Park" }), "UTC");
+  const reply = { run: id, status: "running", name: "Park", host: "anna", createdAt: now - 400, startsAt: now - 300, runners: 2, own: "running" };
+  assert.deepEqual(text, entry(reply, "UTC"));
+  assert.equal(terms({ clock: "gun", start: "rolling" }, {}), "No goal · gun time · start at any time");
+});
