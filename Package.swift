@@ -210,7 +210,7 @@ let package = Package(
                 "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "WebSocketGateway", "Workouts",
                 lifecycle, logging,
             ],
-            exclude: ["broker_plugin.py", "readme_page.py", "websocket_client.py"]),
+            exclude: ["broker_plugin.py", "dashboard_page.py", "readme_page.py", "websocket_client.py"]),
     ]
 )
 

@@ -39,7 +39,10 @@ struct HomePage: Sendable {
     }
 
     let frame: PageFrame
+    /// Whether it is a person's account, as opposed to the operator's.
     let isAthlete: Bool
+    /// Whether the account sees others.
+    let isViewer: Bool
     let units: String
     /// The page of one's own unfinished workout.
     let resumePath: String?
@@ -51,6 +54,7 @@ struct HomePage: Sendable {
         frame = PageFrame(
             title: "Pacebus", assets: assets, login: "\(login.account)", module: "home", homeIcon: "activity")
         isAthlete = login.user != nil
+        isViewer = login.isOperator || login.seen.count > 1
         self.units = units.rawValue
         let details = current?.details.flatMap { $0.offersResume ? $0 : nil }
         resumePath = details == nil ? nil : current?.session.map { "/live/\(login.account)/\($0)" }

@@ -1,7 +1,6 @@
 import Bus
 import HTTPTypes
 import Hummingbird
-import Logging
 import ServiceKit
 import Workouts
 
@@ -9,16 +8,15 @@ extension DashboardRouter {
     static func addPageRoutes(to router: Router<DashboardContext>, _ parts: DashboardParts) {
         let pages = PageRoutes(
             hub: parts.hub, configuration: parts.configuration, clock: parts.context.clock,
-            templates: Result { try PageTemplates(folder: parts.configuration.webFolder) })
-        if case .failure(let error) = pages.templates {
-            parts.context.logger.error("templates unreadable, no pages", metadata: ["error": "\(error)"])
-        }
+            templates: Result {
+                try PageTemplates(folder: parts.configuration.webFolder, version: parts.assets.version)
+            })
         router.get("/") { _, context in
-            guard let login = context.login else { return Self.toLogin(from: "/") }
+            guard let login = context.login else { throw HTTPError(.unauthorized) }
             return try pages.home(login)
         }
-        router.get("live/:user/:session") { request, context in
-            guard let login = context.login else { return Self.toLogin(from: request.uri.path) }
+        router.get("live/:user/:session") { _, context in
+            guard let login = context.login else { throw HTTPError(.unauthorized) }
             guard let user = context.parameters.get("user").flatMap(User.init), login.maySee(user),
                 let session = context.parameters.get("session").flatMap({ SessionID($0) })
             else { throw HTTPError(.notFound) }
@@ -36,12 +34,6 @@ extension DashboardRouter {
             }
             return try pages.run(run, login)
         }
-    }
-
-    /// A path has no characters that a query would need to encode, or it is no path of ours.
-    private static func toLogin(from path: String) -> Response {
-        let isPlain = path.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/-_".contains($0)) }
-        return .redirect(to: isPlain ? "/login?to=\(path)" : "/login", type: .normal)
     }
 }
 

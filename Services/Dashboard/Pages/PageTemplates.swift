@@ -22,11 +22,12 @@ struct PageTemplates: Sendable {
         }
     }
 
-    /// - Parameter folder: the folder that `compose/web.sh` makes.
-    init(folder: String) throws {
+    /// - Parameters:
+    ///   - folder: the folder that `compose/web.sh` makes.
+    ///   - version: the checksum of all its assets.
+    init(folder: String, version: String) throws {
         let templates = URL(filePath: folder).appending(path: "templates")
-        guard let version = try? String(contentsOfFile: "\(folder)/version", encoding: .utf8),
-            let files = try? FileManager.default.contentsOfDirectory(at: templates, includingPropertiesForKeys: nil)
+        guard let files = try? FileManager.default.contentsOfDirectory(at: templates, includingPropertiesForKeys: nil)
         else { throw Failure.unreadable(folder: folder) }
         var library = MustacheLibrary()
         for file in files where file.pathExtension == "mustache" {
@@ -34,7 +35,7 @@ struct PageTemplates: Sendable {
             try library.register(text, named: file.deletingPathExtension().lastPathComponent)
         }
         self.library = library
-        assets = "/assets/\(version.trimmingCharacters(in: .whitespacesAndNewlines))"
+        assets = "/assets/\(version)"
     }
 
     /// A page for one reader: no shared cache may keep it.

@@ -19,6 +19,7 @@ class Server:
 
     def __init__(self, url):
         self.url = url
+        self.topics = set()
 
     def post(self, path, value):
         request = urllib.request.Request(self.url + path, json.dumps(value).encode(), {
@@ -27,10 +28,12 @@ class Server:
             return json.load(answer)
 
     def publish(self, messages):
+        self.topics.update(topic for topic, _ in messages)
         self.post("/test/messages", [{"topic": topic, "payload": json.dumps(payload)} for topic, payload in messages])
 
     def reset(self):
-        """Forgets all messages and presses."""
+        """Clears all topics and forgets all presses."""
+        self.post("/test/messages", [{"topic": topic, "payload": ""} for topic in self.topics])
         self.post("/test/reset", {})
 
     def presses(self):

@@ -81,7 +81,7 @@ with chromium() as browser:
     before = center(page)
     page.keyboard.press("ArrowLeft")
     page.locator("#recenter").wait_for()
-    expect(center(page)[0] > before[0] + 40, "an arrow key does not move the map")
+    until(page, "x => document.querySelector('.map-mark.here').getBoundingClientRect().x > x + 40", before[0])
     label = page.locator("#scale span").inner_text()
     page.keyboard.press("+")
     until(page, "label => document.querySelector('#scale span').textContent !== label", label)

@@ -1,9 +1,10 @@
 """Every page in every state, on a phone and a desktop, light and dark: pages.py URL.
 
 Fails for a violation of accessibility, a message on the console, a request to another site, or a page that scrolls to the
-side. With SCREENSHOTS it leaves pictures in that folder.
+side. With SCREENSHOTS it leaves pictures in that folder, and visits all states; otherwise the most different ones on a phone.
 """
 
+import os
 import sys
 
 import fixtures
@@ -14,8 +15,12 @@ faults = Faults(server)
 live = f"/live/anna/{fixtures.session_of('anna')}"
 
 
+is_thorough = "SCREENSHOTS" in os.environ
+sizes = {"phone": PHONE, "desktop": DESKTOP, "small": SMALL} if is_thorough else {"phone": PHONE}
+
+
 def visit(browser, name, path, login, messages, ready):
-    for size, device in {"phone": PHONE, "desktop": DESKTOP, "small": SMALL}.items():
+    for size, device in sizes.items():
         context = browser.new_context(**device, extra_http_headers={"Test-Login": login})
         page = context.new_page()
         faults.watch(page)
@@ -23,6 +28,8 @@ def visit(browser, name, path, login, messages, ready):
         server.publish(messages)
         page.goto(server.url + path)
         ready(page)
+        if any(topic.endswith("/route") for topic, _ in messages) and path == live:
+            page.locator(".route-line").first.wait_for(state="attached")
         for theme in ["light", "dark"]:
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             screenshot(page, f"{name}-{size}-{theme}")
@@ -45,10 +52,11 @@ with chromium() as browser:
         "rest": shown("#plan.rest"), "planned": shown("#complete-set"), "planned-list": shown("#plan-items .current"),
         "cycling": shown("[data-key] .unit", "km/h"), "indoor": shown("[data-key='distance'] .number", "8.31"),
     }
-    for name in scenes:
+    for name in scenes if is_thorough else ["silent", "canceled", "planned-list"]:
         visit(browser, name, live, "anna", fixtures.live_scenes(fixtures.now())[name], ready[name])
-    visit(browser, "viewer", live, "coach", scenes["running"], ready["running"])
     visit(browser, "home", "/", "anna", fixtures.home(fixtures.now()), shown(".card .chip", "No signal"))
-    visit(browser, "home-empty", "/", "anna", [], shown("#empty"))
+    if is_thorough:
+        visit(browser, "viewer", live, "coach", fixtures.live_scenes(fixtures.now())["running"], ready["running"])
+        visit(browser, "home-empty", "/", "ben", [], shown("#empty"))
     visit(browser, "home-viewer", "/", "coach", [], shown("#empty", "Nothing to see yet"))
 faults.finish()

@@ -215,7 +215,7 @@ if (presses) {
   main.classList.add("owned");
   byID("toggle").addEventListener("click", () => press(drawn?.status === "active" ? "pause" : "resume"));
   byID("lap").addEventListener("click", () => press("lap"));
-  byID("end").addEventListener("click", () => dialog("end-dialog").showModal());
+  for (const id of ["end", "finish"]) byID(id).addEventListener("click", () => dialog("end-dialog").showModal());
   byID("end-confirm").addEventListener("click", () => {
     dialog("end-dialog").close();
     press("end");
@@ -280,7 +280,7 @@ function drawPlan() {
   section.classList.toggle("rest", plan.isRest);
   for (const [key, text] of Object.entries({
     block: plan.block, phase: plan.phase, clock: plan.clock, exercise: plan.exercise, set: plan.set,
-    prescription: plan.prescription, progress: plan.isComplete ? `${plan.progress} · Finish workout: pause, then End` : plan.progress,
+    prescription: plan.prescription, progress: plan.progress,
   })) setText(section.querySelector(`[data-plan='${key}']`), text);
   show(section.querySelector("[data-plan='set']"), plan.set !== "");
   if (clockBefore?.isRest && (clockBefore.left ?? 0) > 0 && (!plan.isRest || plan.left === 0)) restIsOver();
@@ -316,6 +316,7 @@ function drawPlanControls(plan) {
     if (kind === "weight") setText(byID("load-unit"), load.unit);
   }
   show(byID("complete-set"), plan.canComplete);
+  show(byID("finish"), plan.isComplete);
   const undo = /** @type {HTMLElement} */ (document.querySelector("[data-plan-command='uncompleteSet']"));
   show(undo, plan.canUndo);
   setText(byID("presentation"), plan.isList ? "Show one exercise" : "Show all exercises");

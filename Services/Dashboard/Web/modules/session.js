@@ -283,16 +283,18 @@ const serviceWords = {
 };
 
 /** @param {Session} session @param {import("./format.js").Options} options @returns {Notice[]} */
-function notices({ state, services, announcements, dismissed }, options) {
+function notices({ state, workout, services, announcements, dismissed }, options) {
   /** @type {Notice[]} */
   const all = [];
   for (const [name, text] of Object.entries(serviceWords)) {
     if (services[name] === false) all.push({ id: name, text, kind: "warning" });
   }
   if (state?.banner === "liveMetricsUnavailable") {
-    all.push({ id: "banner", kind: "info", text: "No heart rate. Use a watch for live heart rate." });
+    const { heartRate = true, workouts = true } = state.permissions ?? {};
+    const denied = [heartRate ? "" : " The phone may not read heart rate.", workouts ? "" : " The phone may not save workouts."];
+    all.push({ id: "banner", kind: "info", text: `No live metrics. Use a watch for live heart rate.${denied.join("")}` });
   }
-  if (state?.notSynced) {
+  if (workout?.notSynced) {
     all.push({ id: "notSynced", kind: "warning", text: "Workout saved locally but couldn’t sync to server.", isDismissable: true });
   }
   for (const announcement of announcements) {
