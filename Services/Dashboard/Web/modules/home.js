@@ -59,9 +59,21 @@ function rank({ shown }) {
   return status === "preparing" ? 2 : 3;
 }
 
+/** Milliseconds. */
+const settling = 3000;
+
+/** All cards in their order now. */
+function resort() {
+  const list = [...known.values()].filter(isShown).sort(compare);
+  order = list.map(({ session }) => session);
+  return list;
+}
+
 /** Cards stay where they are until they are sorted again; new ones follow. */
 function sorted() {
   const visible = [...known.values()].filter(isShown);
+  // The stream's first seconds bring everyone; the order is made then.
+  if (performance.now() < settling) return resort();
   const fresh = visible.filter(({ session }) => !order.includes(session)).sort(compare).map(({ session }) => session);
   order = [...order.filter((session) => visible.some((card) => card.session === session)), ...fresh];
   return order.map((session) => /** @type {Card} */ (known.get(session)));
@@ -182,7 +194,7 @@ if (presses) {
 
 byID("filter").addEventListener("input", draw);
 byID("sort").addEventListener("click", () => {
-  order = [...known.values()].filter(isShown).sort(compare).map(({ session }) => session);
+  resort();
   draw();
 });
 
