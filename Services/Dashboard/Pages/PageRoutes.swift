@@ -8,9 +8,7 @@ extension DashboardRouter {
     static func addPageRoutes(to router: Router<DashboardContext>, _ parts: DashboardParts) {
         let pages = PageRoutes(
             hub: parts.hub, configuration: parts.configuration, clock: parts.context.clock,
-            templates: Result {
-                try PageTemplates(folder: parts.configuration.webFolder, version: parts.assets.version)
-            })
+            templates: Result { try PageTemplates(folder: parts.configuration.webFolder) })
         router.get("/") { _, context in
             guard let login = context.login else { throw HTTPError(.unauthorized) }
             return try pages.home(login)

@@ -22,12 +22,11 @@ struct PageTemplates: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - folder: the folder that `compose/web.sh` makes.
-    ///   - version: the checksum of all its assets.
-    init(folder: String, version: String) throws {
+    /// - Parameter folder: the folder that `compose/web.sh` makes.
+    init(folder: String) throws {
         let templates = URL(filePath: folder).appending(path: "templates")
-        guard let files = try? FileManager.default.contentsOfDirectory(at: templates, includingPropertiesForKeys: nil)
+        guard let version = try? String(contentsOfFile: "\(folder)/version", encoding: .utf8),
+            let files = try? FileManager.default.contentsOfDirectory(at: templates, includingPropertiesForKeys: nil)
         else { throw Failure.unreadable(folder: folder) }
         var library = MustacheLibrary()
         for file in files where file.pathExtension == "mustache" {
@@ -35,7 +34,7 @@ struct PageTemplates: Sendable {
             try library.register(text, named: file.deletingPathExtension().lastPathComponent)
         }
         self.library = library
-        assets = "/assets/\(version)"
+        assets = "/assets/\(version.trimmingCharacters(in: .whitespacesAndNewlines))"
     }
 
     /// A page for one reader: no shared cache may keep it.

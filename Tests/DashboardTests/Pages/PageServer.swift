@@ -40,7 +40,8 @@ final class PageServer: Sendable {
         let server = try PageServer()
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let application = Application(
-            router: server.router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            router: server.router, server: try server.parts.configuration.server,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { channel in port.yield(channel.localAddress?.port ?? 0) }, logger: .silent)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await application.run() }
@@ -98,7 +99,8 @@ final class PageServer: Sendable {
         }
         router.post("test/reset") { [self] _, _ in
             presses.withLock { $0 = [] }
-            return Self.json("{}")
+            let streams = parts.hub.read { $0.streams.count }
+            return Self.json(#"{"streams":\#(streams)}"#)
         }
         router.post("test/presses") { [self] _, _ in
             Self.json("[" + presses.withLock { $0.map { String(buffer: $0) } }.joined(separator: ",") + "]")

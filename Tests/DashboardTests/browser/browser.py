@@ -32,9 +32,13 @@ class Server:
         self.post("/test/messages", [{"topic": topic, "payload": json.dumps(payload)} for topic, payload in messages])
 
     def reset(self):
-        """Clears all topics and forgets all presses."""
+        """Forgets all presses and, once all streams have ended, clears all topics."""
+        deadline = time.monotonic() + 10
+        while self.post("/test/reset", {})["streams"] > 0:
+            if time.monotonic() > deadline:
+                raise SystemExit("a stream stays open after its page was closed")
+            time.sleep(0.02)
         self.post("/test/messages", [{"topic": topic, "payload": ""} for topic in self.topics])
-        self.post("/test/reset", {})
 
     def presses(self):
         return self.post("/test/presses", {})

@@ -1,7 +1,7 @@
 """Every page in every state, on a phone and a desktop, light and dark: pages.py URL.
 
-Fails for a violation of accessibility, a message on the console, a request to another site, or a page that scrolls to the
-side. With SCREENSHOTS it leaves pictures in that folder, and visits all states; otherwise the most different ones on a phone.
+Fails for a violation of accessibility, a message on the console, a request to another site, a page that scrolls to the side,
+or one that is too heavy. With SCREENSHOTS it leaves pictures in that folder, and visits all states; otherwise the most different ones on a phone.
 """
 
 import os
@@ -15,6 +15,7 @@ faults = Faults(server)
 live = f"/live/anna/{fixtures.session_of('anna')}"
 
 
+WEIGHTS = {"/": 60_000, live: 150_000}
 is_thorough = "SCREENSHOTS" in os.environ
 sizes = {"phone": PHONE, "desktop": DESKTOP, "small": SMALL} if is_thorough else {"phone": PHONE}
 
@@ -24,12 +25,20 @@ def visit(browser, name, path, login, messages, ready):
         context = browser.new_context(**device, extra_http_headers={"Test-Login": login})
         page = context.new_page()
         faults.watch(page)
+        requests = []
+        page.on("requestfinished", lambda request: requests.append(request))
         server.reset()
         server.publish(messages)
         page.goto(server.url + path)
-        ready(page)
+        try:
+            ready(page)
+        except Exception as error:
+            raise SystemExit(f"{name}-{size}: {error}\n{page.locator('main').inner_html()}") from error
         if any(topic.endswith("/route") for topic, _ in messages) and path == live:
             page.locator(".route-line").first.wait_for(state="attached")
+        weight = sum(sum(request.sizes()[part] for part in ["responseBodySize", "responseHeadersSize"]) for request in requests)
+        if weight > WEIGHTS[path]:
+            faults.found.append(f"{name}-{size}: {weight} bytes, more than {WEIGHTS[path]}")
         for theme in ["light", "dark"]:
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             screenshot(page, f"{name}-{size}-{theme}")

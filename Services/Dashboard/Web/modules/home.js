@@ -187,6 +187,9 @@ if (presses) {
       ...(currents.get(login)?.session ? { replace: true } : {}),
     });
   });
+  byID("press").addEventListener("click", () => {
+    for (const { session } of presses.all.filter(({ refusal }) => refusal !== undefined)) presses.dismiss(session);
+  });
   drawResume();
 }
 

@@ -1,4 +1,6 @@
 // The map: the route, its start, kilometres and the position, on tiles or on paper with a metric grid.
+// Leaflet sets styles through the CSSOM, which the policy of the page allows. Its popups, tooltips and attribution write HTML:
+// none of them is used.
 
 import * as L from "../leaflet/leaflet.js";
 import { byID, make, setText, show } from "./dom.js";
