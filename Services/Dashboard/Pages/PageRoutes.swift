@@ -20,13 +20,13 @@ extension DashboardRouter {
             else { throw HTTPError(.notFound) }
             return try pages.live(SessionKey(user, session), login)
         }
-        router.get("virtual-runs") { request, context in
-            guard let login = context.login else { return Self.toLogin(from: request.uri.path) }
+        router.get("virtual-runs") { _, context in
+            guard let login = context.login else { throw HTTPError(.unauthorized) }
             guard login.user != nil else { throw HTTPError(.notFound) }
             return try pages.runs(login)
         }
-        router.get("virtual-runs/:run") { request, context in
-            guard let login = context.login else { return Self.toLogin(from: request.uri.path) }
+        router.get("virtual-runs/:run") { _, context in
+            guard let login = context.login else { throw HTTPError(.unauthorized) }
             guard login.user != nil, let run = context.parameters.get("run").flatMap({ RunID($0) }) else {
                 throw HTTPError(.notFound)
             }
