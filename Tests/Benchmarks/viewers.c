@@ -3,8 +3,8 @@
 //
 // viewers PORT WEB-PORT SESSIONS VIEWERS WARM-UP SECONDS PID COOKIES: prints `key=value`: events a second, quantiles of the
 // time from a session's metrics to a viewer, cores that the process PID, dashboard, used, its memory in bytes, that for each
-// viewer, and the seconds until all viewers have metrics again after all of them lost their connection. COOKIES is a file
-// with a header line for each login; viewers use them in turn. Without viewers it only publishes.
+// viewer, the seconds until all viewers have metrics again after all of them lost their connection, and how many never had
+// any. COOKIES is a file with a header line for each login, of the sessions' users in turn. Without viewers it only publishes.
 
 #include "measure.h"
 #include "mqtt.h"
@@ -198,7 +198,7 @@ int main(int argc, char **argv) {
         again = now() - start;
     }
     printf(
-        "events_per_second=%.0f latency_p50=%.4f latency_p99=%.4f cpu=%.3f bytes=%.0f viewer_bytes=%.0f again=%.2f lost=%d\n",
+        "events_per_second=%.0f latency_p50=%.4f latency_p99=%.4f cpu=%.3f bytes=%.0f viewer_bytes=%.0f again=%.2f missing=%d lost=0\n",
         (double)events / elapsed, quantile(&latencies, 0.5), quantile(&latencies, 0.99), cpu, (double)resident * 1024,
         viewer_count > 0 ? (double)(resident - memory) * 1024 / viewer_count : 0, again, lost);
     return 0;
