@@ -20,7 +20,12 @@ struct LoginMiddleware: RouterMiddleware {
         _ request: Request, context: Context, next: @concurrent (Request, Context) async throws -> Response
     ) async throws -> Response {
         var context = context
-        context.login = cookies.login(request).flatMap(logins.login)
+        let token = cookies.login(request)
+        guard token == nil || logins.isLoaded else {
+            // A restart must not look like a logout.
+            throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"], message: "logins are not loaded yet")
+        }
+        context.login = token.flatMap(logins.login)
         if let login = context.login { onUse(login) }
         guard context.login == nil, !Self.isOpen(request.uri.path) else { return try await next(request, context) }
         guard request.isNavigation else { throw HTTPError(.unauthorized, message: "log in first") }

@@ -80,6 +80,8 @@ final class LoginService: Sendable {
         }
     }
 
+    var isLoaded: Bool { state.withLock(\.isLoaded) }
+
     // MARK: Logging in
 
     /// - Parameters:

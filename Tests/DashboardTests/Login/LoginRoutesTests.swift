@@ -119,6 +119,18 @@ struct LoginRoutesTests {
         }
     }
 
+    @Test func `a restart does not look like a logout while logins are loaded`() async throws {
+        try await Site.run(isLoaded: false) { site in
+            let browser = Browser(site, cookies: ["pacebus": LoginToken().text])
+            for answer in [try await browser.open("/"), try await browser.fetch("/events")] {
+                #expect(answer.status == 503)
+                #expect(answer.headers[.retryAfter] == "1")
+                #expect(answer.headers[.contentSecurityPolicy] != nil)
+            }
+            #expect(try await Browser(site).fetch("/events").status == 401)
+        }
+    }
+
     @Test func `everywhere ends all logins of the account and no other`() async throws {
         try await Site.run { site in
             let (one, two, coach) = (

@@ -39,10 +39,11 @@ struct Site {
     /// Runs `body` with a site.
     ///
     /// - Parameters:
+    ///   - isLoaded: whether the store's records are loaded before.
     ///   - settings: changes of the settings.
     ///   - ask: the broker's answer about a password.
     static func run(
-        clock: any WallClock = SystemClock(), store: MemoryStore = .owningAll(),
+        clock: any WallClock = SystemClock(), store: MemoryStore = .owningAll(), isLoaded: Bool = true,
         settings: (inout DashboardConfiguration, inout ServiceConfiguration) -> Void = { _, _ in },
         ask: (@Sendable (RightsProbes.Credential) async -> BrokerAccounts.Answer)? = Site.answer,
         _ body: (Site) async throws -> Void
@@ -62,9 +63,11 @@ struct Site {
             tasks.addTask { try await parts.records.run() }
             tasks.addTask { try await parts.logins.run() }
             tasks.addTask { try await parts.connections.run(onRefused: parts.logins.refused) }
-            for await change in store.ownership {
-                if case .gained(let epochs) = change { try await parts.own(epochs) }
-                break
+            if isLoaded {
+                for await change in store.ownership {
+                    if case .gained(let epochs) = change { try await parts.own(epochs) }
+                    break
+                }
             }
             try await body(site)
             parts.records.stop()
