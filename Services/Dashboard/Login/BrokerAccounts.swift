@@ -22,20 +22,26 @@ struct BrokerAccounts: Sendable {
 
     /// The broker's reasons for a refused login, of MQTT 3.1.1 and 5.
     static let refusals: Set<UInt8> = [0x04, 0x05, 0x86, 0x87]
-    private static let timeout = Duration.seconds(4)
-    /// How long after SUBACK retained messages count.
-    private static let window = Duration.milliseconds(500)
-
     private let settings: MQTTConfiguration
     private let clock: any WallClock
+    private let timeout: Duration
+    private let window: Duration
 
-    /// - Parameter settings: those of the service's own connection.
-    init(settings: MQTTConfiguration, clock: any WallClock) {
+    /// - Parameters:
+    ///   - settings: those of the service's own connection.
+    ///   - timeout: the longest time for an answer.
+    ///   - window: how long after SUBACK retained messages count.
+    init(
+        settings: MQTTConfiguration, clock: any WallClock, timeout: Duration = .seconds(4),
+        window: Duration = .milliseconds(500)
+    ) {
         self.settings = settings
         self.clock = clock
+        self.timeout = timeout
+        self.window = window
     }
 
-    /// Connects once, for at most 4 s.
+    /// Connects once.
     func ask(_ credential: RightsProbes.Credential) async -> Answer {
         let client = MQTTClient(configuration: settings(for: credential, client: "login"), logger: Self.silent)
         return await withTaskGroup(of: Answer.self) { tasks in
@@ -48,8 +54,8 @@ struct BrokerAccounts: Sendable {
                 return .unavailable
             }
             tasks.addTask { await readCurrents(client, of: credential.account) }
-            tasks.addTask { [clock] in
-                try? await clock.wait(for: Self.timeout)
+            tasks.addTask { [clock, timeout] in
+                try? await clock.wait(for: timeout)
                 return .unavailable
             }
             let answer = await tasks.next() ?? .unavailable
@@ -64,17 +70,17 @@ struct BrokerAccounts: Sendable {
         let answer = try? await client.withSubscriptions(subscriptions) { events in
             var seen = Set([account.user].compactMap(\.self))
             var isConnected = false
-            let window = AsyncChannel<Void>()
+            let end = AsyncChannel<Void>()
             return await withTaskGroup(of: Void.self) { tasks in
                 defer { tasks.cancelAll() }
-                for await event in merge(events.map { MQTTEvent?.some($0) }, window.map { MQTTEvent?.none }) {
+                for await event in merge(events.map { MQTTEvent?.some($0) }, end.map { MQTTEvent?.none }) {
                     switch event {
                     case .connected where account == .operators: return Answer.accepted([])
                     case .connected where !isConnected:
                         isConnected = true
-                        tasks.addTask { [clock] in
-                            try? await clock.wait(for: Self.window)
-                            await window.send(())
+                        tasks.addTask { [clock, window] in
+                            try? await clock.wait(for: window)
+                            await end.send(())
                         }
                     case .batch(let batch):
                         seen.formUnion(batch.messages.compactMap { Self.user($0) })

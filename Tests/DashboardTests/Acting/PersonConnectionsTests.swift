@@ -39,7 +39,8 @@ struct PersonConnectionsTests {
     private func run(
         _ broker: Mosquitto, store: MemoryStore = .owningAll(), _ body: (Site) async throws -> Void
     ) async throws {
-        try await Site.run(store: store, settings: { $1.mqtt.port = broker.port }, ask: nil, body)
+        let accounts = accounts(broker, SystemClock())
+        try await Site.run(store: store, settings: { $1.mqtt.port = broker.port }, ask: accounts.ask, body)
     }
 
     /// Replies to commands; the handler returns `nil` to stay silent.
@@ -104,7 +105,8 @@ struct PersonConnectionsTests {
             settings.port = broker.port
             for version in [MQTTConfiguration.Version.v5, .v311] {
                 settings.version = version
-                let accounts = BrokerAccounts(settings: settings, clock: SystemClock())
+                let accounts = BrokerAccounts(
+                    settings: settings, clock: SystemClock(), timeout: .seconds(60), window: .seconds(1))
                 func ask(_ name: String, _ password: String) async throws -> BrokerAccounts.Answer {
                     await accounts.ask(.init(account: try #require(AccountName(name)), password: Secret(password)))
                 }
@@ -115,7 +117,7 @@ struct PersonConnectionsTests {
                 #expect(try await ask("nobody", "x") == .refused)
             }
             broker.kill()
-            let accounts = BrokerAccounts(settings: settings, clock: SystemClock())
+            let accounts = BrokerAccounts(settings: settings, clock: SystemClock(), timeout: .milliseconds(500))
             #expect(await accounts.ask(.init(account: .operators, password: Secret("op"))) == .unavailable)
         }
     }
@@ -309,6 +311,7 @@ struct PersonConnectionsTests {
     private func accounts(_ broker: Mosquitto, _ clock: any WallClock) -> BrokerAccounts {
         var settings = MQTTConfiguration(clientID: "test")
         settings.port = broker.port
-        return BrokerAccounts(settings: settings, clock: clock)
+        // The machine may be busy.
+        return BrokerAccounts(settings: settings, clock: clock, timeout: .seconds(60))
     }
 }
