@@ -197,6 +197,7 @@ function drawPress() {
   set("end", isStopped && !isBusy);
   set("suspend", (isActive || status === "paused") && !isBusy);
   set("discard", !isBusy);
+  set("cancel-start", !isBusy);
   const toggle = byID("toggle");
   if (toggle.dataset.shown !== String(isStopped)) {
     toggle.dataset.shown = String(isStopped);
@@ -225,6 +226,7 @@ if (presses) {
     dialog("discard-dialog").close();
     press("discard");
   });
+  byID("cancel-start").addEventListener("click", () => press("discard"));
   byID("suspend").addEventListener("click", () => press("suspend"));
   byID("recover").addEventListener("click", () => press("recover"));
   byID("press").addEventListener("click", () => presses.dismiss(session));

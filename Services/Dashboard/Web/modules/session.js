@@ -253,8 +253,8 @@ function laps({ state, metrics, announcements }, at, options) {
     const number = index + 1;
     const isCurrent = number === bounds.length - 1;
     const seconds = activeSeconds(state, end) - activeSeconds(state, bounds[index]);
-    const told = announcements.find((a) => a.kind === "lap" && a.number === number);
-    const metres = isCurrent ? (metrics?.lp === number ? metrics.ld : undefined) : told?.distance;
+    const announced = announcements.find((a) => a.kind === "lap" && a.number === number);
+    const metres = isCurrent ? (metrics?.lp === number ? metrics.ld : undefined) : announced?.distance;
     return { number, isCurrent, time: clock(seconds), distance: joined(format("distance", metres, options)) };
   }).reverse();
 }
