@@ -36,6 +36,8 @@ struct LivePage: Sendable {
     let asOf: String
     let main: [Field]
     let more: [Field]
+    /// Whether to leave room for the map before the first position.
+    let expectsMap: Bool
     let tileURL: String?
     let tileAttribution: String?
 
@@ -84,6 +86,7 @@ struct LivePage: Sendable {
             Field("ascent", "Ascent", metrics?.ascent.map(format.height)),
         ]
         more = rest.filter { !$0.isUnknown && $0.key != special.key }
+        expectsMap = state?.environment == .outdoor
         tileURL = configuration.tileURL
         tileAttribution = configuration.tileAttribution
     }

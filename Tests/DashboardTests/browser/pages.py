@@ -16,6 +16,13 @@ live = f"/live/anna/{fixtures.session_of('anna')}"
 
 
 WEIGHTS = {"/": 60_000, live: 150_000}
+# Notices, and an outdoor session without a position, move what is below them.
+WITHOUT_ROOM = {"notices", "indoor"}
+SHIFT = """new Promise(resolve => {
+    new PerformanceObserver(list => resolve(list.getEntries().reduce((sum, entry) => sum + entry.value, 0)))
+        .observe({ type: 'layout-shift', buffered: true });
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve(0)));
+})"""
 is_thorough = "SCREENSHOTS" in os.environ
 sizes = {"phone": PHONE, "desktop": DESKTOP, "small": SMALL} if is_thorough else {"phone": PHONE}
 
@@ -39,6 +46,9 @@ def visit(browser, name, path, login, messages, ready):
         weight = sum(sum(request.sizes()[part] for part in ["responseBodySize", "responseHeadersSize"]) for request in requests)
         if weight > WEIGHTS[path]:
             faults.found.append(f"{name}-{size}: {weight} bytes, more than {WEIGHTS[path]}")
+        shift = page.evaluate(SHIFT)
+        if path == live and name not in WITHOUT_ROOM and shift > 0.05:
+            faults.found.append(f"{name}-{size}: the layout shifts by {shift:.3f}")
         for theme in ["light", "dark"]:
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             screenshot(page, f"{name}-{size}-{theme}")

@@ -160,9 +160,17 @@ function drawCovers(next) {
   for (const element of all("[data-text='totals']")) setText(element, next.title);
 }
 
+/** Milliseconds that room for a map is kept without a position. */
+const mapWait = 5000;
+
 function drawMap() {
   const { route } = shown;
-  if (route?.la === undefined) return;
+  if (route?.la === undefined) {
+    if (map !== undefined || performance.now() < mapWait) return;
+    show(byID("map-box"), false);
+    main.classList.remove("mapped");
+    return;
+  }
   if (map === undefined) {
     map = "loading";
     show(byID("map-box"), true);
@@ -213,7 +221,6 @@ function drawPress() {
 }
 
 if (presses) {
-  main.classList.add("owned");
   byID("toggle").addEventListener("click", () => press(drawn?.status === "active" ? "pause" : "resume"));
   byID("lap").addEventListener("click", () => press("lap"));
   for (const id of ["end", "finish"]) byID(id).addEventListener("click", () => dialog("end-dialog").showModal());

@@ -7,8 +7,6 @@ import { follow } from "./stream.js";
 
 /** @typedef {import("./format.js").Units} Units */
 
-document.documentElement.classList.add("scripted");
-
 /** @type {(() => void)[]} */
 const onUnits = [];
 const main = byID("main");
