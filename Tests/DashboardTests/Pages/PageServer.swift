@@ -24,6 +24,8 @@ final class PageServer: Sendable {
 
     private let parts: DashboardParts
     private let presses = Mutex<[ByteBuffer]>([])
+    /// The outcomes by id, for presses that are posted again.
+    private let replies = Mutex<[String: Bool]>([:])
     private let retained = Mutex<[String: MQTTMessage]>([:])
 
     private init() throws {
@@ -69,11 +71,18 @@ final class PageServer: Sendable {
             router.post(path) { [self] request, _ in
                 let body = try await request.body.collect(upTo: 64 * 1024)
                 presses.withLock { $0.append(body) }
+                let id = try JSONDecoder().decode(Identified.self, from: Data(body.readableBytesView)).id
+                if replies.withLock({ $0[id] }) == true { return Self.json(#"{"done":true}"#) }
                 return Self.json(#"{"pending":true}"#, .accepted)
             }
         }
         addTestRoutes(to: router)
         return router
+    }
+
+    private struct Identified: Decodable {
+        let id: String
+        let ok: Bool?
     }
 
     private func addTestRoutes(to router: Router<DashboardContext>) {
@@ -94,6 +103,8 @@ final class PageServer: Sendable {
         }
         router.post("test/reply") { [self] request, _ in
             let body = try await request.body.collect(upTo: 64 * 1024)
+            let reply = try JSONDecoder().decode(Identified.self, from: Data(body.readableBytesView))
+            replies.withLock { $0[reply.id] = reply.ok }
             parts.hub.reply(Array(body.readableBytesView), to: HeaderLogin.athlete)
             return Self.json("{}")
         }
