@@ -7,6 +7,8 @@ extension LiveRun {
     /// Seconds between two `partners` of a reader without changes, and before an urgent one.
     static let keepAlive = 10.0
     static let urgentInterval = 0.25
+    /// Seconds by which the average interval is shorter, so that messages catch up with snapshots that come as often.
+    static let catchUp = 0.05
     /// Seconds of a lost link until the prompt, and until it comes again.
     static let promptDelay = 180.0
     /// The ages at which a link changes, in microseconds.

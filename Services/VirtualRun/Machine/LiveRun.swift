@@ -20,7 +20,7 @@ struct LiveRun {
         /// Whether `partners` go out, and seconds between two on average.
         var isActive = false
         var interval = runInterval(battery: nil)
-        /// An interval after the last message that was not urgent. The next may come one interval earlier: between two
+        /// About an interval after the last message that was not urgent. The next may come one interval earlier: between two
         /// runners, a snapshot would else always wait for as long as the first one did.
         var nextAt: Moment?
         /// The number of the newest change of another runner that was sent.
