@@ -19,16 +19,20 @@ double cpu_seconds(int pid) {
     return seconds(time);
 }
 
-long resident_kilobytes(int pid) {
+static long status(int pid, const char *format) {
     char path[32], line[128];
     snprintf(path, sizeof path, "/proc/%d/status", pid);
     FILE *file = fopen(path, "r");
     if (file == NULL) return 0;
     long kilobytes = 0;
-    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "VmRSS: %ld", &kilobytes) != 1) continue;
+    while (fgets(line, sizeof line, file) != NULL && sscanf(line, format, &kilobytes) != 1) continue;
     fclose(file);
     return kilobytes;
 }
+
+long resident_kilobytes(int pid) { return status(pid, "VmRSS: %ld"); }
+
+long anonymous_kilobytes(int pid) { return status(pid, "RssAnon: %ld"); }
 
 void add_duration(struct durations *durations, double seconds) {
     if (durations->count == durations->size) {

@@ -9,6 +9,8 @@ double now(void);
 double cpu_seconds(int pid);
 /// Resident memory of a process in kilobytes.
 long resident_kilobytes(int pid);
+/// The part of it that is not of files, such as code.
+long anonymous_kilobytes(int pid);
 
 /// Durations in seconds.
 struct durations {
