@@ -32,6 +32,30 @@ struct HubTests {
     }
 
     @Test
+    func `a run's messages reach its runner alone, a view each page of that person`() throws {
+        var world = HubWorld()
+        let run = runID(1)
+        let annas = try world.watch(.virtualRun(anna, run), login(anna))
+        let other = try world.watch(.virtualRun(anna, runID(2)), login(anna))
+        let bens = try world.watch(.live(key, isOwner: false), login(ben, seen: [anna]))
+        for topic in [UserTopic.virtualRun(run), .partners(run), .partnerPositions(run)] {
+            try world.publish(.user(anna, topic), #"{"revision":1,"s":1}"#)
+        }
+        try world.publish(.user(anna, .virtualRunAnnouncements(run)), #"{"kind":"lead"}"#)
+        try world.publish(.session(key, .metrics), #"{"s":1}"#)
+        for id in [annas, other, bens] {
+            world.tick(1)
+            world.drain(id)
+        }
+        let start = ["bus", "services", "beat"]
+        #expect(
+            world.names(annas).filter { !start.contains($0) }.sorted()
+                == ["announcements", "metrics", "partners", "positions", "view"])
+        #expect(world.names(other).filter { !start.contains($0) }.sorted() == ["metrics", "view"])
+        #expect(world.names(bens).filter { !start.contains($0) } == ["metrics"])
+    }
+
+    @Test
     func `a slow viewer gets the newest of each topic and the last 16 announcements`() throws {
         var world = HubWorld()
         let id = try world.watch(.live(key, isOwner: false), login(anna))

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { joined } from "../../../Services/Dashboard/Web/modules/format.js";
 import { entry, overview, proposal } from "../../../Services/Dashboard/Web/modules/run-form.js";
 import { invitations, terms } from "../../../Services/Dashboard/Web/modules/run-status.js";
-import { advance, gapText, link, noRun, receive, runView } from "../../../Services/Dashboard/Web/modules/virtual-run.js";
+import { advance, gapText, link, noRun, receive, routes, runView } from "../../../Services/Dashboard/Web/modules/virtual-run.js";
 
 const now = 1_800_000_000;
 const id = "0b9f6d1e-1f1a-4c58-9a55-3f0c1de0aa07";
@@ -151,6 +151,26 @@ test("results show who finished, who did not, and that they may change", () => {
   assert.deepEqual(results.rows.map((/** @type {any} */ r) => [r.place, r.name, r.time, r.behind, r.notes]), [
     ["1", "ben", "26:03", "", ""], ["2", "anna (you)", "26:40", "+00:37", "1 pause, 00:30"], ["", "Deleted account", "--", "", "Did not finish · indoor"],
   ]);
+});
+
+test("the map shows the reader only among those who share, and a runner keeps the color", () => {
+  const mine = ["metrics", { r: id, s: 1, la: 52.5, lo: 13.3 }];
+  assert.deepEqual(drawn(shown(["view", view], mine)).places, []);
+  const positions = { r: id, s: 1, now, x: [{ u: "ben", la: 52.6, lo: 13.4 }] };
+  const { places } = drawn(shown(["view", view], mine, ["positions", positions]));
+  assert.deepEqual(places.map((/** @type {any} */ p) => [p.name, p.color, p.here]), [["anna", 0, [52.5, 13.3]], ["ben", 1, [52.6, 13.4]]]);
+  const over = { ...view, revision: 6, status: "finished", results: { rows: [{ user: "ben", status: "finished", hasRoute: true }] } };
+  const finished = drawn(shown(["view", over], mine, ["positions", positions]));
+  assert.deepEqual([finished.places, finished.hasRoutes], [[], true]);
+  const [route] = routes(over, [{ user: "anna", polyline: [""] }, { user: "ben", polyline: ["_p~iF~ps|U_ulLnnqC", ""] }]);
+  assert.deepEqual([route.color, route.lines], [1, [[[38.5, -120.2], [40.7, -120.95]]]]);
+});
+
+test("results have one's own splits", () => {
+  const over = { ...view, status: "finished", results: { rows: [] } };
+  const workout = { session: session.toUpperCase(), revision: 2, splits: [{ distance: 1000, duration: 312, pace: 312, averageHeartRate: 148 }] };
+  const run = shown(["workout", { ...workout, session: id }], ["workout", workout], ["workout", { ...workout, revision: 1, splits: [] }], ["view", over]);
+  assert.deepEqual(drawn(run).splits, [{ number: "1", distance: "1.00 km", time: "05:12", pace: "5:12 /km", heartRate: "148 bpm" }]);
 });
 
 test("gaps are level below a metre and say the side", () => {

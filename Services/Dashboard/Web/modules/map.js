@@ -75,6 +75,32 @@ export class RouteMap {
   }
 
   /**
+   * Draws the routes of several runners, or where they are. The view shows them all until it is dragged.
+   *
+   * @param {{ name: string, color: number, lines: [number, number][][], here?: [number, number] }[]} runners
+   * @param {string} key of what is drawn
+   */
+  updateRunners(runners, key) {
+    const places = runners.flatMap(({ lines, here }) => [...lines.flat(), ...(here ? [here] : [])]);
+    if (this.drawn === key || places.length === 0) return;
+    this.drawn = key;
+    this.anchor ??= places[0];
+    this.place = places[0];
+    this.map.invalidateSize();
+    if (this.follows) this.map.fitBounds(L.latLngBounds(places), { padding: [40, 40], maxZoom: 17, animate: false });
+    for (const layer of [this.edges, this.lines, this.marks]) layer.clearLayers();
+    for (const { name, color, lines, here } of runners) {
+      for (const line of lines) {
+        L.polyline(line, { className: "route-edge", weight: 8, opacity: 1, interactive: false, smoothFactor: 0 }).addTo(this.edges);
+        L.polyline(line, { className: `route-line runner-${color}`, weight: 4, interactive: false, smoothFactor: 0 }).addTo(this.lines);
+      }
+      const end = here ?? lines[lines.length - 1]?.slice(-1)[0];
+      if (end) this.#mark(end, `runner runner-${color}`, 28, name.slice(0, 2));
+    }
+    this.#paper();
+  }
+
+  /**
    * Whether a place is far from the edges; updates leave the view alone then.
    *
    * @param {[number, number]} place

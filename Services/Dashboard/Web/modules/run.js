@@ -1,11 +1,12 @@
 // The page of a virtual run: takes the stream's events, draws the runners once a second, sends requests.
 
+import { ask } from "./ask.js";
 import { Presses } from "./commands.js";
 import { all, announce, byID, make, setList, setNumber, setText, show } from "./dom.js";
 import { choiceButton, request, requestLine, requests, whenRequestsChange } from "./invitations.js";
 import { dialog, followPage, serverNow, units, whenUnitsChange } from "./page.js";
 import { announcementText } from "./session.js";
-import { advance, noRun, receive, runView } from "./virtual-run.js";
+import { advance, noRun, receive, routes, runView } from "./virtual-run.js";
 
 /** @typedef {NonNullable<ReturnType<typeof runView>>} View */
 
@@ -19,8 +20,11 @@ let drawn;
 /** The end of one's own workout is a command of its session. */
 const commands = new Presses(`${login}.run-end`, draw, draw);
 
-followPage(`/virtual-runs/${id}/events`, ["view", "partners", "positions", "announcements", "metrics", "current", "services", "reply"], (name, data) => {
-  if (name === "reply") return commands.replied(data);
+followPage(`/virtual-runs/${id}/events`, ["view", "partners", "positions", "announcements", "metrics", "current", "workout", "services", "reply"], (name, data) => {
+  if (name === "reply") {
+    answers.replied(data);
+    return commands.replied(data);
+  }
   if (name === "announcements") return spoken(data);
   const before = run;
   run = receive(run, name, data);
@@ -46,6 +50,7 @@ function draw() {
   drawLanes(next);
   drawPrompt(next, before);
   drawResults(next);
+  drawMap(next);
   show(byID("over"), next.over !== "");
   setText(byID("over"), next.over);
   show(byID("people-box"), !next.isOn && !next.results && next.countdown === undefined);
@@ -183,13 +188,51 @@ byID("press").addEventListener("click", () => {
 // MARK: Results
 
 /** @param {View} next */
-function drawResults({ results }) {
+function drawResults({ results, splits }) {
   show(byID("results-box"), results !== undefined);
+  show(byID("splits-box"), splits.length > 0);
+  setList(byID("splits"), splits, (/** @type {any} */ split) => make("tr", {}, make("th", { scope: "row" }, split.number),
+    ...[split.distance, split.time, split.pace, split.heartRate].map((text) => make("td", {}, text))));
   if (!results) return;
   show(byID("provisional"), results.isProvisional);
   setList(byID("results"), results.rows, (/** @type {any} */ row) => make("tr", {},
     make("td", {}, row.place), make("th", { scope: "row" }, row.name, ...(row.notes ? [make("small", {}, row.notes)] : [])),
     ...[row.time, row.behind, row.distance, row.pace, row.heartRate].map((text) => make("td", {}, text))));
+}
+
+// MARK: The map
+
+/** @type {import("./map.js").RouteMap | "loading" | undefined} */
+let map;
+/** The revision of the view whose routes were asked for. */
+let askedRevision = -1;
+/** @type {{ user: string, polyline: string[] }[]} */
+let shared = [];
+const answers = ask((reply) => {
+  shared = reply.routes ?? [];
+  draw();
+}, () => {});
+
+/** @param {View} next */
+function drawMap({ hasRoutes, places }) {
+  if (hasRoutes && askedRevision !== run.view.revision) {
+    askedRevision = run.view.revision;
+    answers.ask("routes", { run: id });
+  }
+  const runners = hasRoutes ? routes(run.view, shared) : places;
+  show(byID("map-box"), runners.length > 0);
+  show(byID("legend"), runners.length > 0);
+  setList(byID("legend"), runners.map(({ name, color }) => ({ name, color })), ({ name, color }) =>
+    make("li", {}, make("span", { className: `map-mark runner runner-${color}`, ariaHidden: "true" }, name.slice(0, 2)), name));
+  if (runners.length === 0) return;
+  const key = `${hasRoutes} ${hasRoutes ? JSON.stringify(shared).length : run.positions?.s} ${run.metrics?.s}`;
+  if (map === undefined) {
+    map = "loading";
+    import("./map.js").then(({ RouteMap }) => {
+      map = new RouteMap(byID("map-box"), main.dataset.tiles);
+      draw();
+    });
+  } else if (map !== "loading") map.updateRunners(runners, key);
 }
 
 // MARK: Speaking

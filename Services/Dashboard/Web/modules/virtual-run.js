@@ -1,6 +1,7 @@
 // A virtual run as its page shows it: `receive` takes payloads of the bus, `runView` turns them into text. No DOM, no clock.
 
 import { clock, date, format, grouped, joined, minutes, unknown } from "./format.js";
+import { decode } from "./route.js";
 import { ghostName, isOver, list, others, own, statusText, terms, title, waiting } from "./run-status.js";
 import { isOlder } from "./stream.js";
 
@@ -18,13 +19,14 @@ import { isOlder } from "./stream.js";
  * @property {any} [positions]
  * @property {any} [metrics] of one's own session in the run
  * @property {any} [current]
+ * @property {Record<string, any>} workouts one's own records by session
  * @property {Record<string, boolean>} services whether each known one is online
  * @property {Record<string, number>} metres of each partner, as shown last
  * @property {string[]} dismissed
  */
 
 /** @param {string} id @returns {Run} */
-export const noRun = (id) => ({ id, services: {}, metres: {}, dismissed: [] });
+export const noRun = (id) => ({ id, services: {}, metres: {}, workouts: {}, dismissed: [] });
 
 const staleAge = 8;
 const lostAge = 15;
@@ -36,6 +38,10 @@ const longestCountdown = 60;
 /** @param {Run} run @param {string} name @param {any} payload @returns {Run} */
 export function receive(run, name, payload) {
   if (name === "services") return { ...run, services: payload };
+  if (name === "workout") {
+    const session = payload.session.toLowerCase();
+    return isOlder(run.workouts[session], payload) ? run : { ...run, workouts: { ...run.workouts, [session]: payload } };
+  }
   const named = { view: payload?.run, partners: payload?.r, positions: payload?.r, metrics: payload?.r, current: run.id }[name];
   if (named?.toLowerCase() !== run.id) return run;
   const shown = /** @type {any} */ (run)[name];
@@ -132,8 +138,50 @@ export function runView(run, now, options, zone) {
     over: view.status === "canceled" ? `This run was canceled. ${overWords[view.reason] ?? ""}`.trim()
       : mine?.status === "left" ? "You left this run." : "",
     results: results(view, options),
+    splits: isOver(view) ? splits(run.workouts[mine?.session?.toLowerCase()], options) : [],
+    places: isOn ? places(run) : [],
+    hasRoutes: view.status === "finished" && mine?.status !== "left" && (view.results?.rows ?? []).some((/** @type {any} */ row) => row.hasRoute),
   };
 }
+
+/** @param {any} workout @param {Options} options */
+const splits = (workout, options) => (workout?.splits ?? []).map((/** @type {any} */ split, /** @type {number} */ index) => ({
+  number: String(index + 1), distance: joined(format("distance", split.distance, options)), time: clock(split.duration),
+  pace: joined(format("pace", split.pace, options)), heartRate: joined(format("heartRate", split.averageHeartRate, options)),
+}));
+
+/** Colors of runners on the map. */
+const colors = 6;
+
+/**
+ * The same color for a runner in all maps.
+ *
+ * @param {any} view @param {string} user
+ */
+const colorOf = (view, user) => Math.max(0, view.participants.findIndex((/** @type {any} */ p) => p.user === user)) % colors;
+
+/**
+ * Where those who share it are now, and the reader.
+ *
+ * @param {Run} run
+ */
+function places({ view, metrics, positions }) {
+  const shared = (positions?.x ?? []).map((/** @type {any} */ { u, la, lo }) => ({ user: u, la, lo }));
+  const mine = metrics?.la === undefined || shared.length === 0 ? [] : [{ user: view.user, la: metrics.la, lo: metrics.lo }];
+  return [...mine, ...shared].map(({ user, la, lo }) => ({
+    name: user, color: colorOf(view, user), lines: [], here: /** @type {[number, number]} */ ([la, lo]),
+  }));
+}
+
+/**
+ * The routes of a reply, for the map.
+ *
+ * @param {any} view @param {{ user: string, polyline: string[] }[]} all
+ */
+export const routes = (view, all) =>
+  all.map(({ user, polyline }) => ({ name: user, color: colorOf(view, user), lines: decode(polyline).filter((line) => line.length > 0) }))
+    // All of a route may lie in hidden circles.
+    .filter(({ lines }) => lines.length > 0);
 
 /** @param {string | undefined} user @param {any} view */
 const nameOf = (user, view) => (user === view.user ? `${user} (you)` : user ?? "Deleted account");

@@ -1,0 +1,24 @@
+import Foundation
+import TestSupport
+import Testing
+
+private let webFolder = ProcessInfo.processInfo.environment["WEB_FOLDER"]
+
+/// The pages of a virtual run in two browsers, with a real broker, services and devices.
+@Suite(
+    .enabled(if: webFolder != nil, "WEB_FOLDER is not set"),
+    .disabled(if: Python.lacks("axe_playwright_python"), "PYTHON has no axe-playwright-python"))
+struct VirtualRunPageTests {
+    @Test(.timeLimit(.minutes(5)))
+    func `two people invite, accept, confirm, run and read their results in browsers`() async throws {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let script = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../DashboardTests/browser/virtual_run.py").standardizedFileURL.path
+        let folder = try TemporaryFolder()
+        try await ChildProcess.run(
+            [
+                Python.interpreter, script, URL(filePath: tests).deletingLastPathComponent().path,
+                try #require(webFolder),
+            ], log: folder.file("log"))
+    }
+}
