@@ -67,7 +67,7 @@ final class PageServer: Sendable {
         DashboardRouter.addPageRoutes(to: router, parts)
         DashboardRouter.addStreamRoutes(to: router, parts)
         DashboardRouter.addAssetRoutes(to: router, parts.assets)
-        for path: RouterPath in ["commands", "live/:user/:session/commands"] {
+        for path: RouterPath in ["commands", "live/:user/:session/commands", "virtual-runs/requests"] {
             router.post(path) { [self] request, _ in
                 let body = try await request.body.collect(upTo: 64 * 1024)
                 presses.withLock { $0.append(body) }

@@ -164,5 +164,70 @@ def home(now):
     ]
 
 
+RUN = "5d9f6d1e-1f1a-4c58-9a55-3f0c1de0aa10"
+
+
+def run_topic(name=""):
+    return f"pacebus/v1/u/anna/virtual-run/{RUN}{name}"
+
+
+def run_view(now, statuses, **changes):
+    """Anna's view of a run: the others' status or the changes of their rows."""
+    participants = [
+        {"user": user, "at": now, "startsAt": now - 300, "sharing": {}, **({"session": session_of("anna")} if user == "anna" else {}),
+         **(status if isinstance(status, dict) else {"status": status})}
+        for user, status in statuses.items()]
+    return run_topic(), {
+        "run": RUN, "user": "anna", "revision": int(now * 1000), "status": "running", "host": "anna", "start": "together",
+        "clock": "active", "countdown": 3, "lateJoin": True, "goal": {"distance": 5000}, "createdAt": now - 400,
+        "startsAt": now - 300, "participants": participants, "ghosts": [], **changes}
+
+
+def run_row(user, **changes):
+    return {"u": user, "st": "connected", "a": 1, "d": 1029, "v": 3, "p": 330, "h": 151, "t": 300, "gm": 29, "gs": 9, **changes}
+
+
+def run_live(now, *rows):
+    """Anna's own figures and her partners'."""
+    return [
+        (topic("anna", "state"), state("anna", now)), (topic("anna", "metrics"), metrics("anna", now, r=RUN, d=1000)),
+        (run_topic("/partners"), {"r": RUN, "s": int(now * 1000), "now": now, "pl": 2, "d": 1000, "t": 300, "x": list(rows)})]
+
+
+def run_scenes(now):
+    """The states of a virtual run: name and messages."""
+    two = {"anna": "running", "ben": "running"}
+    ghost = {"g": 1, "st": "connected", "d": 1003, "p": 300, "gm": 3, "gs": 1}
+    finished = {"status": "finished", "finished": {"distance": 5010, "activeDuration": 1563, "pace": 312}}
+    results = [
+        {"user": "ben", "place": 1, "status": "finished", "time": 1563, "distance": 5010, "pace": 312, "averageHeartRate": 151},
+        {"user": "anna", "place": 2, "status": "finished", "time": 1600, "distance": 5000, "pace": 320, "behind": {"seconds": 37},
+         "pauses": {"count": 1, "seconds": 30}},
+        {"user": "carla", "status": "dnf", "distance": 1000, "environment": "indoor"}]
+    return {
+        "run-invited": [run_view(now, {"ben": "accepted", "anna": "invited"}, host="ben", status="inviting")],
+        "run-ready": [run_view(now, {"anna": "accepted", "ben": "confirmed"}, status="confirming", confirmBy=now + 60)],
+        "run-waiting": [run_view(now, {"anna": "confirmed", "ben": "accepted"}, status="confirming", confirmBy=now + 60)],
+        "run-countdown": [run_view(
+            now, {"anna": {"status": "confirmed", "startsAt": now + 50}, "ben": "confirmed"}, status="starting", startsAt=now + 50)],
+        "run-two": [run_view(now, two), *run_live(now, run_row("ben")), (run_topic("/positions"), {
+            "r": RUN, "s": int(now * 1000), "now": now, "x": [{"u": "ben", "la": 52.503, "lo": 13.306}]})],
+        "run-lanes": [
+            run_view(now, {user: "running" for user in USERS}, name="Sunday in the park", ghosts=[{"number": 1, "pace": 300}]),
+            *run_live(
+                now, run_row("ben"), ghost, run_row("carla", d=950, gm=-50, gs=-14, st="stale", a=10, h=None),
+                run_row("dora", d=700, gm=-300, gs=-99, st="disconnected", a=60),
+                run_row("emil", d=600, gm=-400, gs=-144, st="paused"))],
+        "run-finished": [
+            run_view(now, {"anna": "running", "ben": finished}),
+            *run_live(now, run_row("ben", st="finished", d=5010, gm=1200, gs=330))],
+        "run-lost": [
+            run_view(now, two, prompt={"since": now - 195}), *run_live(now, run_row("ben", st="disconnected", a=195))],
+        "run-results": [run_view(
+            now, {"anna": "finished", "ben": finished, "carla": "left"}, status="finished",
+            results={"provisional": True, "rows": results})],
+    }
+
+
 def now():
     return time.time()

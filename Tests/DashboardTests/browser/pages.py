@@ -15,7 +15,8 @@ faults = Faults(server)
 live = f"/live/anna/{fixtures.session_of('anna')}"
 
 
-WEIGHTS = {"/": 60_000, live: 150_000}
+run = f"/virtual-runs/{fixtures.RUN}"
+WEIGHTS = {"/": 60_000, live: 150_000, run: 150_000, "/virtual-runs": 60_000}
 # Plans, notices and the end of a session still move what is below them.
 WITH_ROOM = {"running", "silent"}
 SHIFT = """new Promise(resolve => {
@@ -78,4 +79,15 @@ with chromium() as browser:
         visit(browser, "viewer", live, "coach", fixtures.live_scenes(fixtures.now())["running"], ready["running"])
         visit(browser, "home-empty", "/", "ben", [], shown("#empty"))
     visit(browser, "home-viewer", "/", "coach", [], shown("#empty", "Nothing to see yet"))
+    shows = {
+        "run-ready": shown("#ready .primary", "Go"), "run-waiting": shown("#ready-text", "Waiting for ben"),
+        "run-countdown": shown("#countdown"), "run-two": shown(".lanes.two .lane-gap", "ahead"),
+        "run-lanes": shown(".lane.lost"), "run-finished": shown("#prompt", "ben finished"), "run-lost": shown("#prompt", "Partner lost"),
+        "run-results": shown("#results", "Did not finish"),
+    }
+    for name in shows if is_thorough else ["run-lanes", "run-results"]:
+        visit(browser, name, run, "anna", fixtures.run_scenes(fixtures.now())[name], shows[name])
+    invited = fixtures.run_scenes(fixtures.now())["run-invited"]
+    visit(browser, "run-invited", "/", "anna", invited, shown(".invitation button", "Accept"))
+    visit(browser, "runs", "/virtual-runs", "anna", invited, shown("#runs li", "Inviting"))
 faults.finish()
