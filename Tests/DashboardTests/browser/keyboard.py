@@ -39,7 +39,7 @@ with chromium() as browser:
     faults.watch(page)
     server.reset()
     page.goto(server.url)
-    page.locator("html.scripted").wait_for(state="attached")
+    page.locator("html.ready").wait_for(state="attached")
     tab_to(page, "Start new")
     page.keyboard.press("Enter")
     page.locator("#start-dialog[open]").wait_for()

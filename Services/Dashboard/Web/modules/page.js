@@ -7,6 +7,8 @@ import { follow } from "./stream.js";
 
 /** @typedef {import("./format.js").Units} Units */
 
+document.documentElement.classList.add("ready");
+
 /** @type {(() => void)[]} */
 const onUnits = [];
 const main = byID("main");
