@@ -36,7 +36,9 @@ import Testing
                 #expect(alone.summary().polyline.count == 1)
                 distance += alone.totals.distance
             }
-            #expect(abs(try #require(summary.distance) - distance) <= distance / 1_000)
+            // The noise of a segment smooths the next one, whose last leg of 5 m or more may then not count.
+            let tolerance = distance / 1_000 + 5 * Double(segments.count)
+            #expect(abs(try #require(summary.distance) - distance) <= tolerance)
             var live = LiveRoute(activity: .running, environment: .outdoor)
             live.add(locations, from: Device("watch")!, segments: segments, now: year2026 + 10_000)
             let session = Session(
