@@ -139,7 +139,8 @@ let package = Package(
         service(
             "Dashboard",
             [
-                "Client", "Storage", asyncAlgorithms, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2, mustache,
+                "Client", "Storage", asyncAlgorithms, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
+                mustache,
                 nioCore,
                 nioSSL, orderedCollections,
             ],
@@ -206,7 +207,8 @@ let package = Package(
         tests(
             "Integration",
             [
-                "Bus", "Client", "Dashboard", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT", "RouteBuilder",
+                "Bus", "Client", "Dashboard", "Device", "Exporter", "FIT", "Formats", "MetricsAggregator", "MQTT",
+                "RouteBuilder",
                 "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "WebSocketGateway", "Workouts",
                 lifecycle, logging,
             ],
