@@ -18,6 +18,8 @@ struct PersonRecord: Codable, Equatable, Sendable {
     var invitingSince: Moment?
     /// The user's latest deletion of everything that this service applied.
     var erasedAt: Timestamp?
+    /// The runs whose `partners` a deletion cleared, and when; each connect clears them again for 48 h.
+    var clearedAt: [RunID: Moment]?
 
     /// Invitations that may still be sent today.
     func invitationsLeft(_ now: Moment) -> Int {
@@ -46,6 +48,7 @@ struct PersonRecord: Codable, Equatable, Sendable {
     /// Limits moments that were stored before the wall clock stepped backwards.
     mutating func limit(to now: Moment) {
         invitingSince = invitingSince?.atMost(now)
+        clearedAt = clearedAt?.mapValues { $0.atMost(now) }
     }
 }
 

@@ -75,14 +75,17 @@ extension VirtualRunMachine {
     mutating func erase(_ user: User, listed: [RunListing], now: Moment) -> [VirtualRunAction] {
         guard let erasedAt = profiles[user]?.erasedAt else { return [] }
         var actions: [VirtualRunAction] = []
+        var clearedAt = people[user]?.clearedAt ?? [:]
         for id in allRuns(of: user) {
             guard let entry = entries[id], entry.run.createdAt <= erasedAt else { continue }
+            if entry.record.views[user]?.isCleared == false { clearedAt[id] = now }
             actions += (try? change(id, by: user, now) { run throws(Refusal) in run.erase(user, now: now) }) ?? []
             actions += forget(user, in: id)
             if entries[id]?.run.isDeserted ?? false { actions += purge(id) }
         }
         let hadPeople = (people[user]?.topic.revision ?? 0) > 0
         people[user] = PersonRecord(erasedAt: erasedAt, invitationsOf: people[user])
+        people[user]?.clearedAt = clearedAt.isEmpty ? nil : clearedAt
         actions.append(.savePerson(user))
         if hadPeople { actions.append(.publishPeople(user)) }
         for reply in replies[user] ?? [] where reply.reply.now <= erasedAt {
@@ -91,6 +94,16 @@ extension VirtualRunMachine {
         replies[user]?.removeAll { $0.reply.now <= erasedAt }
         let gone = listed.filter { $0.overview.createdAt <= erasedAt }
         return actions + gone.map { .unlist(user, $0) } + reviseDue(now)
+    }
+
+    /// Clears the `partners` of a deleted account again: they have QoS 0, and a broker that restarts restores old ones.
+    mutating func clearPartners(of user: User, _ now: Moment) -> [VirtualRunAction] {
+        guard let cleared = people[user]?.clearedAt else { return [] }
+        let recent = cleared.filter { now.seconds(since: $0.value) < RetainedTopic.lifetime }
+        for id in recent.keys.sorted() { send(Topic.user(user, .partners(id)).message([]), of: user.shard) }
+        guard recent.count < cleared.count else { return [] }
+        people[user]?.clearedAt = recent.isEmpty ? nil : recent
+        return [.savePerson(user)]
     }
 
     /// The runs of the user and those with a ghost of the user.

@@ -114,10 +114,10 @@ struct VirtualRunMachine {
         guard let (results, roster) = entries[id].map({ ($0.makeResults(), $0.roster(profiles)) }) else { return }
         entries[id]?.results = results
         entries[id]?.live.update(roster, now: now)
-        schedule(id, now)
+        schedule(id)
     }
 
-    mutating func schedule(_ id: RunID, _ now: Moment) {
+    mutating func schedule(_ id: RunID) {
         with(id) { entry in entry.runDue = entry.run.due }
         scheduleLive(id)
     }
@@ -202,7 +202,7 @@ struct VirtualRunMachine {
                 entries[id]?.record.views[user]?.topic.reconnected()
             }
             entries[id]?.live.connect(now: now)
-            schedule(id, now)
+            schedule(id)
         }
         for user in people.keys { people[user]?.topic.reconnected() }
         return announce(Set(Shard.all), now)
@@ -230,8 +230,10 @@ struct VirtualRunMachine {
                 .filter { entries[id]?.record.views[$0].map { !$0.isCleared } ?? false }
                 .map { .publishView(id, $0) }
         }
-        let known = people.filter { shards.contains($0.key.shard) && $0.value.topic.revision > 0 }
-        return actions.uniqued() + known.keys.sorted().map { .publishPeople($0) }
+        let known = people.filter { shards.contains($0.key.shard) }
+        for user in known.keys.sorted() { actions += clearPartners(of: user, now) }
+        let published = known.filter { $0.value.topic.revision > 0 }
+        return actions.uniqued() + published.keys.sorted().map { .publishPeople($0) }
     }
 
     mutating func see(aggregator: ProcessName, isOnline: Bool, now: Moment) -> [VirtualRunAction] {

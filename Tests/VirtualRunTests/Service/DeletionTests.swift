@@ -48,6 +48,34 @@ struct RunDeletionTests {
         #expect(again == [])
     }
 
+    @Test func `each connect clears the partners of a deleted account for 48 h, over restarts too`() async throws {
+        func eraseBen() async throws -> (run: RunID, deserted: RunID) {
+            var runs = try await Runs(folder, clock: clock)
+            let id = try await runs.start(anna, [ben])
+            try await runs.pass(4)
+            for user in [anna, ben] { try await runs.deliver([try runs.state(id, user).message]) }
+            #expect(try await runs.pass(3).partners(id, ben).isEmpty == false)
+            let deserted = RunID(UUID())
+            try await runs.accept(ben, deserted, .create(RunProposal(invite: [anna])))
+            try await runs.deliver([profile(ben, erasedAt: clock.now)])
+            #expect(runs.run(id) != nil && runs.run(deserted) == nil)
+            #expect(try await runs.connect().payloads(.user(ben, .partners(id))) == [[]])
+            return (id, deserted)
+        }
+        let (id, deserted) = try await eraseBen()
+        var later = try await Runs(folder, clock: clock, isSettled: false)
+        let sent = try await later.connect()
+        #expect(sent.payloads(.user(ben, .partners(id))) == [[]])
+        #expect(sent.payloads(.user(ben, .partners(deserted))) == [[]], "the run itself is removed")
+        #expect(!sent.payloads(.user(anna, .partners(id))).contains([]))
+        clock.advance(by: .seconds(48 * 3_600 - 1))
+        #expect(try await later.connect().payloads(.user(ben, .partners(id))) == [[]])
+        clock.advance(by: .seconds(2))
+        #expect(try await later.connect().payloads(.user(ben, .partners(id))) == [])
+        let people = try await later.store.records(in: RunRecord.people, shards: [ben.shard])
+        #expect(people.count == 1 && !String(decoding: people[0].value, as: UTF8.self).contains("\(id)"))
+    }
+
     @Test func `a deleted account ends a run that has not begun, at rest or not`() async throws {
         var runs = try await Runs(folder, clock: clock)
         let (open, old) = (RunID(UUID()), RunID(UUID()))
