@@ -211,5 +211,6 @@ extension Refusal {
             message: "session \(key.session) of \(key.user) is no finished workout that you may run against")
     }
     static let peopleLimit = Refusal(
-        code: "people_limit", message: "at most \(RunPeople.limit) contacts and \(RunPeople.limit) blocked users")
+        code: "people_limit",
+        message: "at most \(RunPeople.limit) contacts and \(RunPeople.limit) blocked users; remove one first")
 }

@@ -116,6 +116,25 @@ struct ServiceRequestTests {
         #expect(code(try await runs.request(anna, RunID(UUID()), .create(more)), anna) == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `200 contacts and 200 blocked users are the limit, and removing one makes room`(isBlock: Bool) async throws {
+        var runs = try await Runs(folder, clock: clock)
+        func add(_ number: Int) async throws -> String? {
+            clock.advance(by: .seconds(1))
+            let user = User("u\(number)")!
+            return code(try await runs.request(anna, nil, isBlock ? .block(user) : .addContact(user)), anna)
+        }
+        for number in 0..<200 { #expect(try await add(number) == nil) }
+        #expect(try await add(200) == "people_limit")
+        #expect(try await add(199) == nil, "one of the 200")
+        let first = User("u0")!
+        clock.advance(by: .seconds(1))
+        try await runs.accept(anna, nil, isBlock ? .unblock(first) : .removeContact(first))
+        #expect(try await add(200) == nil)
+        let person = try #require(runs.loop.machine.people[anna])
+        #expect((isBlock ? person.blocked : person.contacts) == (1...200).map { User("u\($0)")! })
+    }
+
     @Test func `someone who blocks the host sees no invitation, and the host cannot tell`() async throws {
         var runs = try await Runs(folder, clock: clock)
         let id = RunID(UUID())
