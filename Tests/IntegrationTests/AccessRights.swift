@@ -14,6 +14,8 @@ struct AccessRights {
 
     static func mayRead(_ account: Account, _ topic: Topic) -> Bool {
         switch (account, topic) {
+        // They have tokens.
+        case (.operators, .session(_, .activityRegister)), (.operators, .user(_, .notificationsRegister)): false
         case (.operators, _): true
         case (.user(let name), .session(let key, _)): key.user == name
         case (.user(let name), .user(let user, _)): user == name
