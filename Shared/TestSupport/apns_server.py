@@ -26,8 +26,9 @@ Kinds:
   refuse       sends GOAWAY and answers nothing
   drip         sends the body byte by byte without an end
 
-A line has "at" (Unix seconds), "connection" (its number), "path", "device", "token" (the provider token's number), "headers",
-"payload" (of a Live Activity) or "notification" (an alert), "kind", "status", "reason", and "error", the deviation from the documented protocol.
+A line has "at" (Unix seconds), "connection" (its number), "path", "device", "token" (the provider token's number),
+"headers", "payload" (of a Live Activity) or "notification" (an alert), "kind", "status", "reason", and "error", the
+deviation from the documented protocol.
 """
 
 import asyncio
