@@ -169,6 +169,9 @@ struct LiveActivityPublisherLoop {
         for case .reply(.user(let user), _, let reply) in flushed.performed where reply.error == .tooManyRegistrations {
             context.limits.reached("notification_registrations", by: user, at: context.clock.moment)
         }
+        for case .dropAlert(let user) in flushed.performed {
+            context.limits.reached("notification_alerts", by: user, at: context.clock.moment)
+        }
         for case .report(let report) in flushed.performed {
             switch report {
             case .answering: context.logger.notice("pushes succeed again")

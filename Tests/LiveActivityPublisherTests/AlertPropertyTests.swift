@@ -7,19 +7,22 @@ import Workouts
 
 @testable import LiveActivityPublisher
 
-/// Runs invite users with two phones each, who accept, confirm and decline. Views come late, twice and out of order, apps
-/// register and withdraw, APNs responds at random, and the process is killed at any moment.
+/// Runs invite users with two phones each, again and again, who accept, confirm and decline. Views come late, twice and
+/// out of order, apps register and withdraw, APNs responds at random, and the process is killed at any moment.
 private struct AlertWorld {
     private struct Receipt: Hashable {
         let user: User
         let device: Device
         let run: RunID
         let kind: RunAlert.Kind
+        /// When the user was invited, or accepted.
+        let at: Timestamp
     }
 
     private(set) var run = AlertRun()
     private var ids: [Receipt: UUID] = [:]
     private var delivered: Set<UUID> = []
+    private(set) var hasInvitedAgain = false
     private var past: [VirtualRunView] = []
     /// The newest views that this process received.
     private var received: [String: VirtualRunView] = [:]
@@ -68,7 +71,7 @@ private struct AlertWorld {
             using: &random)!
         run.view(
             status, own, of: user, run: number, expiresIn: .random(in: -5...300, using: &random),
-            confirmIn: .random(in: -5...60, using: &random))
+            confirmIn: .random(in: -5...60, using: &random), isAgain: Int.random(in: 0..<4, using: &random) == 0)
         let view = run.newestView(of: user, run: AlertRun.run(number))!
         past.append(view)
         note(view)
@@ -84,9 +87,6 @@ private struct AlertWorld {
         for push in run.send(room: .random(in: 0...4, using: &random), commitTakes: delay) {
             let user = push.owner.user
             let (id, kind) = (push.alert.run, push.alert.kind)
-            let receipt = Receipt(user: user, device: push.device, run: id, kind: kind)
-            #expect(ids[receipt, default: push.id] == push.id, "a second alert")
-            ids[receipt] = push.id
             #expect(!delivered.contains(push.id), "an alert again that APNs accepted")
             #expect(tokens["\(user)/\(push.device)"] == push.token, "not the device's token")
             #expect(run.disk[user]?.pending(push.id) != nil, "an alert that is not on disk")
@@ -95,6 +95,14 @@ private struct AlertWorld {
                 Issue.record("an alert without a view")
                 continue
             }
+            let at = view.own?.at ?? view.createdAt
+            let receipt = Receipt(user: user, device: push.device, run: id, kind: kind, at: at)
+            #expect(ids[receipt, default: push.id] == push.id, "a second alert")
+            let isAgain = ids.keys.contains {
+                $0.user == user && $0.run == id && $0.kind == .invitation && $0.at < at
+            }
+            if kind == .invitation, isAgain { hasInvitedAgain = true }
+            ids[receipt] = push.id
             let end = kind == .confirm ? view.confirmBy : view.expiresAt
             #expect(end.map { abs($0.seconds(since: push.expiration ?? $0)) < 1 } == true, "another end")
             #expect(view.own?.status == (kind == .confirm ? .accepted : .invited), "an alert after the answer")
@@ -134,14 +142,16 @@ private struct AlertWorld {
 }
 
 struct AlertPropertyTests {
-    @Test func `in any order of events, a device gets each alert of a run once, never after its end or the answer`() {
+    @Test
+    func `in any order of events, a device gets each alert of an invitation once, never after its end or the answer`() {
         var random = SeededRandom()
-        var deliveries = 0
+        var (deliveries, repeats) = (0, 0)
         for _ in 0..<200 {
             var world = AlertWorld(&random)
             for _ in 0..<Int.random(in: 20...300, using: &random) { world.step(&random) }
             if world.hasDelivered { deliveries += 1 }
+            if world.hasInvitedAgain { repeats += 1 }
         }
-        #expect(deliveries > 100)
+        #expect(deliveries > 100 && repeats > 20)
     }
 }

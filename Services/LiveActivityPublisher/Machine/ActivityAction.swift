@@ -13,6 +13,8 @@ enum ActivityAction: Hashable {
     /// The record of a user's notifications, as it is when it is written; erased if there is none.
     case saveNotifications(User)
     case reply(PushOwner, Client?, Reply)
+    /// Counts an alert that the limit of a user's alerts drops.
+    case dropAlert(User)
     case report(PushReport)
 }
 
@@ -29,7 +31,7 @@ extension ActivityAction: OwnedAction {
     var shard: Shard? {
         switch self {
         case .save(let key), .erase(let key), .publish(let key): key.session.shard
-        case .saveNotifications(let user): user.shard
+        case .saveNotifications(let user), .dropAlert(let user): user.shard
         case .reply(let owner, _, _): owner.shard
         case .report: nil
         }
@@ -40,7 +42,7 @@ extension ActivityAction: OwnedAction {
         case .save, .erase, .publish, .saveNotifications: .afterCommit
         // A device that gets no reply registers again.
         case .reply: .dropIfRefused
-        case .report: .now
+        case .dropAlert, .report: .now
         }
     }
 }
@@ -58,7 +60,7 @@ extension LiveActivityPublisherMachine: OwningMachine {
                 return [.delete(NotificationRecord.notifications, user)]
             }
             return [.put(NotificationRecord.notifications, user, record)]
-        case .publish, .reply, .report: return []
+        case .publish, .reply, .dropAlert, .report: return []
         }
     }
 
@@ -66,7 +68,7 @@ extension LiveActivityPublisherMachine: OwningMachine {
         switch action {
         case .publish(let key): [message(of: key)]
         case .reply(let owner, let client, let reply): reply.messages(to: owner.user, client)
-        case .save, .erase, .saveNotifications, .report: []
+        case .save, .erase, .saveNotifications, .dropAlert, .report: []
         }
     }
 

@@ -9,7 +9,8 @@ struct NotificationRecord: Codable, Equatable, Sendable {
     static let deviceLimit = 8
     /// Accepted registrations that are remembered, so that repeats are idempotent.
     static let answeredLimit = 32
-    /// Alerts that are remembered; a user gets no further one until another is over.
+    /// Alerts that are remembered, besides those to confirm: each of these needs a run that the user has joined. At the
+    /// limit, alerts that are over make room for new ones.
     static let alertLimit = 100
     /// How long an alert is remembered after its end, in seconds: a view may come late or extend it.
     static let memory = 3_600.0
@@ -26,9 +27,15 @@ struct NotificationRecord: Codable, Equatable, Sendable {
     struct Alert: Codable, Equatable, Sendable {
         let run: RunID
         let kind: RunAlert.Kind
+        /// When the user was invited, or accepted.
+        let at: Timestamp
         var expiresAt: Moment
         /// The devices that have still to receive it, each with the `apns-id` of every attempt.
         var pending: [Device: UUID]
+        /// Whether the view no longer asks for it.
+        var isOver = false
+
+        func isOf(_ alert: RunAlert?) -> Bool { alert.map { (run, kind, at) == ($0.run, $0.kind, $0.at) } ?? false }
     }
 
     /// By the devices' names.
@@ -65,7 +72,13 @@ struct NotificationRecord: Codable, Equatable, Sendable {
         }
         let token = PushToken(token: digits, environment: environment)
         // One app has one token: a new device name replaces the old one.
-        for other in devices where other.token == token && other.device != registration.device { remove(other.device) }
+        for other in devices where other.token == token && other.device != registration.device {
+            for index in alerts.indices {
+                guard let id = alerts[index].pending.removeValue(forKey: other.device) else { continue }
+                alerts[index].pending[registration.device] = id
+            }
+            remove(other.device)
+        }
         let device = RegisteredDevice(device: registration.device, token: token, registeredAt: now.wallClock)
         devices.removeAll { $0.device == device.device }
         devices.insert(device, at: devices.count { $0.device < device.device })
@@ -86,23 +99,34 @@ struct NotificationRecord: Codable, Equatable, Sendable {
 
     /// Follows what the newest view of a run asks for: other alerts of the run are over, and a new one is due on all
     /// devices.
-    mutating func follow(_ run: RunID, _ alert: RunAlert?, _ now: Moment) {
+    ///
+    /// - Returns: `false` if the limit drops the alert.
+    mutating func follow(_ run: RunID, _ alert: RunAlert?, _ now: Moment) -> Bool {
         alerts.removeAll { $0.expiresAt + Self.memory <= now }
-        for index in alerts.indices where alerts[index].run == run && alerts[index].kind != alert?.kind {
-            alerts[index].pending = [:]
+        // The alert of an earlier invitation.
+        alerts.removeAll { $0.run == run && $0.kind == alert?.kind && !$0.isOf(alert) }
+        for index in alerts.indices where alerts[index].run == run {
+            alerts[index].isOver = !alerts[index].isOf(alert)
+            if alerts[index].isOver { alerts[index].pending = [:] }
         }
-        guard let alert else { return }
+        guard let alert else { return true }
         let expiresAt = Self.limit(now.when(alert.expiresAt), of: alert.kind, now)
-        if let index = alerts.firstIndex(where: { $0.run == run && $0.kind == alert.kind }) {
+        if let index = alerts.firstIndex(where: { $0.isOf(alert) }) {
             // The same time of a wall clock that stepped backwards is no later end.
             if alerts[index].expiresAt.wallClock != alert.expiresAt { alerts[index].expiresAt = expiresAt }
-        } else if !devices.isEmpty, now < expiresAt, alerts.count < Self.alertLimit {
-            let pending = devices.map { ($0.device, UUID()) }
-            alerts.append(
-                Alert(
-                    run: run, kind: alert.kind, expiresAt: expiresAt, pending: Dictionary(uniqueKeysWithValues: pending)
-                ))
+            return true
         }
+        guard !devices.isEmpty, now < expiresAt else { return true }
+        while alerts.count >= Self.alertLimit, let oldest = alerts.firstIndex(where: \.isOver) {
+            alerts.remove(at: oldest)
+        }
+        guard alert.kind == .confirm || alerts.count < Self.alertLimit else { return false }
+        let pending = devices.map { ($0.device, UUID()) }
+        alerts.append(
+            Alert(
+                run: run, kind: alert.kind, at: alert.at, expiresAt: expiresAt,
+                pending: Dictionary(uniqueKeysWithValues: pending)))
+        return true
     }
 
     /// The pending alert with this `apns-id`, and its device.

@@ -6,12 +6,14 @@ import Workouts
 
 /// The devices that registered for users, and the alerts of virtual runs that they need.
 ///
-/// A part of ``LiveActivityPublisherMachine``. A view decides an alert once, for the devices registered by then. The alert
-/// is stored before its first push, and each device's push has one `apns-id`. It is repeated until APNs accepts it, the
+/// A part of ``LiveActivityPublisherMachine``. A view decides an alert once, for the devices registered by then, or for the
+/// first device that registers later. The alert is stored before its first push, and each device's push has one `apns-id`. It is repeated until APNs accepts it, the
 /// user has answered or the alert expires.
 struct Notifications {
     /// The maximum number of runs of a user whose newest view is remembered.
     static let viewLimit = 500
+    /// How long the views of a user who registered for the first time are subscribed to again, in seconds.
+    static let greeting = 30.0
     /// The shortest pause after a refused push, in seconds.
     static let refusalPause = 60.0
 
@@ -48,6 +50,10 @@ struct Notifications {
     /// The users who read miles.
     private var imperial: Set<User> = []
     private var due = Deadlines<User, Moment>()
+    /// The users who registered for the first time, and until when the broker must send their retained views again.
+    private var newcomers: [User: Moment] = [:]
+    /// Whether ``newUsers`` are others than when this was last cleared.
+    var haveNewUsersChanged = false
 
     init(canPush: Bool) {
         self.canPush = canPush
@@ -69,6 +75,7 @@ struct Notifications {
 
     private mutating func forget(_ user: User) {
         entries[user] = nil
+        if newcomers.removeValue(forKey: user) != nil { haveNewUsersChanged = true }
         due.remove(user)
     }
 
@@ -82,6 +89,7 @@ struct Notifications {
         }
         // An unknown user has nothing to withdraw.
         guard entries[user] != nil || registration.action != .withdraw else { return [answer()] }
+        let isNew = entries[user] == nil
         var entry = entries[user] ?? Entry(record: NotificationRecord())
         let isAllowed = entry.limit.take(now)
         entries[user] = entry
@@ -92,25 +100,47 @@ struct Notifications {
         guard record.devices.count <= NotificationRecord.deviceLimit else {
             return [answer(.invalidState("a user has at most \(NotificationRecord.deviceLimit) devices"))]
         }
-        return change(user, now) { $0.record = record } + [answer()]
+        if isNew {
+            newcomers[user] = now + Self.greeting
+            haveNewUsersChanged = true
+        }
+        return change(user, now) { entry in
+            let isFirst = entry.record.devices.isEmpty
+            entry.record = record
+            guard isFirst else { return }
+            for (run, view) in entry.views { _ = entry.record.follow(run, view.alert, now) }
+        } + [answer()]
     }
 
-    /// Whether a device of the user has registered. Without one now, views still tell what the user has answered.
+    /// The users whose retained views are missing: they were sent before the first registration.
+    var newUsers: Dictionary<User, Moment>.Keys { newcomers.keys }
+
+    /// Ends the subscriptions of ``newUsers``.
+    mutating func advance(to now: Moment) {
+        for (user, end) in newcomers where end <= now {
+            newcomers[user] = nil
+            haveNewUsersChanged = true
+        }
+    }
+
+    /// Whether a device of the user has registered. Without one now, views still report what the user has answered.
     func wantsViews(of user: User) -> Bool { entries[user] != nil }
 
     /// Receives a user's view of a run; an older one changes nothing.
     mutating func receive(_ view: VirtualRunView, now: Moment) -> [ActivityAction] {
         guard let known = entries[view.user], view.revision > known.views[view.run]?.revision ?? -1 else { return [] }
         let alert = RunAlert(view)
-        return change(view.user, now) { entry in
+        var isDropped = false
+        let actions = change(view.user, now) { entry in
             if entry.views[view.run] == nil, entry.views.count >= Self.viewLimit,
                 let oldest = entry.views.min(by: { $0.value.revision < $1.value.revision })
             {
                 entry.views[oldest.key] = nil
             }
             entry.views[view.run] = View(revision: view.revision, alert: alert)
-            entry.record.follow(view.run, alert, now)
+            isDropped = !entry.record.follow(view.run, alert, now)
         }
+        return actions + (isDropped ? [.dropAlert(view.user)] : [])
     }
 
     /// The user's view of a run was cleared.
@@ -118,7 +148,7 @@ struct Notifications {
         guard entries[user] != nil else { return [] }
         return change(user, now) { entry in
             entry.views[run] = nil
-            entry.record.follow(run, nil, now)
+            _ = entry.record.follow(run, nil, now)
         }
     }
 
@@ -201,10 +231,12 @@ struct Notifications {
             if case .tokenGone = outcome, entry.record[push.device]?.token.token == push.token {
                 entry.record.remove(push.device)
             }
+            // Also without an attempt: the shard may have been lost and gained meanwhile.
+            if outcome == .delivered { entry.record.settle(push.id) }
             guard var attempt = entry.attempts[push.id] else { return }
             attempt.isUnderway = false
             switch outcome {
-            case .delivered: entry.record.settle(push.id)
+            case .delivered: break
             case .tokenGone: attempt.retryAt = nil
             // The pauses double.
             case .refused: attempt.retryAt = now + max(Self.refusalPause, now.seconds(since: attempt.since))

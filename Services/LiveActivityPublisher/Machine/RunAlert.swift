@@ -13,6 +13,8 @@ struct RunAlert: Equatable, Sendable {
 
     let run: RunID
     let kind: Kind
+    /// When the user was invited, or accepted: at another time it is another alert.
+    let at: Timestamp
     /// The end of the invitation, or the time until which to confirm.
     let expiresAt: Timestamp
     let title: String
@@ -21,9 +23,10 @@ struct RunAlert: Equatable, Sendable {
     /// The others who accepted, in group order.
     private let others: [User]
 
-    /// `nil` if the view asks for none.
+    /// `nil` if the view asks for no alert.
     init?(_ view: VirtualRunView) {
-        switch (view.own?.status, view.status) {
+        guard let own = view.own else { return nil }
+        switch (own.status, view.status) {
         case (.invited, let status) where !status.isOver:
             guard let end = view.expiresAt else { return nil }
             (kind, expiresAt) = (.invitation, end)
@@ -33,6 +36,7 @@ struct RunAlert: Equatable, Sendable {
         default: return nil
         }
         run = view.run
+        at = own.at
         title = view.settings.name ?? "Virtual run"
         host = view.host
         goal = view.settings.goal

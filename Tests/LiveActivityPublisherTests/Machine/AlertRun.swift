@@ -17,6 +17,8 @@ struct AlertRun {
     private var retained: [View: VirtualRunView] = [:]
     private(set) var replies: [Reply] = []
     private(set) var saves = 0
+    /// The alerts that the limit dropped.
+    private(set) var drops = 0
     /// The pushes in flight.
     var underway: [Push] = []
 
@@ -30,7 +32,7 @@ struct AlertRun {
 
     var now: Timestamp { moment.wallClock }
 
-    static func run(_ number: Int = 1) -> RunID { RunID("00000000-0000-4000-8000-0000000000\(number + 10)")! }
+    static func run(_ number: Int = 1) -> RunID { RunID("00000000-0000-4000-8000-000000000\(number + 100)")! }
 
     /// The records that a new process loads.
     var disk: [User: NotificationRecord] {
@@ -51,19 +53,23 @@ struct AlertRun {
     }
 
     /// Receives the next revision of a user's view; Anna is the host.
+    ///
+    /// - Parameter isAgain: whether the user reached the status again since the last revision.
     mutating func view(
         _ status: RunStatus = .inviting, _ own: ParticipantStatus = .invited, of user: User = ben, run: Int = 1,
         others: [User: ParticipantStatus] = [anna: .accepted], expiresIn: Double? = 3_600, confirmIn: Double? = 60,
-        goal: RunGoal? = .distance(5_000), name: String? = nil
+        goal: RunGoal? = .distance(5_000), name: String? = nil, isAgain: Bool = false
     ) {
         var settings = RunSettings()
         (settings.goal, settings.name) = (goal, name)
         let key = View(user: user, run: Self.run(run))
         let statuses = others.merging([user: own]) { $1 }.sorted { $0.key < $1.key }
+        let known = retained[key]?.own
+        let at = known?.status == own && !isAgain ? known?.at ?? now : now
         var view = VirtualRunView(
             run: key.run, user: user, revision: max((retained[key]?.revision ?? 0) + 1, now.milliseconds),
             status: status, host: Self.anna, settings: settings, createdAt: now,
-            participants: statuses.map { .init(user: $0.key, status: $0.value, at: now, sharing: .all) })
+            participants: statuses.map { .init(user: $0.key, status: $0.value, at: at, sharing: .all) })
         view.expiresAt = expiresIn.map { now + $0 }
         view.confirmBy = status == .confirming ? confirmIn.map { now + $0 } : nil
         retained[key] = view
@@ -134,6 +140,7 @@ struct AlertRun {
                 saves += 1
                 stored[user] = (machine.notifications.entries[user]?.record).map { JSONCoding.encode($0) }
             case .reply(_, _, let reply): replies.append(reply)
+            case .dropAlert: drops += 1
             case .report: break
             case .save, .erase, .publish: Issue.record("an action of a session")
             }

@@ -85,6 +85,30 @@ struct MachineAlertTests {
         #expect(run.exchange().isEmpty)
     }
 
+    @Test(arguments: [ParticipantStatus.declined, .invited])
+    func `an invitation to the same run again is a new alert`(between: ParticipantStatus) {
+        var run = AlertRun()
+        run.register()
+        run.view()
+        let first = run.exchange()
+        run.pass(10)
+        if between != .invited { run.view(.inviting, between) }
+        run.pass(10)
+        run.view(isAgain: true)
+        let second = run.exchange()
+        #expect(second.map(\.alert.kind) == [.invitation] && second.map(\.id) != first.map(\.id))
+        run.crash()
+        #expect(run.exchange().isEmpty)
+        run.view(.confirming, .accepted)
+        #expect(run.exchange().map(\.alert.kind) == [.confirm])
+        run.pass(10)
+        run.view(.inviting, .invited)
+        #expect(run.exchange().count == 1)
+        run.pass(10)
+        run.view(.confirming, .accepted)
+        #expect(run.exchange().map(\.alert.kind) == [.confirm])
+    }
+
     @Test func `an older view after a newer one changes nothing`() {
         var run = AlertRun()
         run.register()
@@ -232,6 +256,23 @@ struct MachineAlertTests {
         run.view()
         #expect(run.exchange().count == 1)
         #expect(run.disk[AlertRun.ben]?.alerts.count == 1)
+    }
+
+    @Test func `canceled invitations take no room, and open ones none from the start of confirming`() {
+        var run = AlertRun()
+        run.register()
+        for number in 1...NotificationRecord.alertLimit + 1 {
+            run.view(run: number, expiresIn: 86_400)
+            #expect(run.exchange().count == 1)
+            run.view(.canceled, .invited, run: number)
+        }
+        #expect(run.disk[AlertRun.ben]?.alerts.count == NotificationRecord.alertLimit)
+        for number in 201...200 + NotificationRecord.alertLimit { run.view(run: number, expiresIn: 86_400) }
+        #expect(run.exchange().count == NotificationRecord.alertLimit && run.drops == 0)
+        run.view(run: 301, expiresIn: 86_400)
+        #expect(run.exchange().isEmpty && run.drops == 1)
+        run.view(.confirming, .accepted, run: 302)
+        #expect(run.exchange().map(\.alert.kind) == [.confirm])
     }
 
     @Test func `the views of a user are bounded`() {

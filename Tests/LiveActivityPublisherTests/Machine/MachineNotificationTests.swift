@@ -68,6 +68,40 @@ struct MachineNotificationTests {
         #expect(run.exchange().map(\.device) == [tablet])
     }
 
+    @Test func `a renamed device gets the pending alert under its id`() {
+        var run = AlertRun()
+        run.register(1)
+        run.view()
+        let first = run.exchange(.failed(reason: "503", retryAfter: nil))
+        run.register(1, device: tablet)
+        run.pass(60)
+        let second = run.exchange()
+        #expect(second.map(\.device) == [tablet] && second.map(\.id) == first.map(\.id))
+    }
+
+    @Test func `a push that ends after its shard was lost and gained is not repeated`() {
+        var run = AlertRun()
+        run.register(1)
+        run.view()
+        let push = run.send()[0]
+        run.crash()
+        run.end(push)
+        #expect(run.exchange().isEmpty)
+        #expect(run.disk[AlertRun.ben]?.alerts.map(\.pending) == [[:]])
+    }
+
+    @Test func `after all devices have withdrawn, the next one gets the alerts from meanwhile`() {
+        var run = AlertRun()
+        run.register(1)
+        run.view(run: 1)
+        #expect(run.exchange().count == 1)
+        run.register(nil)
+        run.view(run: 2)
+        #expect(run.exchange().isEmpty)
+        run.register(2, device: tablet)
+        #expect(run.exchange().map(\.alert.run) == [AlertRun.run(2)])
+    }
+
     @Test func `a user registers once a second in bursts of 30`() {
         var run = AlertRun()
         for number in 1...31 { run.register(number) }

@@ -205,7 +205,7 @@ struct MachineRun {
                 retained[key] = try? JSONCoding.decode(ActivityStatus.self, from: payload)
                 if let status = retained[key] { statuses.append(status) }
             case .reply(_, _, let reply): replies.append(reply)
-            case .saveNotifications: Issue.record("a user's record in a test of sessions")
+            case .saveNotifications, .dropAlert: Issue.record("a user's record in a test of sessions")
             case .report(let report): reports.append(report)
             }
         }
