@@ -6,8 +6,7 @@ import Workouts
 /// Decodes messages and passes them to the machine.
 extension LiveActivityPublisherLoop {
     private mutating func receive(partners message: MQTTMessage, of user: User, in run: RunID, _ now: Moment) {
-        // Most runners have no device with a Live Activity.
-        guard let key = machine.session(of: user, in: run) else { return }
+        guard let key = machine.readers.session(of: user, in: run) else { return }
         do throws(PayloadError) {
             let partners = message.payload.isEmpty ? nil : try JSONCoding.decode(Partners.self, from: message.payload)
             machine.receive(partners, of: key, now: now)

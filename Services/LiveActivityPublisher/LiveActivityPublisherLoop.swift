@@ -27,6 +27,8 @@ struct LiveActivityPublisherLoop {
     /// The newest metrics of sessions that no device shows, not decoded: a device may register in a pause, when none come.
     var unread: [SessionKey: [UInt8]] = [:]
     private var countedAt: Moment?
+    /// Whether ``subscriptions`` are others than at the last call of ``takeSubscriptionChange()``.
+    private var haveSubscriptionsChanged = false
 
     /// - Parameter canPush: whether there is a key.
     init(context: ServiceContext, canPush: Bool, store: any Store) {
@@ -59,12 +61,30 @@ struct LiveActivityPublisherLoop {
             batch = received
             metrics.received(received.messages.count)
             for message in received.messages { receive(message, now) }
-        case .tick: pass(now)
+        case .tick:
+            pass(now)
+            // Not with each batch: a change costs as much as there are subscriptions.
+            haveSubscriptionsChanged = machine.readers.haveChanged || machine.notifications.haveNewUsersChanged
         }
         choosePushes(now)
         await flush(now, acknowledging: batch)
         defer { metrics.show(inFlight: underway.count) }
         return begin()
+    }
+
+    /// The subscriptions besides those of shards: the partners of runners whose devices show them, and the retained views
+    /// of new users.
+    var subscriptions: [MQTTSubscription] {
+        machine.readers.topics.map(TopicFilter.topic)
+            + machine.notifications.newUsers.map { TopicFilter.virtualRuns(of: $0) }
+    }
+
+    mutating func takeSubscriptionChange() -> Bool {
+        guard haveSubscriptionsChanged else { return false }
+        haveSubscriptionsChanged = false
+        machine.readers.haveChanged = false
+        machine.notifications.haveNewUsersChanged = false
+        return true
     }
 
     private mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch? = nil) async {

@@ -17,7 +17,7 @@ struct LiveActivityPublisherService: Service {
 
     func run() async throws {
         if configuration.account == nil {
-            context.logger.notice("no APNs key, Live Activities stay pending")
+            context.logger.notice("no APNs key, Live Activities stay pending and no alerts are sent")
         }
         let http = APNsClient.http(authorities: configuration.caFile, limits: limits)
         try await HTTPClient.withHTTPClient(configuration: http) { client in
@@ -28,7 +28,10 @@ struct LiveActivityPublisherService: Service {
             let outcomes = Inbox<EndedPush>()
             // Shutdown awaits the pushes under way: the next process would repeat a start whose success is not stored.
             try await withThrowingDiscardingTaskGroup { deliveries in
-                try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
+                try await context.serve(
+                    store: store, subscriptions: { Self.subscriptions($0) + loop.subscriptions },
+                    haveChanged: { loop.takeSubscriptionChange() }
+                ) { event in
                     // A release awaits them too.
                     if case .ownership(.releasing(let shards)) = event {
                         await outcomes.wait(for: loop.pushes(in: shards), clock: context.clock)
@@ -47,8 +50,7 @@ struct LiveActivityPublisherService: Service {
         // States first: a session's other messages mean little before its state.
         let topics: [SessionTopic.Kind] = [.state, .metrics, .activityRegister, .activity]
         return topics.flatMap { TopicFilter.sessions($0, shards: shards) } + [
-            TopicFilter.partners, TopicFilter.users(.notificationsRegister), TopicFilter.users(.profile),
-            TopicFilter.virtualRuns(),
+            TopicFilter.users(.notificationsRegister), TopicFilter.users(.profile), TopicFilter.virtualRuns(),
         ]
     }
 }

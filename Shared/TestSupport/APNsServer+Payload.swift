@@ -53,6 +53,7 @@ extension APNsServer {
             package let pace: Double?
             package let speed: Double?
             package let banner: String?
+            package let partner: String?
             package let exercise: String?
             package let phase: String?
             package let phaseEndsAt: Double?

@@ -107,6 +107,20 @@ struct ServiceAlertTests {
         #expect(requests.count == 2 && Set(requests.map { $0.headers["apns-id"] }).count == 1)
     }
 
+    @Test func `a user's first device gets the alert of an invitation from before`() async throws {
+        let server = try await APNsServer("{}")
+        try await RunningPublisher.run(in: folder, server) { publisher in
+            try await publisher.send(view(.inviting, .invited, publisher.clock.now))
+            try await publisher.rest()
+            try await publisher.send(registration())
+            try await publisher.pass(1)
+            #expect(try server.requests.compactMap(\.notification?.kind) == ["invitation"])
+            try await publisher.send(registration(nil), registration(2))
+            try await publisher.pass(Notifications.greeting + 1)
+            #expect(try server.requests.count == 1)
+        }
+    }
+
     @Test func `an invalid registration is refused without publishing its token, and a foreign view is rejected`()
         async throws
     {

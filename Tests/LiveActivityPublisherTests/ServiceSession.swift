@@ -13,11 +13,12 @@ struct ServiceSession {
     private var revision: Int64 = 0
 
     /// An active run.
-    init(_ user: String = "anna", session: SessionID = SessionID(UUID()), at now: Timestamp) {
+    init(_ user: String = "anna", session: SessionID = SessionID(UUID()), run: RunID? = nil, at now: Timestamp) {
         key = SessionKey(User(user)!, session)
         state = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: now, now: now)
             .state(revision: now.milliseconds, lastActiveAt: now)
         state.status = .active
+        state.run = run
     }
 
     /// An APNs token.

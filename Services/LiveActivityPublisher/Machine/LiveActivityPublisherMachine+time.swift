@@ -7,6 +7,7 @@ extension LiveActivityPublisherMachine {
     /// Advances to `now`: marks stale activities, dismisses ends, clears retained topics and refuses registrations
     /// without a session.
     mutating func advance(to now: Moment) -> [ActivityAction] {
+        notifications.advance(to: now)
         return looks.take(by: now).flatMap { look(at: $0, now) }
     }
 

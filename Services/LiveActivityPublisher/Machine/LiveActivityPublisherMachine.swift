@@ -50,20 +50,13 @@ struct LiveActivityPublisherMachine {
     private(set) var entries: [SessionKey: Entry] = [:]
     /// Sessions with neither a state nor a record.
     private(set) var strangers: Set<SessionKey> = []
-    /// The sessions with devices that are part of a virtual run.
-    private var runners: [RunReader: SessionKey] = [:]
+    var readers = RunReaders()
     /// The deadlines of starts and ends, of updates, and of everything else.
     var urgent = Deadlines<SessionKey, Moment>()
     var updates = Deadlines<SessionKey, Moment>()
     var looks = Deadlines<SessionKey, Moment>()
     var trouble = PushTrouble()
     var notifications: Notifications
-
-    /// A reader of the partners in a virtual run.
-    private struct RunReader: Hashable {
-        let user: User
-        let run: RunID
-    }
 
     init(canPush: Bool) {
         self.canPush = canPush
@@ -139,9 +132,6 @@ struct LiveActivityPublisherMachine {
         store(entry, key, now)
     }
 
-    /// The session in which a user's devices show a virtual run.
-    func session(of user: User, in run: RunID) -> SessionKey? { runners[RunReader(user: user, run: run)] }
-
     /// Receives the partners in a session's virtual run; `nil` once they are cleared.
     mutating func receive(_ partners: Partners?, of key: SessionKey, now: Moment) {
         guard var entry = entries[key] else { return }
@@ -190,28 +180,18 @@ struct LiveActivityPublisherMachine {
         return (isChanged ? [.save(key)] : []) + (isNews ? [.publish(key)] : [])
     }
 
-    /// Ends the way from a user's partners to a session, unless it leads to another one. A deleted session's state names no run,
-    /// so this comes before a change.
-    private mutating func unlink(_ key: SessionKey) {
-        guard let run = entries[key]?.session?.run else { return }
-        let reader = RunReader(user: key.user, run: run)
-        if runners[reader] == key { runners[reader] = nil }
-    }
-
     mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
         var entry = entry
         entry.content = entry.session.map { ContentState($0, entry.snapshot, entry.partner) }
-        unlink(key)
         entries[key] = entry
-        if let run = entry.session?.run, !entry.isOver, entry.record?.devices.isEmpty == false {
-            runners[RunReader(user: key.user, run: run)] = key
-        }
+        let isShown = !entry.isOver && entry.record?.devices.isEmpty == false
+        readers.link(key, to: isShown ? entry.session?.run : nil)
         if entry.session == nil, entry.record == nil { strangers.insert(key) } else { strangers.remove(key) }
         schedule(entry, key, now)
     }
 
     mutating func forget(_ key: SessionKey) {
-        unlink(key)
+        readers.link(key, to: nil)
         entries[key] = nil
         strangers.remove(key)
         urgent.remove(key)
