@@ -25,10 +25,8 @@ import Workouts
         try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
             var session = SampleSession(live: fetcher.clock.now)
             try await fetcher.send(session.message)
-            let began = ContinuousClock.now
             try await fetcher.send(session.route(SampleSession.berlin))
             let first = try await fetcher.weather(of: session.key)
-            #expect(ContinuousClock.now - began < .seconds(5))
             #expect(first.temperature == 10)
             #expect(first.condition == .cloudy)
             #expect(first.provider == "open-meteo")

@@ -162,10 +162,9 @@ extension APNsTests {
                 let push = Task { await client.send(APNsWorld.push()) }
                 let hasArrived = try await eventually { try !server.requests.isEmpty }
                 #expect(hasArrived)
-                let began = ContinuousClock.now
                 push.cancel()
+                // After its time limit it would have another reason.
                 #expect(await push.value == .failed(reason: "canceled", retryAfter: nil))
-                #expect(ContinuousClock.now - began < .seconds(1))
             }
         }
     }
