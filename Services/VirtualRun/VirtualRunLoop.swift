@@ -94,7 +94,8 @@ struct VirtualRunLoop {
             }
         }
         await context.send(requests)
-        metrics.published(late: machine.takeLags())
+        let took = context.clock.moment.seconds(since: now)
+        metrics.published(late: machine.takeLags().map { $0 + took })
     }
 
     // MARK: Messages

@@ -70,6 +70,6 @@ struct VirtualRunMetrics {
         prefix + "prompts_total": "Prompts that all partners are lost.",
         prefix + "runs": "Runs in memory by status.",
         prefix + "runners": "Runners of running runs by link.",
-        prefix + "lag_seconds": "Time from a due output until it is published, in seconds.",
+        prefix + "lag_seconds": "Time from a due output or its batch until it is published, in seconds.",
     ]
 }
