@@ -159,7 +159,8 @@ struct BadInputTests {
                 try #require(try installation.memory($0), "\($0) has ended")
             }
             print("memory in KiB before and after the flood: \(before), \(after)")
-            for (before, after) in zip(before, after) { #expect(after - before < 100_000) }
+            // Messages of 64 MiB may wait in a process, each with its topic; the flood is three times as much.
+            for (before, after) in zip(before, after) { #expect(after - before < 130_000) }
             // The limit is 100 at once and 10 a second since the process started.
             let seconds = Double((ContinuousClock.now - start).components.seconds) + 10
             let rejected = observer.count(BadInput.refusals(.engine))
@@ -188,7 +189,7 @@ struct BadInputTests {
         }
         // More than any buffer holds.
         let large = #"{"s":0,"q":"\#(String(repeating: "x", count: 250_000))","x":[{"c":1.7e9}]}"#
-        for _ in 0..<100 { await send(large, watch) }
+        for _ in 0..<400 { await send(large, watch) }
         for _ in 0..<1_000 { await send("{", .command) }
         for _ in 0..<1_000 {
             await send(#"{"id":"\#(UUID().uuidString.lowercased())","client":"\#(bad.client)","type":"lap"}"#, .command)
