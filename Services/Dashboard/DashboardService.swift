@@ -38,7 +38,8 @@ struct DashboardService: Service {
                 tasks.addTask { try await listen() }
                 tasks.addTask { try await parts.logins.run() }
                 tasks.addTask { try await parts.connections.run(onRefused: parts.logins.refused) }
-                try await tasks.waitForAll()
+                // The first error ends all; waitForAll would wait for the others.
+                for try await _ in tasks {}
             }
         } onGracefulShutdown: {
             parts.hub.endAll()
