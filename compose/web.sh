@@ -12,7 +12,7 @@ build_web() {
     rm -rf "$new"
     mkdir -p "$new/leaflet"
     cp -R Services/Dashboard/Web/. "$new"
-    rm -f "$new"/{.gitkeep,package.json,icons.txt}
+    rm -f "$new"/{package.json,icons.txt}
     cp -L "$leaflet/leaflet.esm.min.js" "$new/leaflet/leaflet.js"
     # No map of the sources is installed.
     sed -i '/^\/\/# sourceMappingURL=/d' "$new/leaflet/leaflet.js"
