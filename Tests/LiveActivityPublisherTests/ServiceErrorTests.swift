@@ -106,9 +106,9 @@ struct ServiceErrorTests {
     {
         let server = try await APNsServer(step(code, reason, token: 1), "{}")
         try await run(server) { publisher, session in
-            // The pauses between the attempts follow the service's clock.
+            // The pauses between the attempts follow the service's clock, as does the time limit of a slow answer.
             let hasFailed = try await eventually {
-                publisher.clock.advance(by: .seconds(0.1))
+                publisher.clock.advance(by: .seconds(0.01))
                 try await publisher.settle()
                 return publisher.count(logged: "warning push failed, retrying") == 1
             }
