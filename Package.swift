@@ -33,6 +33,7 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 
 /// A module of the common library.
@@ -93,12 +94,14 @@ let package = Package(
         .systemLibrary(
             name: "CMosquitto", path: "Shared/CMosquitto", pkgConfig: "libmosquitto",
             providers: [.apt(["libmosquitto-dev"])]),
+        // Without pkgConfig, which would link libpq.
+        .systemLibrary(name: "CPostgres", path: "Shared/CPostgres", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CMalloc", path: "Shared/CMalloc"),
         shared("Timing"),
         shared("MQTT", ["CMosquitto", "Timing", collections, coreMetrics, lifecycle, logging, metrics]),
         shared("Workouts"),
         shared("Bus", ["MQTT", "Workouts"], exclude: ["Apps.md", "Plans.md", "README.md", "asyncapi.yaml"]),
-        shared("Storage", ["Workouts", grdb]),
+        shared("Storage", ["CPostgres", "Workouts", grdb]),
         shared(
             "ServiceKit",
             [
@@ -140,9 +143,7 @@ let package = Package(
             "Dashboard",
             [
                 "Client", "Storage", asyncAlgorithms, crypto, httpTypes, hummingbird, hummingbirdCore, hummingbirdHTTP2,
-                mustache,
-                nioCore,
-                nioSSL, orderedCollections,
+                mustache, nioCore, nioSSL, nioTLS, orderedCollections,
             ],
             exclude: ["Web"]),
         service("Device", ["Client", "Formats"]),
@@ -160,7 +161,9 @@ let package = Package(
         tests("FIT", ["FIT"]),
         tests("Client", ["Client", "Bus", "FIT", "Formats", "MQTT", "ServiceKit", "Workouts"]),
         tests("Formats", ["Formats", "Bus", "FIT", "Streams", "Workouts"]),
-        tests("SessionEngine", ["SessionEngine", "Bus", "MQTT", "Storage", "Workouts", logging]),
+        tests(
+            "SessionEngine",
+            ["SessionEngine", "Bus", "MetricsAggregator", "MQTT", "Storage", "Streams", "Workouts", logging]),
         tests("VirtualRun", ["VirtualRun", "Bus", "Client", "MQTT", "ServiceKit", "Storage", "Workouts", logging]),
         tests("Streams", ["Streams", "Bus", "Storage", "Workouts"]),
         tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),
@@ -191,7 +194,7 @@ let package = Package(
             "Dashboard",
             [
                 "Dashboard", "Bus", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser, crypto, httpTypes,
-                hummingbird, hummingbirdCore, lifecycle, logging, mustache, nioCore, nioEmbedded,
+                hummingbird, hummingbirdCore, lifecycle, logging, mustache, nioCore, nioEmbedded, nioTLS,
             ],
             exclude: ["browser", "modules"]),
         tests("Device", ["Device", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Workouts", argumentParser]),
@@ -201,8 +204,9 @@ let package = Package(
         tests(
             "OwningService",
             [
-                "Bus", "Exporter", "Formats", "LiveActivityPublisher", "MQTT", "ServiceKit", "SessionEngine", "Storage",
-                "VirtualRun", "WeatherFetcher", "Workouts",
+                "Bus", "Dashboard", "Exporter", "Formats", "LiveActivityPublisher", "MetricsAggregator", "MQTT",
+                "RouteBuilder", "ServiceKit", "SessionEngine", "Storage", "Streams", "VirtualRun", "WeatherFetcher",
+                "Workouts",
             ]),
         tests(
             "Integration",
@@ -212,7 +216,10 @@ let package = Package(
                 "ServiceKit", "SessionEngine", "Storage", "Streams", "WeatherFetcher", "WebSocketGateway", "Workouts",
                 lifecycle, logging,
             ],
-            exclude: ["broker_plugin.py", "dashboard_page.py", "readme_page.py", "websocket_client.py"]),
+            exclude: [
+                "broker_plugin.py", "container.py", "dashboard_page.py", "faults", "kubernetes_check.py",
+                "readme_page.py", "websocket_client.py",
+            ]),
     ]
 )
 

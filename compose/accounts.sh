@@ -95,11 +95,14 @@ has_account() { people | grep -qxF -e "$1"; }
 # devices_of ACCOUNT: prints the names of devices with a password of their own.
 devices_of() { sed -nE "s|^$1/([^:]*):.*|\1|p" "$broker/passwords" | sort; }
 
-# viewed_by ACCOUNT: prints the user a viewer's account reads; nothing for a user's account.
-viewed_by() { awk -v name="$1" '$1 == name { print $2 }' "$broker/viewers"; }
+# viewed_by ACCOUNT: prints the users a viewer's account reads, in one line; nothing for a user's account.
+viewed_by() { awk -v name="$1" '$1 == name { print $2 }' "$broker/viewers" | sort | paste -sd ' '; }
 
-# viewers_of USER: prints the names of the user's viewers.
-viewers_of() { awk -v name="$1" '$2 == name { print $1 }' "$broker/viewers"; }
+# sole_viewers_of USER: prints the names of viewers who read this user's topics alone.
+sole_viewers_of() {
+    awk -v user="$1" '{ count[$1]++ } $2 == user { views[$1] } END { for (name in views) if (count[name] == 1) print name }' \
+        "$broker/viewers"
+}
 
 # write_access: copies the services' access rules for the broker.
 write_access() {

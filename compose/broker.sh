@@ -1,7 +1,11 @@
 # shellcheck shell=bash disable=SC2154
 # The broker and its proxies: configuration and processes. Sourced after accounts.sh and processes.sh.
 
-# start_broker PORT: starts it on the first free loopback port from PORT, ${ports[mosquitto]}, and waits until it listens.
+# Two for an active and a standby broker behind HAProxy.
+brokers=1
+
+# start_broker PORT: starts the broker, or both with their proxy, on the first free loopback port from PORT, ${ports[mqtt]}, and
+# waits until they listen.
 start_broker() {
     raise_file_limit
     mkdir -p "$broker/db"
@@ -10,28 +14,46 @@ start_broker() {
     rm -f "$broker/pacebus_plugin.so"
     if [[ -e $bin/pacebus_plugin.so ]]; then cp "$bin/pacebus_plugin.so" "$broker"; else build_plugin "$broker"; fi
     : >"$(new_log mosquitto)"
-    choose_port mosquitto "$1"
-    start_listening mosquitto mosquitto
+    if ((brokers == 1)); then
+        choose_port mosquitto "$1"
+        start_listening mosquitto mosquitto
+        ports[mqtt]=${ports[mosquitto]}
+        return
+    fi
+    choose_port mqtt "$1"
+    local name
+    for name in mosquitto mosquitto-2; do
+        ports[$name]=$(free_port $((ports[mqtt] + 1)))
+        : >"$(new_log "$name")"
+        start_listening "$name" "$name"
+    done
+    mkdir -p data/proxy
+    cp compose/brokers.cfg data/proxy
+    : >"$(new_log mqtt-proxy)"
+    ports[mqtt-proxy]=$(free_port 9110)
+    start_listening mqtt-proxy mqtt mqtt-proxy
 }
 
 # launch NAME: starts a process on its chosen ports.
 launch() {
     case $1 in
-        mosquitto | haproxy | websocket-gateway) "launch_$1" ;;
+        mosquitto*) launch_mosquitto "$1" ;;
+        postgres | haproxy | mqtt-proxy | web-proxy | websocket-gateway) "launch_$1" ;;
         *) launch_service "$1" ;;
     esac
 }
 
+# launch_mosquitto NAME: both brokers read the same accounts and rules. The standby stores nothing, so that it begins empty.
 launch_mosquitto() {
-    local as=()
+    local as=() file=$broker/$1.conf
     {
-        cat compose/mosquitto.conf
+        if [[ $1 == mosquitto ]]; then cat compose/mosquitto.conf; else grep -v '^persistence ' compose/mosquitto.conf; fi
         printf '\nacl_file access.conf\npersistence_location db/\n'
         printf '\nplugin ./pacebus_plugin.so\nplugin_opt_passwords passwords\nplugin_opt_viewers viewers\n'
-        printf '\nlistener %s 127.0.0.1\n' "${ports[mosquitto]}"
-    } 2>/dev/null >"$broker/mosquitto.conf.new" && mv "$broker/mosquitto.conf.new" "$broker/mosquitto.conf"
+        printf '\nlistener %s 127.0.0.1\n' "${ports[$1]}"
+    } 2>/dev/null >"$file.new" && mv "$file.new" "$file"
     # On a full disk the broker starts with the file of its last start.
-    [[ -s $broker/mosquitto.conf ]] || fail "data/broker/mosquitto.conf: cannot be written"
+    [[ -s $file ]] || fail "data/broker/$1.conf: cannot be written"
     if ((EUID == 0)); then
         # As root, drop to the account of Debian's package.
         find "$broker" -maxdepth 1 -type f -exec chown root:mosquitto {} + -exec chmod 640 {} +
@@ -39,8 +61,38 @@ launch_mosquitto() {
     fi
     # env changes the folder as root: the other account may lack access to the parents. mosquitto would keep up to 4 KiB of its log
     # in memory.
-    start mosquitto env --chdir "$broker" "${as[@]}" stdbuf -oL mosquitto -c mosquitto.conf >>data/log/mosquitto.log 2>&1
-    say "${pids[mosquitto]}" >data/broker.pid
+    start "$1" env --chdir "$broker" "${as[@]}" stdbuf -oL mosquitto -c "$1.conf" >>"data/log/$1.log" 2>&1
+    if [[ $1 == mosquitto ]]; then say "${pids[mosquitto]}" >data/broker.pid; fi
+}
+
+launch_mqtt-proxy() {
+    proxy_account
+    start mqtt-proxy env --chdir data/proxy "MQTT_PORT=${ports[mqtt]}" "FIRST_PORT=${ports[mosquitto]}" \
+        "SECOND_PORT=${ports[mosquitto-2]}" "METRICS_PORT=${ports[mqtt-proxy]}" "${account[@]}" haproxy -W -f brokers.cfg \
+        >>data/log/mqtt-proxy.log 2>&1
+}
+
+# The connections that the standby had taken over when it was last emptied, and when to look again, in seconds of this script.
+standby_total=0 standby_due=0
+
+# empty_standby: once all clients are back at the first broker, asks for a restart of the second, which then forgets the retained
+# messages and sessions of its turn: later ones would come back as news.
+empty_standby() {
+    ((brokers == 2 && SECONDS >= standby_due)) || return 0
+    standby_due=$((SECONDS + 5))
+    local total
+    total=$(server_count sessions_total mosquitto-2)
+    if is_active mosquitto && ! is_active mosquitto-2 && ((total > standby_total)); then
+        standby_total=$total
+        : >data/run/restart-mosquitto-2
+    fi
+}
+
+# proxy_account: sets $account to the setting with which HAProxy's worker, started as root, drops to the account of Debian's
+# package.
+proxy_account() {
+    account=()
+    if ((EUID == 0)); then account=(PROXY_ACCOUNT=haproxy); fi
 }
 
 # take_broker_folder: gives $broker to root and $broker/db, the stored messages, to the broker's account. In a folder of its own
@@ -63,7 +115,7 @@ start_gateway() {
 }
 
 launch_websocket-gateway() {
-    start websocket-gateway env "MQTT_URL=mqtt://127.0.0.1:${ports[mosquitto]}" "WEBSOCKET_PORT=${ports[websocket]}" \
+    start websocket-gateway env "MQTT_URL=mqtt://127.0.0.1:${ports[mqtt]}" "WEBSOCKET_PORT=${ports[websocket]}" \
         "HTTP_PORT=${ports[websocket-gateway]}" "$bin/websocket-gateway" >>data/log/websocket-gateway.log 2>&1
 }
 
@@ -82,10 +134,8 @@ start_proxy() {
 }
 
 launch_haproxy() {
-    local account=()
-    # As root, its worker drops to the account of Debian's package.
-    if ((EUID == 0)); then account=(PROXY_ACCOUNT=haproxy); fi
-    start haproxy env --chdir data/proxy "MQTT_PORT=${ports[mosquitto]}" "WEBSOCKET_PORT=${ports[websocket]}" \
+    proxy_account
+    start haproxy env --chdir data/proxy "MQTT_PORT=${ports[mqtt]}" "WEBSOCKET_PORT=${ports[websocket]}" \
         "TLS_ADDRESS=$listen" "TLS_PORT=${ports[mqtts]}" "WSS_PORT=${ports[wss]}" "METRICS_PORT=${ports[haproxy]}" \
         "${account[@]}" haproxy -W -f haproxy.cfg >>data/log/haproxy.log 2>&1
 }

@@ -9,7 +9,7 @@ log_limit=$((10 << 20))
 
 # What begins a warning or an error: of a service as text or as JSON, of mosquitto, of HAProxy.
 # shellcheck disable=SC2034
-problem='^[^ ]+ (warning|error|critical) |"level":"(warning|error|critical)"|^[^ ]+ (Warning|Error): |^\[ALERT\] .*([Bb]ind|config)'
+problem='^[^ ]+ (warning|error|critical) |"level":"(warning|error|critical)"|^[^ ]+ (Warning|Error): |^\[ALERT\] .*([Bb]ind|config)|Server brokers/mosquitto is DOWN'
 
 # new_log NAME: prints the log file of a process. The previous log becomes NAME.log.1.
 new_log() {
@@ -46,10 +46,12 @@ is_running() { [[ -v pids[$1] ]] && kill -0 "${pids[$1]}" 2>/dev/null; }
 
 # stop SECONDS NAME…: terminates processes, and kills those still running after SECONDS.
 stop() {
-    local seconds=$1 name
+    local seconds=$1 name signal
     shift
     for name; do
-        if is_running "$name"; then kill -TERM "${pids[$name]}" 2>/dev/null || true; fi
+        # After SIGTERM, PostgreSQL waits for its clients.
+        if [[ $name == postgres ]]; then signal=INT; else signal=TERM; fi
+        if is_running "$name"; then kill "-$signal" "${pids[$name]}" 2>/dev/null || true; fi
     done
     local deadline=$((SECONDS + seconds))
     for name; do

@@ -1,44 +1,70 @@
 # shellcheck shell=bash disable=SC2154
-# The services' processes, against the broker on ${ports[mosquitto]}. Sourced after accounts.sh and processes.sh.
+# The services' processes, against the broker on ${ports[mqtt]}. Sourced after accounts.sh and processes.sh.
 
 # The first port to try for a service's health and metrics.
 first_health_port=9101
 
 # connect_as USER: sets $connection to the settings an executable connects with.
-connect_as() { connection=("MQTT_URL=mqtt://$1@127.0.0.1:${ports[mosquitto]}" "MQTT_PASSWORD_FILE=data/secrets/$1"); }
+connect_as() { connection=("MQTT_URL=mqtt://$1@127.0.0.1:${ports[mqtt]}" "MQTT_PASSWORD_FILE=data/secrets/$1"); }
 
-# The first port to try for the dashboard's web server.
+# The dashboard's web server: its address, the first port to try, and settings that come before the environment's.
+web_address=${WEB_HOST:-127.0.0.1}
 first_web_port=${WEB_PORT:-8080}
+web_settings=()
 
-# launch_service NAME: starts it with ${ports[NAME]} as its health port, and the dashboard with ${ports[web]}.
+# Whether the stores are in PostgreSQL, and the addresses of several servers.
+postgres='' store_servers=''
+# The services' processes.
+instances=("${services[@]}")
+
+# Several dashboards, if there are: the one that owns their records serves, behind HAProxy on ${ports[web]}; the others stand by.
+dashboards=()
+
+# launch_service NAME: starts it with ${ports[NAME]} as its health port, and a dashboard with its web port. NAME is that of a
+# service, or of a replica, which ends in -2 to -9.
 launch_service() {
-    local settings=()
-    connect_as "_$1"
-    if [[ $1 == dashboard ]]; then settings=("WEB_PORT=${ports[web]}"); fi
-    start "$1" env "${connection[@]}" "STORE_URL=sqlite:./data/$1.sqlite" "HTTP_PORT=${ports[$1]}" "${settings[@]}" \
-        "$bin/$1" >>"data/log/$1.log" 2>&1
+    local service=${1%-[2-9]} settings=()
+    connect_as "_$service"
+    if [[ $postgres ]]; then
+        settings=("STORE_URL=postgres://$service@${store_servers:-127.0.0.1:${ports[postgres]}}/pacebus"
+            "STORE_PASSWORD_FILE=$(store_secret "$service")")
+        # One dashboard owns everything.
+        if [[ $service != dashboard ]]; then settings+=(SHARDS=auto); fi
+    else
+        settings=("STORE_URL=sqlite:./data/$service.sqlite")
+    fi
+    if [[ $service == dashboard ]]; then settings+=("WEB_PORT=${ports[$(web_listener "$1")]}" "${web_settings[@]}"); fi
+    start "$1" env "${connection[@]}" "HTTP_PORT=${ports[$1]}" "${settings[@]}" "$bin/$service" >>"data/log/$1.log" 2>&1
+}
+
+# web_listener NAME: prints the listener of a dashboard in ${ports}: `web`, or its own behind HAProxy.
+web_listener() { say "web${dashboards[0]:+-$1}"; }
+
+# prepare_service NAME: starts it with a new log, on a free port.
+prepare_service() {
+    : >"$(new_log "$1")"
+    ports[$1]=$(free_port "$first_health_port")
+    launch_service "$1"
 }
 
 # start_services: starts all and returns when they are ready.
 start_services() {
-    local service
-    choose_port web "$first_web_port"
-    for service in "${services[@]}"; do
-        : >"$(new_log "$service")"
-        ports[$service]=$(free_port "$first_health_port")
-        launch_service "$service"
-    done
-    for service in "${services[@]}"; do wait_until_ready "$service" 30; done
+    local name
+    choose_port web "$first_web_port" "$web_address"
+    if ((${#dashboards[@]})); then prepare_dashboards; fi
+    for name in "${instances[@]}"; do prepare_service "$name"; done
+    for name in "${instances[@]}"; do wait_until_ready "$name" 30; done
 }
 
 # wait_until_ready NAME SECONDS: waits for its health port, which must be its own, to report that it is ready.
 wait_until_ready() {
-    local deadline=$((SECONDS + $2)) port=${ports[$1]}
+    local deadline=$((SECONDS + $2)) port=${ports[$1]} service_address=$web_address
+    if ((${#dashboards[@]})); then service_address=127.0.0.1; fi
     until owns_port "$1" "$port" && [[ $(http_status "$port" /readyz) == 200 ]]; do
         if ! is_running "$1"; then
             # Another process took a port after this script found it free.
-            if [[ $1 == dashboard ]] && is_taken "${ports[web]}"; then
-                choose_port web "${ports[web]}"
+            if [[ $1 == dashboard* ]] && is_taken "${ports[$(web_listener "$1")]}" "$service_address"; then
+                choose_port "$(web_listener "$1")" "${ports[$(web_listener "$1")]}" "$service_address"
                 launch_service "$1"
                 continue
             fi

@@ -11,6 +11,17 @@ need_running() {
     [[ $owner == up ]] || fail "Pacebus does not run in $PWD; start it with compose/up"
 }
 
+# The services that may have replicas.
+scalable=(session-engine metrics-aggregator route-builder weather-fetcher exporter live-activity-publisher virtual-run dashboard)
+
+# check_scale SERVICE=N: sets $service and $count. Fails unless the service may have that number of replicas.
+check_scale() {
+    [[ $1 =~ ^([a-z-]+)=([1-9])$ && " ${scalable[*]} " == *" ${BASH_REMATCH[1]} "* ]] ||
+        fail "invalid scale '$1'; allowed: SERVICE=1 to SERVICE=9 of ${scalable[*]}"
+    # shellcheck disable=SC2034
+    service=${BASH_REMATCH[1]} count=${BASH_REMATCH[2]}
+}
+
 is_claimed() { [[ -e data/up.lock ]] && ! flock --shared --nonblock data/up.lock true; }
 
 # need_process NAME: sets $process to the supervised process of that name; `broker` is mosquitto. Fails if there is none.
@@ -26,12 +37,26 @@ need_process() {
 # id_of NAME: prints its process id, or 0 while it waits for its restart.
 id_of() { awk -v name="$1" '$1 == name { print $2 }' data/run/processes 2>/dev/null || true; }
 
+# The states of processes that work.
+# shellcheck disable=SC2034
+well='^(ready|running|active|standby)$'
+
 # state_of NAME: prints its state in one word or phrase.
 state_of() {
     local id url response
     id=$(id_of "$1")
     if [[ ! $id || $id == 0 || ! -d /proc/$id ]]; then say "restarting" && return; fi
     url=$(url_of "$1")
+    if [[ $url == mqtt:* ]]; then
+        if is_active "$1"; then
+            say "active"
+        elif (($(server_count status "$1" ',state="UP"'))); then
+            say "standby"
+        else
+            say "no response"
+        fi
+        return
+    fi
     if [[ ! $url ]]; then say "running" && return; fi
     response=$(http_get "${url##*:}" /readyz)
     case ${response%%$'\n'*} in
@@ -39,4 +64,18 @@ state_of() {
         503) say "${response#*$'\n'}" | sed -n 's/^not ready: //p' | paste -sd , | sed 's/^/not ready: /' ;;
         *) say "no response" ;;
     esac
+}
+
+# is_active BROKER: whether it has the clients, of two.
+is_active() { (($(server_count current_sessions "$1") > 0)); }
+
+# server_count METRIC BROKER [LABELS]: prints what HAProxy counts for one of two brokers; 0 without an answer.
+server_count() {
+    local url count=
+    url=$(url_of mqtt-proxy)
+    if [[ $url ]]; then
+        count=$(http_get "${url##*:}" '/metrics?scope=server' |
+            sed -n "s/^haproxy_server_$1{proxy=\"brokers\",server=\"$2\"${3-}} //p")
+    fi
+    say "${count:-0}"
 }

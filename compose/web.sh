@@ -13,6 +13,8 @@ build_web() {
     mkdir -p "$new/leaflet"
     cp -R Services/Dashboard/Web/. "$new"
     rm -f "$new"/{package.json,icons.txt}
+    for file in "$new"/modules/*.js; do without_comments "Services/Dashboard/Web/modules/${file##*/}" >"$file"; done
+    small_style_sheet Services/Dashboard/Web/style.css >"$new/style.css"
     cp -L "$leaflet/leaflet.esm.min.js" "$new/leaflet/leaflet.js"
     # No map of the sources is installed.
     sed -i '/^\/\/# sourceMappingURL=/d' "$new/leaflet/leaflet.js"
@@ -26,6 +28,15 @@ build_web() {
     chmod -R u=rwX,go=rX "$new"
     rm -rf "$1"
     mv "$new" "$1"
+}
+
+# without_comments FILE: prints a module without the lines that only hold a comment, a fifth of its compressed size, and
+# without indentation.
+without_comments() { sed -e '/^ *\/\*\*$/,/\*\/$/d' -e '/^ *\/\*\*[^*]*\*\/$/d' -e '/^ *\/\/ /d' -e 's/^ *//' "$1"; }
+
+# small_style_sheet FILE: prints a style sheet without lines that only hold a comment, and without spaces that mean nothing.
+small_style_sheet() {
+    sed -e '/^ *\/\*[^*]*\*\/$/d' -e 's/^ *//' -e '/^$/d' -e 's/\([:;,{]\) /\1/g' -e 's/ {/{/g' -e 's/;* *}/}/g' "$1"
 }
 
 # assets_of FOLDER: prints the paths of what browsers load.

@@ -5,7 +5,7 @@ import Workouts
 
 extension Dashboard {
     /// All collections of the store.
-    static let schema = StoreSchema(service: "dashboard", steps: [[.logins, .browsers, .presses]])
+    static let schema = StoreSchema(service: "dashboard", steps: [[.logins, .browsers, .presses], [.workouts]])
 
     /// Opens the store, unless the caller passes one, and wires the service to the broker and its web server.
     ///
@@ -28,7 +28,10 @@ struct DashboardParts: Sendable {
     let store: any Store
     let records: RecordStore
     let logins: LoginService
+    let shares: RequestShares
     let connections: PersonConnections
+    let operators: OperatorPages
+    let history: WorkoutHistory
 
     /// - Parameter ask: checks a password; by default by connecting to the broker.
     init(
@@ -43,6 +46,8 @@ struct DashboardParts: Sendable {
         let connections = PersonConnections(
             clock: clock, logger: logger, records: records, accounts: accounts,
             onReply: { hub.reply(JSONCoding.encode($0), to: $1) })
+        operators = OperatorPages(
+            hub: hub, connection: OperatorConnection(clock: clock, accounts: accounts), clock: clock)
         logins = LoginService(
             clock: clock, logger: logger, records: records, ask: ask ?? accounts.ask,
             isEngineOnline: { hub.isOnline("session-engine") },
@@ -57,12 +62,28 @@ struct DashboardParts: Sendable {
         self.store = store
         self.records = records
         self.connections = connections
+        shares = RequestShares(clock: clock)
+        history = WorkoutHistory(records: records, onErase: connections.erase)
     }
 
-    /// Loads what the store holds, once its shards are gained.
+    /// Loads what the store holds once the shard of all records is gained, and serves from then on.
     func own(_ epochs: [Shard: Epoch]) async throws {
+        guard epochs[RecordStore.shard] != nil else { return }
         records.own(epochs)
-        try await logins.load()
         try await connections.load()
+        try await history.load()
+        hub.open()
+        try await logins.load()
+    }
+
+    /// Stands by: another replica may serve now. Browsers go there.
+    func disown(_ shards: Set<Shard>) {
+        guard shards.contains(RecordStore.shard) else { return }
+        // A stream that found its login gone would send its page to the login form.
+        hub.endAll()
+        logins.unload()
+        connections.unload()
+        history.unload()
+        records.disown()
     }
 }

@@ -16,8 +16,10 @@ struct Dashboard: AsyncParsableCommand {
     func run() async throws {
         let configuration = try DashboardConfiguration.resolve(
             dashboard, environment: ProcessInfo.processInfo.environment)
-        try await ServiceRunner.run("dashboard", base, store) { context in
-            [try Self.build(context, configuration)]
+        // Pages say within 20 s that a broker is silent.
+        try await ServiceRunner.run("dashboard", base, store, keepAlive: .seconds(10)) { context in
+            try DashboardConfiguration.checkBroker(context.configuration.mqtt)
+            return [try Self.build(context, configuration)]
         }
     }
 }

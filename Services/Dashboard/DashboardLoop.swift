@@ -21,17 +21,19 @@ struct DashboardLoop {
 
     mutating func handle(_ event: ServiceEvent) async throws {
         switch event {
-        case .ownership(let change):
-            if case .gained(let epochs) = change { try await parts.own(epochs) }
+        case .ownership(.gained(let epochs)): try await parts.own(epochs)
+        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): parts.disown(shards)
         case .announce: break
         case .connected: parts.hub.connected()
         case .disconnected: parts.hub.disconnected()
         case .batch(let batch):
-            let rejected = parts.hub.receive(batch.messages)
+            let rejected = parts.hub.receive(batch.messages) + parts.history.receive(batch.messages)
+            parts.logins.receive(batch.messages)
             batch.acknowledge()
             await reject(rejected)
         case .tick:
             parts.hub.tick()
+            parts.operators.tick()
             parts.records.tick(parts.context.clock.moment)
             look(parts.context.clock.moment)
         }

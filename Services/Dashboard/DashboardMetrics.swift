@@ -18,6 +18,7 @@ struct DashboardMetrics {
     private let loginsRefused: RisingCounter
     private let connections: Meter
     private let presses: Meter
+    private let unreadable: RisingCounter
 
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
@@ -34,6 +35,7 @@ struct DashboardMetrics {
         loginsRefused = RisingCounter(Self.prefix + "logins_refused_total", factory)
         connections = Meter(label: Self.prefix + "person_connections", factory: factory)
         presses = Meter(label: Self.prefix + "pending_presses", factory: factory)
+        unreadable = RisingCounter(Self.prefix + "unreadable_total", factory)
     }
 
     func rejected(_ reason: String) {
@@ -55,7 +57,8 @@ struct DashboardMetrics {
         let (loggedIn, failures) = parts.logins.counts
         logins.set(loggedIn)
         loginsRefused.rise(to: failures)
-        let (connected, pending) = parts.connections.counts
+        let (connected, pending, unread) = parts.connections.counts
+        unreadable.rise(to: unread)
         connections.set(connected)
         presses.set(pending)
     }
@@ -73,6 +76,7 @@ struct DashboardMetrics {
         prefix + "streams": "Open event streams.",
         prefix + "streams_aborted_total": "Streams closed because the browser did not read.",
         prefix + "streams_refused_total": "Streams refused by a limit.",
+        prefix + "unreadable_total": "Replies and plans on persons' connections that could not be read.",
         prefix + "watched": "Sessions, users and runs whose topics are subscribed to because a stream shows them.",
     ]
 }

@@ -1,3 +1,4 @@
+import Bus
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -38,6 +39,7 @@ struct DashboardService: Service {
                 tasks.addTask { try await listen() }
                 tasks.addTask { try await parts.logins.run() }
                 tasks.addTask { try await parts.connections.run(onRefused: parts.logins.refused) }
+                tasks.addTask { try await parts.operators.connection.run(onRefused: parts.logins.refused) }
                 // The first error ends all; waitForAll would wait for the others.
                 for try await _ in tasks {}
             }
@@ -50,7 +52,8 @@ struct DashboardService: Service {
         var loop = DashboardLoop(parts)
         let hub = parts.hub
         try await parts.context.serve(
-            store: parts.store, subscriptions: { _ in hub.subscriptions }, haveChanged: hub.takeSubscriptionChange,
+            store: parts.store, subscriptions: { _ in hub.subscriptions + [TopicFilter.accounts] },
+            haveChanged: hub.takeSubscriptionChange, haveBeenGranted: hub.subscriptionChangeGranted,
             { try await loop.handle($0) })
     }
 

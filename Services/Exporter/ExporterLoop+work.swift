@@ -24,7 +24,8 @@ extension ExporterLoop {
     }
 
     /// Saves and publishes the begun exports before their delivery. If that commit fails, they are delivered
-    /// nevertheless: after a crash the next process delivers them again, under the same idempotency key.
+    /// nevertheless, as far as a later commit shows that no other process owns them: after a crash the next process
+    /// delivers them again, under the same idempotency key.
     private mutating func begin(_ now: Moment) async {
         let room = targets.concurrency.map { ($0, $1 - machine.underway[$0, default: 0]) }
         let begun = machine.begin(now: now, room: Dictionary(uniqueKeysWithValues: room))
@@ -56,11 +57,14 @@ extension ExporterLoop {
 
     private mutating func collect(_ key: SessionKey, _ now: Moment) {
         do throws(PayloadError) {
-            guard let rows = try collector.take(key), let (work, workout) = collecting.removeValue(forKey: key) else {
-                return
-            }
+            guard let rows = try collector.take(key), let (work, workout) = collecting.removeValue(forKey: key),
+                let epoch = outbox.epochs[key.session.shard]
+            else { return }
+            let fence = DeliveryFence(key.session, epoch, store)
             jobs.append(
-                .deliver(CollectedWork(work: work, workout: workout, series: rows.series, track: rows.track)))
+                .deliver(
+                    CollectedWork(
+                        work: work, workout: workout, series: rows.series, track: rows.track, fence: fence)))
         } catch {
             fail(key, "series or track are corrupt", now)
         }

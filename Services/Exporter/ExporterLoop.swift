@@ -41,7 +41,7 @@ struct ExporterLoop {
             outbox.apply(change, to: &machine)
             switch change {
             case .gained(let gained):
-                jobs.append(.removeLeftovers(Set(gained.keys)))
+                jobs.append(.removeLeftovers(gained))
                 try await load(Set(gained.keys), now)
             case .releasing(let shards), .lost(let shards): drop(shards)
             }

@@ -43,8 +43,8 @@ struct ExporterService: Service {
                             deliveries.addTask { await targets.deliver(collected, until: canceled, outcomes.add) }
                         case .remove(let keys):
                             deliveries.addTask { await targets.remove(keys, context.logger) }
-                        case .removeLeftovers(let shards):
-                            deliveries.addTask { await targets.removeLeftovers(shards, context.logger) }
+                        case .removeLeftovers(let epochs):
+                            deliveries.addTask { await targets.removeLeftovers(epochs, context.logger) }
                         }
                     }
                 }

@@ -6,7 +6,7 @@ import Workouts
 /// Decodes messages and passes them to the machine.
 extension LiveActivityPublisherLoop {
     private mutating func receive(partners message: MQTTMessage, of user: User, in run: RunID, _ now: Moment) {
-        guard let key = machine.readers.session(of: user, in: run) else { return }
+        guard let key = machine.shown.session(of: user, in: run) else { return }
         do throws(PayloadError) {
             let partners = message.payload.isEmpty ? nil : try JSONCoding.decode(Partners.self, from: message.payload)
             machine.receive(partners, of: key, now: now)
@@ -62,14 +62,12 @@ extension LiveActivityPublisherLoop {
                 let state = try SessionState(message.payload)
                 guard state.key == key else { throw .malformed("user or session is not the topic's") }
                 outbox.add(machine.receive(state, plan: try PlanState(message.payload), now: now))
-            // No device shows most sessions, and decoding their metrics is most of the work.
-            case .metrics where machine.wantsMetrics(of: key) && !message.payload.isEmpty:
+            // The last ones may come after the end of the subscription.
+            case .metrics where machine.shown.hasMetrics(of: key) && !message.payload.isEmpty:
                 machine.receive(try MetricsSnapshot(message.payload), of: key, now: now)
-            case .metrics where machine.entries[key] != nil: unread[key] = [UInt8](message.payload)
             case .activityRegister:
                 let registration = try JSONCoding.decode(ActivityRegistration.self, from: message.payload)
                 outbox.add(machine.receive(registration, of: key, now: now))
-                readMetrics(of: key, now)
             case .activity where !message.payload.isEmpty:
                 let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
                 outbox.add(machine.see(seen.revision, of: key, now: now))
@@ -84,18 +82,6 @@ extension LiveActivityPublisherLoop {
         }
     }
 
-    /// Decodes the session's newest metrics when a device shows it from now on.
-    private mutating func readMetrics(of key: SessionKey, _ now: Moment) {
-        guard machine.wantsMetrics(of: key), let payload = unread.removeValue(forKey: key), !payload.isEmpty else {
-            return
-        }
-        do throws(PayloadError) {
-            machine.receive(try MetricsSnapshot(payload), of: key, now: now)
-        } catch {
-            metrics.rejected(error.reason)
-        }
-    }
-
     private mutating func reject(_ message: MQTTMessage, _ rejection: Rejection, _ now: Moment) {
         metrics.rejected(rejection.reason)
         var (message, rejection) = (message, rejection)
@@ -105,12 +91,5 @@ extension LiveActivityPublisherLoop {
             rejection.value = nil
         }
         outbox.reject(message, rejection, at: now)
-    }
-}
-
-extension LiveActivityPublisherMachine {
-    /// Whether a device shows them, or a registration is pending.
-    fileprivate func wantsMetrics(of key: SessionKey) -> Bool {
-        entries[key].map { $0.record?.devices.isEmpty == false || !$0.waiting.isEmpty } ?? false
     }
 }

@@ -24,10 +24,8 @@ struct LiveActivityPublisherLoop {
     private var ready: [Push] = []
     /// The pushes under way, by their `apns-id`, and their events.
     private var underway: [UUID: (shard: Shard, event: String?)] = [:]
-    /// The newest metrics of sessions that no device shows, not decoded: a device may register in a pause, when none come.
-    var unread: [SessionKey: [UInt8]] = [:]
     private var countedAt: Moment?
-    /// Whether ``subscriptions`` are others than at the last call of ``takeSubscriptionChange()``.
+    /// Whether the machine's subscriptions are others than at the last call of ``takeSubscriptionChange()``.
     private var haveSubscriptionsChanged = false
 
     /// - Parameter canPush: whether there is a key.
@@ -64,7 +62,7 @@ struct LiveActivityPublisherLoop {
         case .tick:
             pass(now)
             // Not with each batch: a change costs as much as there are subscriptions.
-            haveSubscriptionsChanged = machine.readers.haveChanged || machine.notifications.haveNewUsersChanged
+            if machine.takeSubscriptionChange() { haveSubscriptionsChanged = true }
         }
         choosePushes(now)
         await flush(now, acknowledging: batch)
@@ -72,19 +70,9 @@ struct LiveActivityPublisherLoop {
         return begin()
     }
 
-    /// The subscriptions besides those of shards: the partners of runners whose devices show them, and the retained views
-    /// of new users.
-    var subscriptions: [MQTTSubscription] {
-        machine.readers.topics.map(TopicFilter.topic)
-            + machine.notifications.newUsers.map { TopicFilter.virtualRuns(of: $0) }
-    }
-
     mutating func takeSubscriptionChange() -> Bool {
-        guard haveSubscriptionsChanged else { return false }
-        haveSubscriptionsChanged = false
-        machine.readers.haveChanged = false
-        machine.notifications.haveNewUsersChanged = false
-        return true
+        defer { haveSubscriptionsChanged = false }
+        return haveSubscriptionsChanged
     }
 
     private mutating func flush(_ now: Moment, acknowledging batch: MQTTBatch? = nil) async {
@@ -139,7 +127,6 @@ struct LiveActivityPublisherLoop {
         if let countedAt, now.seconds(since: countedAt) < Self.countInterval { return }
         countedAt = now
         metrics.show(machine)
-        unread = unread.filter { machine.entries[$0.key] != nil }
     }
 
     // MARK: Pushes

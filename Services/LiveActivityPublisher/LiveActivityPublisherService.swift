@@ -29,7 +29,7 @@ struct LiveActivityPublisherService: Service {
             // Shutdown awaits the pushes under way: the next process would repeat a start whose success is not stored.
             try await withThrowingDiscardingTaskGroup { deliveries in
                 try await context.serve(
-                    store: store, subscriptions: { Self.subscriptions($0) + loop.subscriptions },
+                    store: store, subscriptions: { Self.subscriptions($0) + loop.machine.subscriptions(of: $0) },
                     haveChanged: { loop.takeSubscriptionChange() }
                 ) { event in
                     // A release awaits them too.
@@ -48,7 +48,7 @@ struct LiveActivityPublisherService: Service {
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         // States first: a session's other messages mean little before its state.
-        let topics: [SessionTopic.Kind] = [.state, .metrics, .activityRegister, .activity]
+        let topics: [SessionTopic.Kind] = [.state, .activityRegister, .activity]
         return topics.flatMap { TopicFilter.sessions($0, shards: shards) } + [
             TopicFilter.users(.notificationsRegister), TopicFilter.users(.profile), TopicFilter.virtualRuns(),
         ]

@@ -42,7 +42,7 @@ extension LiveMetrics: LiveFold {
     package mutating func follow(_ state: SessionState) -> Bool { follow(laps: state.laps) }
 
     package static func read(_ payload: ArraySlice<UInt8>) throws(PayloadError) -> RouteProgress {
-        try JSONCoding.decode(RouteProgress.self, from: payload)
+        try RouteProgress(payload)
     }
 
     package mutating func receive(_ companion: RouteProgress, of state: SessionState, now: Timestamp) -> Bool {

@@ -138,6 +138,7 @@ extension SessionEngineLoop {
     private var purgeFolder: String {
         switch context.configuration.store {
         case .sqlite(let path): URL(filePath: path).deletingLastPathComponent().appending(path: "purge").path
+        case .postgres: "./data/purge"
         }
     }
 }

@@ -164,10 +164,6 @@ struct SessionEngineLoop {
                 } catch {
                     refuse(message, error, to: key.user, now)
                 }
-            case .session(let key, .metrics):
-                outbox.add(machine.receive(try MetricsProgress(message.payload), of: key, now: now))
-            case .session(let key, .route):
-                outbox.add(machine.receive(try MetricsProgress(message.payload), .locations, of: key, now: now))
             case .session(let key, .heard(let kind)):
                 let heard = try JSONCoding.decode(Heard.self, from: message.payload)
                 outbox.add(machine.receive(heard, kind, of: key, now: now))

@@ -29,14 +29,14 @@ struct SessionEngineService: Service {
             return TopicFilter.sessions(.command, shards: all) + [TopicFilter.users(.request)]
         }
         let topics: [SessionTopic.Kind] = [
-            .command, .summaryMetrics, .summaryRoute, .metrics, .route, .heardSamples, .heardLocations, .weather,
-            .state, .profile, .workout, .request,
+            .command, .summaryMetrics, .summaryRoute, .heardSamples, .heardLocations, .weather, .state, .profile,
+            .workout, .request,
         ]
         let users =
             [UserTopic.request, .current, .profile, .plans].map(TopicFilter.users)
             + (asksCoach ? [TopicFilter.users(.coachReply)] : [])
         return topics.flatMap { TopicFilter.sessions($0, shards: all) } + users
             + [TopicFilter.viewerRequests, TopicFilter.presence(of: "route-builder")]
-            + (shards.contains(Shard(0)) ? [BrokerLimits.subscription] : [])
+            + (shards.contains(Shard(0)) ? [TopicFilter.limits] : [])
     }
 }

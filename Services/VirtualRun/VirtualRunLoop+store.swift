@@ -14,15 +14,13 @@ extension VirtualRunLoop {
     private static let agingInterval = 86_400.0 / 256
 
     mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
-        if let bytes = newKey {
-            let stored = try await store.records(in: RunRecord.keys, at: [RunRecord.hidingKey]).first
-            if let key = stored.flatMap({ HidingKey($0.value) }) {
-                machine.hidingKey = key
-                newKey = nil
-            } else if shards.contains(RunRecord.hidingKey.shard) {
-                outbox.add([.saveKey(bytes)])
-                newKey = nil
-            }
+        // Another replica may have saved its own meanwhile.
+        let stored = try await store.records(in: RunRecord.keys, at: [RunRecord.hidingKey]).first
+        if let key = stored.flatMap({ HidingKey($0.value) }) {
+            machine.hidingKey = key
+        } else if let key = HidingKey(newKey), shards.contains(RunRecord.hidingKey.shard) {
+            machine.hidingKey = key
+            outbox.add([.saveKey(newKey)])
         }
         for record in try await store.records(in: RunRecord.people, shards: shards) {
             guard let user = User(record.key), var person: PersonRecord = read(record, now) else { continue }

@@ -16,12 +16,14 @@ struct VirtualRunLoop {
     var machine: VirtualRunMachine
     var outbox: Outbox<VirtualRunMachine>
     /// Drawn for a store that has none yet.
-    var newKey: [UInt8]?
+    let newKey: [UInt8]
     /// Users who deleted everything, until that is applied.
     var erasing: Set<User> = []
     /// Shards whose stored runs are examined for their age, one every few minutes.
     var aging: [Shard] = []
     var agedAt: Moment?
+    /// Whether ``subscriptions`` are others than at the last call of ``takeSubscriptionChange()``.
+    private var haveSubscriptionsChanged = false
     private var random = SystemRandomNumberGenerator()
     /// Seconds between two releases of unused memory: views of large runs leave four times as much as runs need.
     private static let trimInterval = 30.0
@@ -43,7 +45,13 @@ struct VirtualRunLoop {
         switch event {
         case .ownership(let change):
             outbox.apply(change, to: &machine)
-            if case .gained(let gained) = change { try await load(Set(gained.keys), now) }
+            switch change {
+            case .gained(let gained):
+                machine.takeOver()
+                try await load(Set(gained.keys), now)
+            case .releasing, .lost:
+                if outbox.epochs.isEmpty { standBy() }
+            }
         case .announce(let shards): outbox.add(machine.announce(shards, now))
         case .connected: outbox.add(machine.connected(now: now))
         case .disconnected: outbox.add(machine.disconnected(now: now))
@@ -60,8 +68,20 @@ struct VirtualRunLoop {
             try await age(now)
             if machine.sweptAt == now { metrics.show(machine) }
             trim(now)
+            // Not with each batch: a change costs as much as there are subscriptions.
+            haveSubscriptionsChanged = machine.haveFollowedChanged
         }
         try await flush(now, acknowledging: batch)
+    }
+
+    /// The subscriptions besides those of shards: the live metrics of runners. Most sessions are in no run.
+    var subscriptions: [MQTTSubscription] { machine.followed.keys.sorted().map(TopicFilter.metrics) }
+
+    mutating func takeSubscriptionChange() -> Bool {
+        guard haveSubscriptionsChanged else { return false }
+        haveSubscriptionsChanged = false
+        machine.haveFollowedChanged = false
+        return true
     }
 
     /// Returns unused memory to the system.
@@ -69,6 +89,12 @@ struct VirtualRunLoop {
         guard trimmedAt.map({ now.seconds(since: $0) >= Self.trimInterval }) ?? true else { return }
         trimmedAt = now
         malloc_trim(0)
+    }
+
+    /// Another process owns everything.
+    private mutating func standBy() {
+        machine.standBy()
+        (erasing, aging, agedAt) = ([], [], nil)
     }
 
     /// The last flush, at shutdown.

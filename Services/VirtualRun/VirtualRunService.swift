@@ -12,18 +12,23 @@ struct VirtualRunService: Service {
 
     func run() async throws {
         var loop = VirtualRunLoop(context: context, store: store)
-        try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
+        func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+            Self.subscriptions(shards) + loop.subscriptions
+        }
+        func haveChanged() -> Bool { loop.takeSubscriptionChange() }
+        try await context.serve(store: store, subscriptions: subscriptions, haveChanged: haveChanged) { event in
             try await loop.handle(event)
         }
         await loop.finish()
         await store.close()
     }
 
-    /// The runners' sessions are in every shard, whichever shard their run is in.
+    /// The runners' sessions are in every shard, whichever shard their run is in. A replica that stands by reads nothing.
     static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
+        guard !shards.isEmpty else { return [] }
         // A session's state names its run, so it comes before chunks and records.
         let topics: [SessionTopic.Kind] = [
-            .state, .metrics, .series, .track, .summaryMetrics, .summaryRoute, .workout,
+            .state, .series, .track, .summaryMetrics, .summaryRoute, .workout,
         ]
         return topics.flatMap { TopicFilter.sessions($0, shards: Set(Shard.all)) }
             + [TopicFilter.users(.profile), TopicFilter.virtualRuns(), TopicFilter.presence(of: "metrics-aggregator")]

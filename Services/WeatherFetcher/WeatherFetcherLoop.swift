@@ -90,8 +90,8 @@ struct WeatherFetcherLoop {
                 let state = try SessionState(message.payload)
                 guard state.key == key else { throw .malformed("user or session is not the topic's") }
                 outbox.add(machine.receive(state, now: now))
-            case .route where machine.wantsPosition(key) && !message.payload.isEmpty:
-                let position = try JSONCoding.decode(RoutePosition.self, from: message.payload)
+            case .heard(.locations) where machine.wantsPosition(key) && !message.payload.isEmpty:
+                let position = try JSONCoding.decode(HeardPosition.self, from: message.payload)
                 guard let place = position.place else { break }
                 outbox.add(machine.receive(place, of: key, now: now))
             case .weather where !message.payload.isEmpty:
@@ -125,8 +125,8 @@ struct WeatherFetcherLoop {
     }
 }
 
-/// The part of `route` that the service reads: the session's position.
-private struct RoutePosition: Decodable {
+/// The part of `heard/locations` that the service reads: the session's position.
+private struct HeardPosition: Decodable {
     let la: Double?
     let lo: Double?
 

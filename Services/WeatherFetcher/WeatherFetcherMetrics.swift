@@ -45,9 +45,8 @@ struct WeatherFetcherMetrics {
     }
 
     func show(_ machine: WeatherFetcherMachine) {
-        let live = machine.entries.values.filter(\.isLive)
-        sessions.set(live.count)
-        unplaced.set(live.count { $0.record.cell == nil })
+        sessions.set(machine.liveCount)
+        unplaced.set(machine.unplacedCount)
         cells.set(machine.cells.count)
         isAsked.set(machine.breaker.failures == 0 ? 1 : 0)
     }

@@ -48,7 +48,6 @@ struct WeatherFetcherService: Service {
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
-        // States first: a session's first position means nothing before its state.
-        [SessionTopic.Kind.state, .weather, .route].flatMap { TopicFilter.sessions($0, shards: shards) }
+        [SessionTopic.Kind.state, .weather, .heardLocations].flatMap { TopicFilter.sessions($0, shards: shards) }
     }
 }

@@ -123,10 +123,19 @@ final class Connection {
     }
 
     /// Writes queued packets until the socket blocks. Throws if the connection is lost.
+    ///
+    /// libmosquitto writes each packet on its own; the kernel sends them together.
     func write() throws(MQTTError) {
         hasWritten = true
+        cork(true)
         let code = mosquitto_loop_write(handle, 1)
+        cork(false)
         guard code == MOSQ_ERR_SUCCESS.rawValue, socket >= 0 else { throw lossError(code) }
+    }
+
+    private func cork(_ isCorked: Bool) {
+        var value: Int32 = isCorked ? 1 : 0
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
     /// Queues a PINGREQ when it is due. Throws if the broker has not answered the last one.
@@ -182,6 +191,9 @@ final class Connection {
     }
 
     // MARK: Events
+
+    /// Whether the loop has something to do besides delivering received messages.
+    var hasNews: Bool { !events.isEmpty || queue.hasDropped }
 
     func takeEvents() -> [Event] {
         guard !events.isEmpty else { return [] }

@@ -163,9 +163,9 @@ struct FairQueue {
         taken.reserveCapacity(all ? messages : min(messages, messageLimit))
         var rest = all ? Int.max : limits.turn
         while let owner = rotation.first {
-            while let entry = owner.entries.first, entry.cost <= owner.deficit {
+            while !owner.isEmpty, owner.entries[0].cost <= owner.deficit {
                 guard all || rest > 0 && taken.count < messageLimit else { return taken }
-                owner.entries.removeFirst()
+                let entry = owner.entries.removeFirst()
                 count(entry, -1)
                 owner.deficit -= entry.cost
                 rest -= entry.cost

@@ -51,8 +51,7 @@ package struct MQTTConfiguration: Sendable {
     package var onExcess: @Sendable (QueueExcess, _ count: Int) -> Void = { _, _ in }
     /// The minimum time between two deliveries of batches that are not full.
     package var batchInterval = Duration.milliseconds(25)
-    /// The minimum time between two reads while the collected messages are not due. Each wake-up costs as much as reading
-    /// several messages.
+    /// The minimum time between two reads while no batch is due. Each wake-up costs as much as reading several messages.
     package var readInterval = Duration.zero
     /// The maximum payload in bytes. Larger payloads are not published; received ones are dropped and counted.
     package var payloadLimit = 256 * 1_024

@@ -48,10 +48,10 @@ extension NetworkLoop {
         if ready.write { write(now: now) }
     }
 
-    /// Reads at most 64 packets, so that a flood does not block the loop.
+    /// Reads at most 512 packets, half a millisecond's, so that a flood does not block the loop.
     func read(now: Instant) {
         (hasUnread, restsUntil) = (false, nil)
-        for _ in 0..<64 {
+        for _ in 0..<512 {
             guard mayRead, let connection else {
                 hasUnread = connection != nil
                 return
@@ -69,10 +69,11 @@ extension NetworkLoop {
         hasUnread = connection != nil
     }
 
-    /// Reads nothing for ``MQTTConfiguration/readInterval``, or until the next delivery.
+    /// Reads nothing for ``MQTTConfiguration/readInterval``, or until the next delivery, if nothing can be delivered earlier.
     private func rest(now: Instant) {
-        guard configuration.readInterval > .zero, let nextDelivery, nextDelivery > now else { return }
-        restsUntil = min(nextDelivery, now + configuration.readInterval)
+        guard configuration.readInterval > .zero, gate.isOutstanding || nextDelivery ?? now > now else { return }
+        let end = now + configuration.readInterval
+        restsUntil = min(nextDelivery ?? end, end)
     }
 
     func write(now: Instant) {
@@ -138,6 +139,7 @@ extension NetworkLoop {
     }
 
     private func handleEvents(of connection: Connection, now: Instant) {
+        guard connection.hasNews else { return }
         var confirmations: [(packet: Int32, reason: UInt8)] = []
         for event in connection.takeEvents() where self.connection === connection {
             switch event {

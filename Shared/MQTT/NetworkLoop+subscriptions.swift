@@ -44,10 +44,17 @@ extension NetworkLoop {
         pendingChanges = change.calls
         self.subscriber?.subscriptions = change.subscriptions
         guard machine.isEstablished else { return }
-        let known = Set(subscriber.subscriptions)
-        let kept = Set(change.subscriptions.map(\.filter))
-        unsubscribe(subscriber.subscriptions.map(\.filter).filter { !kept.contains($0) }, now: now)
-        subscribe(change.subscriptions.filter { !known.contains($0) || change.renewed.contains($0) }, now: now)
+        let (former, newest) = (subscriber.subscriptions, change.subscriptions)
+        let (removed, added) = former.trimmingCommonEnds(with: newest)
+        if !removed.isEmpty {
+            let kept = Set(newest.map(\.filter))
+            unsubscribe(removed.map(\.filter).filter { !kept.contains($0) }, now: now)
+        }
+        let wanted = change.renewed.isEmpty ? added : newest[...]
+        if !wanted.isEmpty {
+            let known = Set(former)
+            subscribe(wanted.filter { !known.contains($0) || change.renewed.contains($0) }, now: now)
+        }
     }
 
     func perform(_ action: ConnectionMachine.SubscribeAction, now: Instant) {
@@ -87,5 +94,18 @@ extension NetworkLoop {
                 lose(error, now: now)
             }
         }
+    }
+}
+
+extension [MQTTSubscription] {
+    /// Both lists without the elements that both begin and end with: most changes are of few among thousands, and comparing is
+    /// cheaper than hashing.
+    fileprivate func trimmingCommonEnds(with other: Self) -> (ArraySlice<Element>, ArraySlice<Element>) {
+        let most = Swift.min(count, other.count)
+        var begin = 0
+        while begin < most, self[begin] == other[begin] { begin += 1 }
+        var end = 0
+        while end < most - begin, self[count - 1 - end] == other[other.count - 1 - end] { end += 1 }
+        return (self[begin..<count - end], other[begin..<other.count - end])
     }
 }

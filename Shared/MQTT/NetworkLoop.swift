@@ -90,7 +90,11 @@ final class NetworkLoop {
         let requests = mailbox.withLock { mailbox in
             (mailbox.subscriber, mailbox.acknowledged.take(), mailbox.isDraining, mailbox.stop)
         }
-        if let acknowledged = requests.1 { gate.acknowledged(acknowledged) }
+        if let acknowledged = requests.1 {
+            gate.acknowledged(acknowledged)
+            // The next batch may be due, and includes what has arrived.
+            if restsUntil != nil { restsUntil = now }
+        }
         if requests.0?.id != subscriber?.id {
             if subscriber != nil { subscriberLeft(now: now) }
             if let entering = requests.0 { subscriberEntered(entering, now: now) }

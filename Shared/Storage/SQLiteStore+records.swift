@@ -56,8 +56,8 @@ extension SQLiteStore {
         }
     }
 
-    private func read(_ body: @Sendable @escaping (Database) throws -> [StoreRecord]) async throws(StoreError)
-        -> [StoreRecord]
+    func read<Result: Sendable>(_ body: @Sendable @escaping (Database) throws -> Result) async throws(StoreError)
+        -> Result
     {
         do {
             return try await database.read(body)
@@ -69,6 +69,16 @@ extension SQLiteStore {
 
 extension StoreCollection {
     var table: String { "\"collection_\(name)\"" }
+
+    fileprivate func put(_ shard: Shard, _ key: String, _ value: [UInt8], _ database: Database) throws {
+        let statement = try database.cachedStatement(
+            // A replacement would write the index too.
+            sql: """
+                INSERT INTO \(table) (shard, key, value) VALUES (?, ?, ?)
+                ON CONFLICT (shard, key) DO UPDATE SET value = excluded.value
+                """)
+        try statement.execute(arguments: [shard.value, key, Data(value)])
+    }
 }
 
 extension StoreRecord {
@@ -90,23 +100,17 @@ extension StoreSchema.Derivation {
         while let row = try records.next() {
             let record = try StoreRecord(row)
             guard let derived = derive(record) else { continue }
-            try StoreWrite.Change.put(key: derived.key, value: derived.value)
-                .apply(to: database, record.shard, target)
+            try target.put(record.shard, derived.key, derived.value, database)
         }
     }
 }
 
 extension StoreWrite {
-    func apply(to database: Database) throws { try change.apply(to: database, shard, collection) }
-}
-
-extension StoreWrite.Change {
-    fileprivate func apply(to database: Database, _ shard: Shard, _ collection: StoreCollection) throws {
-        switch self {
+    /// Applies the change to its collection, or adds it to the `appends` of the commit.
+    func apply(to database: Database, appends: inout [JournalRecord.Append]) throws {
+        switch change {
         case .put(let key, let value):
-            let statement = try database.cachedStatement(
-                sql: "INSERT OR REPLACE INTO \(collection.table) (shard, key, value) VALUES (?, ?, ?)")
-            try statement.execute(arguments: [shard.value, key, Data(value)])
+            try collection.put(shard, key, value, database)
         case .delete(let key):
             let statement = try database.cachedStatement(
                 sql: "DELETE FROM \(collection.table) WHERE shard = ? AND key = ?")
@@ -116,6 +120,9 @@ extension StoreWrite.Change {
             let statement = try database.cachedStatement(
                 sql: "DELETE FROM \(collection.table) WHERE shard = ? AND key >= ? AND key < ?")
             try statement.execute(arguments: [shard.value, keys.lowerBound, keys.upperBound])
+        case .append(let stream, let first, let items):
+            let entry = JournalEntry(shard: shard, stream: stream, first: first, items: items)
+            appends.append(JournalRecord.Append(epoch: epoch, entry: entry))
         }
     }
 }

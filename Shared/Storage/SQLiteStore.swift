@@ -7,8 +7,11 @@ package import Workouts
 ///
 /// A commit copies the log into the file every thousand pages. A failed checkpoint fails no commit; a later one repeats it.
 ///
-/// Deleted and replaced records leave no bytes: SQLite overwrites them in the file with zeros, and the log is emptied every
-/// 20 s. Another process that reads the file, such as a backup, delays the latter.
+/// Deleted and replaced records and trimmed journal entries leave no bytes: SQLite overwrites them in the file with zeros, and
+/// the log is emptied every 20 s. Another process that reads the file, such as a backup, delays the latter.
+///
+/// A store with a journal keeps 32 MiB of the disk in reserve, in the file `<path>.reserve`. Without the reserve it takes no
+/// commits but those that may use it.
 package final class SQLiteStore: Store {
     /// How long, in seconds, a commit waits for another process that reads or copies the file.
     private static let busyTimeout = 5.0
@@ -17,12 +20,20 @@ package final class SQLiteStore: Store {
     let database: DatabasePool
     private let erasure: Task<Void, Never>
     private let lock: Mutex<FileLock?>
+    private let reserve: Reserve?
+    /// The number of the last journal record of earlier processes.
+    let inheritedSequence: Int64
+    /// The number of the last journal record, also of a commit that failed.
+    let sequence: Atomic<Int64>
 
     /// Opens or creates the store, and owns all of `shards` from then on.
     ///
-    /// - Parameter erasureInterval: the time between two checkpoints that empty the log.
+    /// - Parameters:
+    ///   - erasureInterval: the time between two checkpoints that empty the log.
+    ///   - reserveSize: the bytes in reserve, if the store has a journal.
     package init(
-        path: String, schema: StoreSchema, shards: Set<Shard>, erasureInterval: Duration = .seconds(20)
+        path: String, schema: StoreSchema, shards: Set<Shard>, erasureInterval: Duration = .seconds(20),
+        reserveSize: Int = 32 << 20
     ) throws(StoreError) {
         // An empty store in a mistyped folder would look like a start without data.
         let folder = URL(filePath: path).deletingLastPathComponent().path
@@ -41,12 +52,17 @@ package final class SQLiteStore: Store {
             // GRDB sets NORMAL when it turns on the write-ahead log, so this comes after it.
             try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             epoch = try database.write { try Self.prepare($0, path: path, schema: schema) }
+            inheritedSequence = schema.hasJournal ? try database.read(Self.lastSequence) : 0
+            sequence = Atomic(inheritedSequence)
             try database.writeWithoutTransaction { try Self.eraseOnce($0) }
         } catch let error as StoreError {
             throw error
         } catch {
             throw StoreError(opening: path, error)
         }
+        reserve = schema.hasJournal ? Reserve(store: path, size: reserveSize) : nil
+        // On a full disk the store opens for deletions.
+        try? reserve?.allocate()
         erasure = Self.erase(database, every: erasureInterval)
         let (stream, continuation) = AsyncStream.makeStream(of: OwnershipChange.self)
         continuation.yield(.gained(Dictionary(uniqueKeysWithValues: shards.map { ($0, epoch) })))
@@ -60,6 +76,8 @@ package final class SQLiteStore: Store {
 
     /// Does nothing: this store never releases a shard.
     package func released(_ shards: Set<Shard>) async {}
+
+    package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> { [] }
 
     package func close() async {
         erasure.cancel()
@@ -106,12 +124,17 @@ package final class SQLiteStore: Store {
         guard version <= schema.version else {
             throw StoreError.newer(path: path, version: version, supported: schema.version)
         }
+        // Stores of earlier programs keep tables without row numbers, which cost two to three times the time of a write.
         for collection in schema.steps[version...].joined() {
+            guard collection != .journal else {
+                try createJournal(database)
+                continue
+            }
             try database.execute(
                 sql: """
                     CREATE TABLE \(collection.table) (
                         shard INTEGER NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (shard, key)
-                    ) WITHOUT ROWID
+                    )
                     """)
         }
         // An empty store derives nothing, whatever its version.
@@ -125,24 +148,42 @@ package final class SQLiteStore: Store {
         return Epoch(epoch)
     }
 
-    package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
+    package func commit(
+        _ writes: [StoreWrite], trim: JournalTrim?, mayUseReserve: Bool
+    ) async throws(StoreError) -> CommitReport {
+        if !mayUseReserve { try reserve?.allocate() }
         do {
-            return try await database.write { database in
-                let epoch = try Int64.fetchOne(database.cachedStatement(sql: "SELECT epoch FROM store"))
-                var report = CommitReport()
-                for write in writes {
-                    guard write.epoch.number == epoch else {
-                        report.lostShards.insert(write.shard)
-                        continue
-                    }
-                    try write.apply(to: database)
-                }
-                return report
+            do {
+                return try await apply(writes, trim)
+            } catch let error as DatabaseError where mayUseReserve && error.isFullDisk && reserve?.release() == true {
+                return try await apply(writes, trim)
             }
         } catch {
             throw .notWritable("\(error)")
         }
     }
+
+    private func apply(_ writes: [StoreWrite], _ trim: JournalTrim?) async throws -> CommitReport {
+        try await database.write { [self] database in
+            let epoch = try Int64.fetchOne(database.cachedStatement(sql: "SELECT epoch FROM store")) ?? 0
+            let owned = writes.filter { $0.epoch.number == epoch }
+            var report = CommitReport()
+            if owned.count < writes.count {
+                report.lostShards = Set(writes.filter { $0.epoch.number != epoch }.map(\.shard))
+            }
+            // First, because the new record then takes the pages that this frees, and they are written once.
+            if let trim { try self.trim(trim, except: report.lostShards, epoch, database) }
+            var appends: [JournalRecord.Append] = []
+            for write in owned { try write.apply(to: database, appends: &appends) }
+            if !appends.isEmpty { report.journaled = try append(appends, epoch, database) }
+            return report
+        }
+    }
+}
+
+extension DatabaseError {
+    /// A full disk. SQLite reports some of these as failed input or output.
+    fileprivate var isFullDisk: Bool { resultCode == .SQLITE_FULL || resultCode == .SQLITE_IOERR }
 }
 
 extension StoreError {

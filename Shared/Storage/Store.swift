@@ -12,6 +12,10 @@ package protocol Store: Sendable {
     /// Confirms ``OwnershipChange/releasing(_:)``: the service has committed its last write to these shards and dropped them.
     func released(_ shards: Set<Shard>) async
 
+    /// The shards among these that this process does not own under their epochs, as far as this process knows.
+    /// ``ownership`` reports the same, perhaps later. Nothing may be published of them.
+    func lost(of epochs: [Shard: Epoch]) -> Set<Shard>
+
     /// Gives up every shard and closes the store, after the last commit. Later commits and reads throw.
     func close() async
 
@@ -21,9 +25,20 @@ package protocol Store: Sendable {
     /// others.
     ///
     /// A durable commit never throws. Canceling the task may prevent the commit, which then throws as for a failed write.
+    ///
+    /// PostgreSQL refuses a commit of more than 16 MiB.
+    ///
+    /// - Parameters:
+    ///   - trim: the part of the journal to remove, in the same transaction.
+    ///   - mayUseReserve: whether a full disk releases the reserve for this commit. For those that make room: moves from the
+    ///     journal into records, and deletions.
     /// - Throws: ``StoreError/notWritable(_:)`` when the write failed; nothing is committed, and the caller may retry.
     ///   Only after a disk failure during the write may the whole commit be present at the next start.
-    func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport
+    func commit(_ writes: [StoreWrite], trim: JournalTrim?, mayUseReserve: Bool) async throws(StoreError)
+        -> CommitReport
+
+    /// The entries of some shards that no trim has covered. The owner keeps the journal below 64 MiB.
+    func journal(of shards: Set<Shard>) async throws(StoreError) -> JournalTail
 
     /// All records of some shards, by shard and key.
     func records(in collection: StoreCollection, shards: Set<Shard>) async throws(StoreError) -> [StoreRecord]
@@ -37,6 +52,13 @@ package protocol Store: Sendable {
     /// The first records of a range, at most `limit`. It costs what it returns, however large the collection is.
     func records(in collection: StoreCollection, of range: StoreRange, limit: Int) async throws(StoreError)
         -> [StoreRecord]
+}
+
+extension Store {
+    /// Makes writes durable without a trim and without the reserve.
+    package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
+        try await commit(writes, trim: nil, mayUseReserve: false)
+    }
 }
 
 package enum OwnershipChange: Equatable, Sendable {
@@ -145,6 +167,9 @@ package struct StoreWrite: Equatable, Sendable {
         case delete(key: String)
         /// Removes all records whose key begins with `path/`.
         case deleteFolder(path: String)
+        /// Adds consecutive items of a stream to the collection ``StoreCollection/journal``. The items of a commit form one
+        /// entry for each append.
+        case append(stream: String, first: Int, items: [UInt8])
     }
 
     package let shard: Shard
@@ -163,9 +188,12 @@ package struct StoreWrite: Equatable, Sendable {
 package struct CommitReport: Equatable, Sendable {
     /// Shards that this process no longer owns; their writes were left out.
     package var lostShards: Set<Shard> = []
+    /// The last record that the commit appended to the journal; `nil` if it appended nothing.
+    package var journaled: JournalPosition?
 
-    package init(lostShards: Set<Shard> = []) {
+    package init(lostShards: Set<Shard> = [], journaled: JournalPosition? = nil) {
         self.lostShards = lostShards
+        self.journaled = journaled
     }
 }
 
@@ -226,7 +254,7 @@ package struct StoreSchema: Sendable {
 
     /// The service the store belongs to.
     package let service: String
-    /// The collections that each version added.
+    /// The collections that each version added, ``StoreCollection/journal`` among them if the store has one.
     package let steps: [[StoreCollection]]
     let derivations: [Derivation]
 
@@ -237,4 +265,6 @@ package struct StoreSchema: Sendable {
     }
 
     var version: Int { steps.count }
+
+    var hasJournal: Bool { steps.joined().contains(.journal) }
 }

@@ -3,12 +3,18 @@ import ServiceKit
 import Workouts
 
 /// A device's stream, with the names for its commits.
-struct DeviceStream<Work: StreamWork> {
+///
+/// An object, like its session, so that no message copies it.
+final class DeviceStream<Item: StreamItem> where Item.Field: PayloadField {
     let device: Device
     let ackTopic: String
-    /// The prefix of its chunk keys.
-    let chunkPrefix: String
-    var stream: ItemStream<Work.Item>
+    /// Its name in the store.
+    let name: String
+    var stream: ItemStream<Item>
+    /// The oldest item that only the journal has, and its commit in the ``JournalLedger``.
+    var journaled: (first: Int, commit: Int)?
+    /// Whether the next commit moves it from the journal into its chunk.
+    var isDue = false
     /// Whether an acknowledgement follows the next commit.
     var owesAck = false
     /// Whether it reports too many items, and after how many seconds the device may continue.
@@ -20,18 +26,20 @@ struct DeviceStream<Work: StreamWork> {
     private(set) var unacknowledgedSince: Moment?
     private(set) var skew: ClockSkew
 
-    init(_ stream: ItemStream<Work.Item>, device: Device, of key: SessionKey, skew: Double?) {
+    init(_ stream: ItemStream<Item>, device: Device, of key: SessionKey, _ kind: StreamName.Kind, skew: Double?) {
         self.skew = ClockSkew(skew)
         self.device = device
         self.stream = stream
-        ackTopic = Topic.session(key, Work.kind.ack(device)).name
-        chunkPrefix = StreamStore.chunkPrefix(key, device)
+        ackTopic = Topic.session(key, kind.ack(device)).name
+        name = StreamStore.name(key, device)
         acknowledged = stream.next
     }
 
     /// Notes an accepted batch. Its acknowledgement may wait for more, unless the device asks for it. Returns whether
     /// the skew of the device's clock changed.
-    mutating func accepted(_ batch: ItemBatch<Work.Item>, _ now: Moment) -> Bool {
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
+    func accepted(_ batch: ItemBatch<Item>, _ now: Moment) -> Bool {
         batches += 1
         unacknowledgedSince = unacknowledgedSince ?? now
         if batch.asksAck || batches >= StreamTimes.ackBatches
@@ -43,7 +51,7 @@ struct DeviceStream<Work: StreamWork> {
     }
 
     /// Removes and returns the due acknowledgement.
-    mutating func takeAck() -> Ack? {
+    func takeAck() -> Ack? {
         guard owesAck else { return nil }
         acknowledged = stream.next
         (batches, unacknowledgedSince) = (0, nil)
@@ -52,8 +60,9 @@ struct DeviceStream<Work: StreamWork> {
     }
 
     /// After a failed commit, only what is on disk waits for an acknowledgement.
-    mutating func discardPending() {
+    func discardPending() {
         stream.discardPending()
+        isDue = false
         (owesAck, isLimited) = (false, false)
         if stream.next <= acknowledged { (batches, unacknowledgedSince) = (0, nil) }
     }

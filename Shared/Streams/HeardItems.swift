@@ -1,33 +1,32 @@
-import Bus
 import Workouts
 
 /// What `heard` reports of a session's stored items: the same for every order of the items.
-struct HeardItems<Item: StreamItem>: Sendable where Item.Field: PayloadField {
+struct HeardItems<Item: StreamItem>: Sendable {
     private(set) var times = ItemTimes()
-    /// The newest position and its time.
+    private(set) var hasHeartRate = false
+    /// The newest position that counts, and its time.
     private var newest: (at: Timestamp, position: Coordinate)?
 
     init() {}
 
     /// - Parameter pass: calls its argument with each stored item.
     init(_ pass: (_ body: (Item) -> Void) -> Void) {
-        pass { add(CollectionOfOne($0)) }
+        pass { add($0) }
     }
 
     var position: Coordinate? { newest?.position }
 
-    mutating func add(_ items: some Sequence<Item>) {
-        for item in items {
-            guard let time = item.time else { continue }
-            times.add(time)
-            Self.note(item, time, &newest)
-        }
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
+    mutating func add(_ items: [Item]) {
+        for item in items { add(item) }
     }
 
-    private static func note(_ item: Item, _ time: Timestamp, _ newest: inout (at: Timestamp, position: Coordinate)?) {
-        guard let fields = Item.Field.position, time >= newest?.at ?? time, let latitude = item[fields.latitude],
-            let longitude = item[fields.longitude]
-        else { return }
-        newest = (time, Coordinate(latitude: latitude, longitude: longitude))
+    private mutating func add(_ item: Item) {
+        guard let time = item.time else { return }
+        times.add(time)
+        if !hasHeartRate, item.hasHeartRate { hasHeartRate = true }
+        guard time >= newest?.at ?? time, let position = item.position else { return }
+        newest = (time, position)
     }
 }

@@ -43,15 +43,24 @@ struct ItemChunk<Item: StreamItem>: Equatable {
 
     /// The low two bits are the form: integer, thousandths, or eight bytes that follow.
     private mutating func append(_ value: Double) {
-        let thousandths = (value * 1000).rounded()
-        if value.magnitude < 1e12, value == value.rounded(), !(value == 0 && value.sign == .minus) {
-            append(zigzag(Int64(value)) << 2)
-        } else if value.magnitude < 1e12, thousandths / 1000 == value {
-            append(zigzag(Int64(thousandths)) << 2 | 1)
-        } else {
-            append(2 as UInt64)
-            withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+        // Conversions to integers truncate, in one instruction; rounding is a call.
+        if value.magnitude < 1e12, !(value == 0 && value.sign == .minus) {
+            let integer = Int64(value)
+            if Double(integer) == value { return append(zigzag(integer) << 2) }
+            let thousandths = Int64(value * 1000 + (value < 0 ? -0.5 : 0.5))
+            if Double(thousandths) / 1000 == value { return append(zigzag(thousandths) << 2 | 1) }
         }
+        append(2 as UInt64)
+        withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    /// A copy with room for more items of the usual size. Appending to a plain copy doubles the bytes that a session takes.
+    func copy(items: Int) -> ItemChunk {
+        var copy = self
+        copy.bytes = []
+        copy.bytes.reserveCapacity(bytes.count + min(items, Self.capacity - count) * 24)
+        copy.bytes += bytes
+        return copy
     }
 
     private mutating func append(_ number: UInt64) {
@@ -65,6 +74,24 @@ struct ItemChunk<Item: StreamItem>: Equatable {
 
     private func zigzag(_ value: Int64) -> UInt64 {
         UInt64(bitPattern: value << 1 ^ value >> 63)
+    }
+
+    /// A place between two items.
+    struct Mark: Equatable {
+        fileprivate var offset = 0
+        fileprivate var previous: Int64 = 0
+    }
+
+    /// The end of the items.
+    var mark: Mark { Mark(offset: bytes.count, previous: previous) }
+
+    /// The items after a mark as an entry of the journal: the time before the first of them, then their stored form.
+    func entry(since mark: Mark) -> [UInt8] {
+        var entry = ItemChunk()
+        entry.bytes.reserveCapacity(bytes.count - mark.offset + 10)
+        entry.append(zigzag(mark.previous))
+        entry.bytes += bytes[mark.offset...]
+        return entry.bytes
     }
 }
 
@@ -83,10 +110,24 @@ extension ItemChunk {
     @specialized(where Item == Location)
     static func items(_ bytes: [UInt8]) throws(CorruptChunk) -> [Item] {
         var reader = ChunkReader(bytes: bytes)
+        return try items(&reader, after: 0)
+    }
+
+    /// The items of an entry of the journal.
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
+    static func items(entry bytes: [UInt8]) throws(CorruptChunk) -> [Item] {
+        var reader = ChunkReader(bytes: bytes)
+        let previous = reader.signed(try reader.number())
+        return try items(&reader, after: previous)
+    }
+
+    @inline(__always)
+    private static func items(_ reader: inout ChunkReader, after time: Int64) throws(CorruptChunk) -> [Item] {
         var items: [Item] = []
         let lists = Item.Field.lists
         let known = UInt64(Item.Field.allCases.count)
-        var previous: Int64 = 0
+        var previous = time
         while !reader.isAtEnd {
             let flags = try reader.number()
             var item = Item(time: nil)

@@ -28,6 +28,8 @@ enum StreamOutcome: Equatable {
 struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     /// The next expected number; all items below are on disk.
     private(set) var next = 0
+    /// All items below are in chunks on disk; the journal has the others. These belong to the last chunk.
+    private(set) var saved = 0
     /// Items accepted since the last commit.
     private(set) var pending: [Item] = []
     /// The number of the next item to accept.
@@ -36,9 +38,10 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private var firstTime: Timestamp?
     /// The time of the last item on disk that has one.
     private var lastTime: Timestamp?
-    /// The last chunk on disk, and the one after the next commit.
+    /// The last chunk, and the one after the next commit.
     private var chunk = ItemChunk<Item>()
     private var staged = ItemChunk<Item>()
+    private var stagedSaved = 0
     /// The time of the last answer to a gap.
     private var answeredGapAt: Moment?
 
@@ -91,26 +94,40 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         return true
     }
 
-    /// The chunks that the next commit writes, with their numbers.
+    /// What the next commit writes: the full chunks, and the pending items after them as an entry of the journal.
+    ///
+    /// - Parameter saves: whether it writes the last chunk instead, with the items that only the journal has.
     @specialized(where Item == Sample)
     @specialized(where Item == Location)
-    mutating func stage() -> [(number: Int, bytes: [UInt8])] {
-        var changed: [(number: Int, bytes: [UInt8])] = []
-        staged = chunk
+    mutating func stage(saves: Bool = false) -> StagedItems {
+        var items = StagedItems()
+        staged = chunk.copy(items: pending.count)
+        stagedSaved = saved
+        var first = next
+        var mark = staged.mark
         for (index, item) in pending.enumerated() {
             staged.append(item)
-            let isLast = index == pending.count - 1
-            if staged.isFull || isLast {
-                changed.append(((next + index) / ItemChunk<Item>.capacity, staged.bytes))
-            }
-            if staged.isFull { staged = ItemChunk<Item>() }
+            guard staged.isFull else { continue }
+            items.chunks.append(((next + index) / ItemChunk<Item>.capacity, staged.bytes))
+            staged = ItemChunk<Item>()
+            first = next + index + 1
+            (stagedSaved, mark) = (first, staged.mark)
         }
-        return changed
+        if saves, stagedSaved < expected {
+            items.chunks.append((expected / ItemChunk<Item>.capacity, staged.bytes))
+            stagedSaved = expected
+        } else if first < expected {
+            items.entry = (first, staged.entry(since: mark))
+        }
+        return items
     }
 
-    /// The staged chunks are on disk.
+    /// The staged items are on disk.
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
     mutating func committed() {
         chunk = staged
+        saved = stagedSaved
         lastTime = pending.last { $0.time != nil }?.time ?? lastTime
         next += pending.count
         pending = []
@@ -125,7 +142,20 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 }
 
+/// What a commit writes of a stream.
+struct StagedItems {
+    /// Chunks with their numbers.
+    var chunks: [(number: Int, bytes: [UInt8])] = []
+    /// An entry of the journal with the number of its first item.
+    var entry: (first: Int, bytes: [UInt8])?
+}
+
 extension ItemStream {
+    /// The last chunk with its number, if the journal has items of it that are in no chunk on disk.
+    var unsaved: (number: Int, bytes: [UInt8])? {
+        saved < next ? (saved / ItemChunk<Item>.capacity, chunk.bytes) : nil
+    }
+
     /// Continues a stream from all its readable chunks.
     init(_ chunks: ArraySlice<[UInt8]>) {
         self.init()
@@ -145,6 +175,7 @@ extension ItemStream {
     init(first: [UInt8], last: [UInt8], number: Int, lastTime: Timestamp? = nil) throws(CorruptChunk) {
         let tail = try ItemChunk<Item>(stored: last)
         next = number * ItemChunk<Item>.capacity + tail.count
+        saved = next
         firstTime = try ItemChunk<Item>.items(first).first?.time
         self.lastTime = tail.lastTime ?? lastTime
         chunk = tail.isFull ? ItemChunk<Item>() : tail

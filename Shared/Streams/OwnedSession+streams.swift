@@ -1,6 +1,7 @@
 import Bus
 import MQTT
 import ServiceKit
+import Storage
 import Timing
 import Workouts
 
@@ -10,29 +11,30 @@ extension OwnedSession {
 
     /// Receives a batch. Returns `full` if the session has too many devices.
     func receive(_ batch: ItemBatch<Work.Item>, from device: Device, now: Moment) -> StreamOutcome {
-        guard let index = index(of: device) ?? add(ItemStream(), from: device) else { return .full }
+        let known = index(of: device).map { streams[$0] }
+        guard let stream = known ?? add(ItemStream(), from: device) else { return .full }
         // Before all streams are loaded, the last summary has the number of their items.
         let stored = hasAllStreams ? count : max(count, record.report?.next.values.reduce(0, +) ?? 0)
         let room = bounds.session - stored - pendingItems
-        let new = batch.first + batch.items.count - streams[index].stream.expected
+        let new = batch.first + batch.items.count - stream.stream.expected
         let outcome =
-            streams[index].stream.receive(batch, room: min(room, hourly.available(now)))
+            stream.stream.receive(batch, room: min(room, hourly.available(now)))
             ?? .limited(retryAfter: new > room ? nil : retryAfter(new, now))
         switch outcome {
         case .taken, .corrected:
             pendingItems += new
-            _ = hourly.take(now, count: new)
-            if streams[index].accepted(batch, now) {
-                record.clockSkew[device] = streams[index].skew.seconds
+            hourly.spend(new)
+            if stream.accepted(batch, now) {
+                record.clockSkew[device] = stream.skew.seconds
                 hasNewSkew = true
             }
-        case .repeated: streams[index].owesAck = true
-        case .gap: streams[index].owesAck = streams[index].stream.answersGap(now) || streams[index].owesAck
+        case .repeated: stream.owesAck = true
+        case .gap: stream.owesAck = stream.stream.answersGap(now) || stream.owesAck
         case .limited(let retryAfter):
-            guard streams[index].stream.answersGap(now) else { break }
-            streams[index].owesAck = true
-            streams[index].isLimited = true
-            streams[index].retryAfter = retryAfter
+            guard stream.stream.answersGap(now) else { break }
+            stream.owesAck = true
+            stream.isLimited = true
+            stream.retryAfter = retryAfter
         case .reused, .full, .dropped: break
         }
         return outcome
@@ -43,13 +45,14 @@ extension OwnedSession {
         max(1, Int(hourly.seconds(until: max(count, bounds.hour / 10), now).rounded(.up)))
     }
 
-    /// Adds a device's stream and returns its index.
-    private func add(_ stream: ItemStream<Work.Item>, from device: Device) -> Int? {
+    /// Adds a device's stream; `nil` if the session has too many devices.
+    private func add(_ stream: ItemStream<Work.Item>, from device: Device) -> DeviceStream<Work.Item>? {
         guard streams.count < SessionAction.streamLimit else { return nil }
+        let added = DeviceStream(stream, device: device, of: state.key, Work.kind, skew: record.clockSkew[device])
         devices.append(device)
-        streams.append(DeviceStream(stream, device: device, of: state.key, skew: record.clockSkew[device]))
+        streams.append(added)
         count += stream.next
-        return streams.count - 1
+        return added
     }
 
     /// Loads a stream from the store. A loaded stream stays unless fewer of its items are readable.
@@ -72,29 +75,51 @@ extension OwnedSession {
         hasAllStreams = true
     }
 
-    /// The chunks that make the pending items durable.
-    func stage() -> [StoredChunk] {
-        var chunks: [StoredChunk] = []
-        for index in streams.indices where !streams[index].stream.pending.isEmpty {
-            let prefix = streams[index].chunkPrefix
-            for (number, bytes) in streams[index].stream.stage() {
-                chunks.append(
-                    StoredChunk(
-                        shard: state.session.shard, key: StreamStore.chunkKey(prefix, number), bytes: bytes))
+    /// The changes that make the pending items durable and move due streams from the journal into their chunks.
+    ///
+    /// - Parameter saves: whether all streams move.
+    func stage(saves: Bool) -> [StreamChange] {
+        let shard = state.session.shard
+        var changes: [StreamChange] = []
+        for stream in streams {
+            stream.isDue = stream.isDue || saves
+            guard !stream.stream.pending.isEmpty || stream.isDue else { continue }
+            let name = stream.name
+            let staged = stream.stream.stage(saves: stream.isDue)
+            for (number, bytes) in staged.chunks {
+                let change = StoreWrite.Change.put(key: StreamStore.chunkKey(name, number), value: bytes)
+                changes.append(StreamChange(shard: shard, collection: StreamStore.chunks, change: change))
             }
+            guard let entry = staged.entry else { continue }
+            let change = StoreWrite.Change.append(stream: name, first: entry.first, items: entry.bytes)
+            changes.append(StreamChange(shard: shard, collection: .journal, change: change))
         }
-        return chunks
+        return changes
+    }
+
+    /// Whether the journal has items that are in no chunk.
+    var hasUnsavedItems: Bool { streams.contains { $0.stream.saved < $0.stream.next } }
+
+    /// Whether the oldest such item of a stream is in a commit.
+    func belongs(_ stream: Int, to commit: Int) -> Bool { streams[stream].journaled?.commit == commit }
+
+    /// The last chunks that have such items.
+    var unsavedChunks: [UnsavedChunk] {
+        streams.compactMap { stream in
+            stream.stream.unsaved.map { UnsavedChunk(device: stream.device, number: $0.number, bytes: $0.bytes) }
+        }
     }
 
     /// The pending items are on disk and count from now on.
     func committed(_ now: Moment) {
-        for index in streams.indices where !streams[index].stream.pending.isEmpty {
-            live?.add(
-                streams[index].stream.pending, from: streams[index].device, segments: record.state.segments,
-                now: now.wallClock)
-            heard?.add(streams[index].stream.pending)
-            sinceFold?.append((streams[index].device, streams[index].stream.next, streams[index].stream.pending))
-            streams[index].stream.committed()
+        for stream in streams where !stream.stream.pending.isEmpty || stream.isDue {
+            stream.isDue = false
+            let pending = stream.stream.pending
+            defer { stream.stream.committed() }
+            guard !pending.isEmpty else { continue }
+            live?.add(pending, from: stream.device, segments: record.state.segments, now: now.wallClock)
+            heard?.add(pending)
+            sinceFold?.append((stream.device, stream.stream.next, pending))
         }
         count += pendingItems
         pendingItems = 0
@@ -103,34 +128,37 @@ extension OwnedSession {
     /// Drops the pending items and acknowledgements after a failed commit.
     func discardPending() {
         hourly.giveBack(pendingItems)
-        for index in streams.indices { streams[index].discardPending() }
+        for stream in streams { stream.discardPending() }
         pendingItems = 0
     }
 
     /// Makes all acknowledgements due.
     func acknowledgeAll() {
-        for index in streams.indices { streams[index].owesAck = true }
+        for stream in streams { stream.owesAck = true }
     }
 
     /// When the deferred acknowledgements are due; `nil` without any.
     var ackDue: Moment? {
-        streams.lazy.compactMap(\.unacknowledgedSince).min().map { $0 + StreamTimes.ack }
+        // A loop, because a key path of a generic type is resolved at each use.
+        var first: Moment?
+        for stream in streams { if let since = stream.unacknowledgedSince { first = min(first ?? since, since) } }
+        return first.map { $0 + StreamTimes.ack }
     }
 
     /// Makes the deferred acknowledgements due.
     func acknowledgeDeferred() {
-        for index in streams.indices where streams[index].unacknowledgedSince != nil { streams[index].owesAck = true }
+        for stream in streams where stream.unacknowledgedSince != nil { stream.owesAck = true }
     }
 
     /// Removes and returns the due acknowledgements, one per stream.
     func takeAcks(_ now: Moment) -> [MQTTMessage] {
         var acks: [MQTTMessage] = []
-        for index in streams.indices {
-            guard let ack = streams[index].takeAck() else { continue }
-            let kind = Work.kind.ack(streams[index].device)
+        for stream in streams {
+            guard let ack = stream.takeAck() else { continue }
+            let kind = Work.kind.ack(stream.device)
             acks.append(
                 MQTTMessage(
-                    topic: streams[index].ackTopic, payload: ack.payload(now: now.wallClock)[...], qos: kind.qos,
+                    topic: stream.ackTopic, payload: ack.payload(now: now.wallClock)[...], qos: kind.qos,
                     retain: kind.isRetained))
         }
         return acks

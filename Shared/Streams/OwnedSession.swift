@@ -24,7 +24,7 @@ package struct StreamBounds: Sendable {
 final class OwnedSession<Work: StreamWork> {
     var record: StreamRecord<Work.Totals>
     /// The loaded streams by device.
-    var streams: [DeviceStream<Work>] = []
+    var streams: [DeviceStream<Work.Item>] = []
     /// The devices of ``streams`` in the same order, searched for each message.
     var devices: [Device] = []
     /// The numbers of items on disk and of pending ones, of all loaded streams.
@@ -58,14 +58,20 @@ final class OwnedSession<Work: StreamWork> {
     var news: StretchNews
     /// `metrics` or `route`.
     var liveTopic = RetainedTopic()
+    private(set) lazy var liveTopicName = Topic.session(state.key, Work.kind.live).name
+    /// Its place in the machine's ``LiveNews``.
+    var turn = LiveNews<Work>.Turn.idle
+    /// The time of the last message, while a due one follows it directly.
+    var restedSince: Moment?
     /// `heard/samples` or `heard/locations`, the stored items that it reports (`nil` until they are read), and the time of
     /// the last message.
     var heardTopic = RetainedTopic()
     var heard: HeardItems<Work.Item>?
     var heardAt: Moment?
+    /// Whether that message reported live metrics, and a position.
+    var reported = (liveMetrics: false, position: false)
     /// The time of the last stored items since then.
     var unheardSince: Moment?
-    var publishedAt: Moment?
     /// The time of the last stored or reported item, or of loading the session.
     var receivedAt: Moment
     /// Whether the live values were published as unknown since then.
@@ -176,6 +182,20 @@ final class OwnedSession<Work: StreamWork> {
         }
     }
 
+    /// Whether an item of a watch or a heart rate is among the stored items.
+    var hasLiveMetrics: Bool {
+        heard?.hasHeartRate == true || streams.contains { $0.stream.next > 0 && $0.device.isWatch }
+    }
+
+    /// Whether stored items make a `heard` due.
+    ///
+    /// In progress, a session expires after hours and needs few. Later, its end follows its last item.
+    func owesHeard(_ now: Moment) -> Bool {
+        guard let heardAt, isUnfinished else { return true }
+        return now.seconds(since: heardAt) >= StreamTimes.heard || !reported.liveMetrics && hasLiveMetrics
+            || !reported.position && heard?.position != nil
+    }
+
     /// Whether the live values have just become too old to display.
     func becomesSilent(_ now: Moment) -> Bool {
         isShown && !isSilent && now.seconds(since: receivedAt) >= StreamTimes.silence
@@ -183,6 +203,6 @@ final class OwnedSession<Work: StreamWork> {
 
     /// Whether the session can leave memory.
     func isIdle(_ now: Moment) -> Bool {
-        !isUnfinished && job == nil && now.seconds(since: receivedAt) >= StreamTimes.idle
+        !isUnfinished && job == nil && !hasUnsavedItems && now.seconds(since: receivedAt) >= StreamTimes.idle
     }
 }

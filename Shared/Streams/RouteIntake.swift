@@ -104,7 +104,7 @@ struct RouteIntake {
         if let arrival, !arrival.pending.isEmpty {
             if !arrival.isSlotEmptied { changes.append(.deleteFolder(path: folder)) }
             changes += arrival.pending.sorted { $0.key < $1.key }.map { number, payload in
-                .put(key: StreamStore.chunkKey(folder + "/", number), value: payload)
+                .put(key: StreamStore.chunkKey(folder, number), value: payload)
             }
         }
         if isComplete { changes.append(.deleteFolder(path: StreamStore.trackFolder(key, slot.other))) }

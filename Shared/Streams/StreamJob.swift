@@ -38,6 +38,8 @@ package struct StreamJob<Work: StreamWork>: Sendable {
     /// The route of a summary.
     let route: StoredRoute?
     let purpose: Purpose
+    /// The chunks that the store does not have when the job starts.
+    let unsaved: [UnsavedChunk]
     let startedAt: Timestamp
 
     package func run(_ store: any Store) async -> End {
@@ -55,7 +57,7 @@ package struct StreamJob<Work: StreamWork>: Sendable {
     }
 
     private func compute(_ records: [StoreRecord], _ input: RouteInput?, _ begun: ContinuousClock.Instant) -> End {
-        let stored = StoredItems<Work>(records)
+        let stored = StoredItems<Work>(records, unsaved: unsaved)
         var outcome = End.Outcome.corrupt
         if stored.corrupt.isEmpty {
             switch purpose {
@@ -69,6 +71,13 @@ package struct StreamJob<Work: StreamWork>: Sendable {
             job: self, outcome: outcome, streams: stored.streams, heard: stored.heard,
             cost: ContinuousClock.now - begun)
     }
+}
+
+/// A last chunk whose newest items only the journal has.
+struct UnsavedChunk: Sendable {
+    let device: Device
+    let number: Int
+    let bytes: [UInt8]
 }
 
 /// All stored items of a session, decoded at each pass.
@@ -85,19 +94,34 @@ struct StoredItems<Work: StreamWork> {
     }
 
     /// Decodes the chunks of a session.
-    init(_ records: [StoreRecord]) {
+    ///
+    /// - Parameter unsaved: the last chunks, as of this read or earlier.
+    init(_ records: [StoreRecord], unsaved: [UnsavedChunk]) {
         var chunks: [Device: [[UInt8]]] = [:]
         for record in records {
             guard let (device, number) = StreamStore.chunk(record.key) else { continue }
             // Keys come in order; a stream has no gaps.
             if number == chunks[device, default: []].count { chunks[device, default: []].append(record.value) }
         }
+        for chunk in unsaved {
+            let count = chunks[chunk.device, default: []].count
+            if chunk.number == count {
+                chunks[chunk.device, default: []].append(chunk.bytes)
+            } else if chunk.number < count, chunks[chunk.device]?[chunk.number].count ?? 0 < chunk.bytes.count {
+                // The store's chunk may be newer: of two the longer one has all items of the other.
+                chunks[chunk.device]?[chunk.number] = chunk.bytes
+            }
+        }
+        // Few items stay decoded, so that a fold decodes nothing again.
+        let areFew = chunks.values.reduce(0) { $0 + $1.count } <= StreamTimes.decodedChunks
+        var decoded: [Device: [[Work.Item]]] = [:]
         var readableCounts: [Device: Int] = [:]
         heard = HeardItems { visit in
             for (device, stored) in chunks {
                 for chunk in stored {
                     guard let items = try? ItemChunk<Work.Item>.items(chunk) else { break }
                     readableCounts[device, default: 0] += 1
+                    if areFew { decoded[device, default: []].append(items) }
                     for item in items { visit(item) }
                 }
             }
@@ -108,7 +132,11 @@ struct StoredItems<Work: StreamWork> {
             let readable = stored[..<count]
             let stream = ItemStream<Work.Item>(readable)
             streams[device] = stream
-            items[device] = ItemSource(count: stream.next) { body in
+            items[device] = ItemSource(count: stream.next) { [decoded = decoded[device]] body in
+                for part in decoded ?? [] {
+                    for item in part { body(item) }
+                }
+                guard decoded == nil else { return }
                 for chunk in readable {
                     for item in (try? ItemChunk<Work.Item>.items(chunk)) ?? [] { body(item) }
                 }

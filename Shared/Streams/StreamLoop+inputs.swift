@@ -39,3 +39,9 @@ extension StreamLoop {
         if machine.sessions[key]?.record.report != nil { requestedChunks.append(key) }
     }
 }
+
+/// Consecutive messages of one topic, as a device that catches up sends them.
+struct TopicRun {
+    let topic: Topic?
+    let messages: ArraySlice<MQTTMessage>
+}

@@ -71,11 +71,15 @@ extension StreamLoop {
     }
 
     /// Replaces corrupt records when the sessions' state arrives. The new records keep all stored items.
-    mutating func replaceCorruptRecords(_ received: [(MQTTMessage, Topic?)], _ now: Moment) async throws {
+    mutating func replaceCorruptRecords(_ runs: [TopicRun], _ now: Moment) async throws {
         guard !corrupt.isEmpty else { return }
-        for case (let message, .session(let key, .state)?) in received where corrupt.contains(key) {
+        for run in runs {
             // An invalid state is rejected like any other.
-            guard let state = try? SessionState(message.payload), state.key == key else { continue }
+            guard case .session(let key, .state)? = run.topic, corrupt.contains(key),
+                let state = run.messages.lazy.compactMap({ try? SessionState($0.payload) }).first(where: {
+                    $0.key == key
+                })
+            else { continue }
             corrupt.remove(key)
             unknown.remove(key)
             var record = StreamRecord<Work.Totals>(state: state)
@@ -91,6 +95,23 @@ extension StreamLoop {
         var searches = wanted.filter { machine.sessions[$0.key].map { $0.state.status != .deleted } ?? false }.flatMap {
             key, devices in devices.map { StreamSearch(key, $0) }
         }
+        try await run(&searches)
+        for search in searches {
+            guard let first = search.first, let last = search.last else { continue }
+            do {
+                let stream = try ItemStream<Work.Item>(first: first, last: last.bytes, number: last.number)
+                if stream.knowsLastTime {
+                    machine.load(stream, from: search.device, of: search.key)
+                    continue
+                }
+            } catch {}
+            // Reading the whole stream finds its readable part and the time of its last item.
+            try await readStreams(search.key, context.clock.moment)
+        }
+    }
+
+    /// Reads what searches ask for, until all are done.
+    func run(_ searches: inout [StreamSearch]) async throws {
         var open = searches.indices.map(\.self)
         while !open.isEmpty {
             let asked = open.flatMap { index in searches[index].keys.map { (index, $0) } }
@@ -103,18 +124,6 @@ extension StreamLoop {
                 if isFound { next += 1 }
             }
             open.removeAll { searches[$0].isDone }
-        }
-        for search in searches {
-            guard let first = search.first, let last = search.last else { continue }
-            do {
-                let stream = try ItemStream<Work.Item>(first: first, last: last.bytes, number: last.number)
-                if stream.knowsLastTime {
-                    machine.load(stream, from: search.device, of: search.key)
-                    continue
-                }
-            } catch {}
-            // Reading the whole stream finds its readable part and the time of its last item.
-            try await readStreams(search.key, context.clock.moment)
         }
     }
 
@@ -132,7 +141,8 @@ extension StreamLoop {
     /// Reads all items of a session, and its streams and live fold with them.
     @discardableResult
     mutating func readStreams(_ key: SessionKey, _ now: Moment) async throws -> StoredItems<Work> {
-        let stored = StoredItems<Work>(try await StoredItems<Work>.records(key, store))
+        let records = try await StoredItems<Work>.records(key, store)
+        let stored = StoredItems<Work>(records, unsaved: machine.sessions[key]?.unsavedChunks ?? [])
         for device in stored.corrupt {
             // The device sends the rest again, which overwrites what is unreadable.
             context.logger.error("corrupt items ignored", metadata: ["stream": "\(key)/\(device)"])

@@ -8,9 +8,10 @@ extension StreamLoop {
     /// Publishes the live metrics and the `heard` that are due, after a commit that shows that their shards are not lost. Their
     /// revisions never decrease, even when the clock steps backwards.
     mutating func publishLive(_ now: Moment) async throws {
-        let due = machine.liveDue(now: now)
-        let heard = machine.heardDue
-        let shards = Set((due + heard).map(\.session.shard))
+        machine.news.advance(to: now)
+        let heard = machine.heardDue(now: now)
+        var shards = Set(heard.map(\.session.shard))
+        for session in machine.news.due { shards.insert(session.state.session.shard) }
         let unsure = shards.filter { shard in
             now.wallClock.milliseconds + StreamTimes.reserve / 2 > ceilings[shard, default: 0]
                 || confirmed[shard].map { now.seconds(since: $0) > StreamTimes.confirmation } ?? true
@@ -24,11 +25,12 @@ extension StreamLoop {
             let writes = reserved.compactMap { shard, ceiling in
                 write(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))
             }
-            guard await commit(writes) else { return }
+            guard await commit(writes) != nil else { return }
             ceilings.merge(reserved.filter { epochs[$0.key] != nil }) { $1 }
         }
-        for key in due {
-            let message = machine.liveMessage(key, now: now, floor: floors[key.session.shard, default: 0])
+        for session in machine.news.takeDue() {
+            let key = session.state.key
+            let message = machine.liveMessage(session, now: now, floor: floors[key.session.shard, default: 0])
             guard let message else { continue }
             retention.published(key, now)
             send([message], of: key)

@@ -16,9 +16,19 @@ extension StreamLoop {
 
     /// Makes received items and states durable, then acknowledges them. After a failed write nothing counts and nothing is
     /// acknowledged to devices, which send it again.
-    mutating func commit(_ now: Moment, acknowledge: () -> Void = {}) async throws {
-        var writes = machine.stage().compactMap { chunk in
-            write(chunk.shard, StreamStore.chunks, chunk.key, chunk.bytes)
+    ///
+    /// - Parameters:
+    ///   - limit: the maximum number of due streams that move from the journal into chunks.
+    ///   - trim: what leaves the journal instead of the records whose items are in chunks.
+    mutating func commit(
+        _ now: Moment, limit: Int? = nil, trim: JournalTrim? = nil, mayUseReserve: Bool = false,
+        acknowledge: () -> Void = {}
+    ) async throws {
+        committedAt = now
+        let removable = trim == nil ? machine.journal.removable() : nil
+        let trim = removable.map { .own(through: $0) } ?? trim
+        var writes = machine.stage(due: limit ?? machine.journal.limit(now), now: now).compactMap { change in
+            write(change.shard, change.collection, change.change)
         }
         writes += machine.stageRoutes().compactMap { shard, change in write(shard, StreamStore.tracks, change) }
         writes += machine.unsaved.sorted().compactMap { key in
@@ -30,47 +40,53 @@ extension StreamLoop {
         for key in begun { retention.published(key, now) }
         writes += begun.compactMap { write($0.session.shard, StreamStore.retained, "\($0)", retention.value($0)) }
         let items = machine.pendingItems
-        guard await commit(writes, items: items) else {
+        guard let report = await commit(writes, items: items, trim: trim, mayUseReserve: mayUseReserve) else {
             machine.discardPending()
             return acknowledge()
         }
         // Acknowledges at once, so that the next batch is read while the live metrics are computed.
         acknowledge()
         retention.stored(begun)
-        machine.committed(now: now)
+        if removable != nil { machine.journal.removed() }
+        let journaled = report.journaled.map {
+            (sequence: $0.sequence, bytes: writes.reduce(0) { $0 + $1.journaledBytes })
+        }
+        machine.committed(now: now, journaled: journaled)
         for (key, acks) in machine.takeAcks(now: now) { send(acks, of: key) }
     }
 
     /// Commits writes of one session.
-    mutating func commit(_ writes: [StoreWrite?], of key: SessionKey) async -> Outcome {
-        guard await commit(writes.compactMap(\.self)) else { return .refused }
+    mutating func commit(_ writes: [StoreWrite?], of key: SessionKey, mayUseReserve: Bool = false) async -> Outcome {
+        guard await commit(writes.compactMap(\.self), mayUseReserve: mayUseReserve) != nil else { return .refused }
         return epochs[key.session.shard] == nil ? .lost : .committed
     }
 
-    /// Commits and drops the shards that were lost. Returns whether the store took the writes.
-    mutating func commit(_ writes: [StoreWrite], items: Int = 0) async -> Bool {
-        guard !writes.isEmpty else { return true }
+    /// Commits and drops the shards that were lost. Returns `nil` if the store refused the writes.
+    mutating func commit(
+        _ writes: [StoreWrite], items: Int = 0, trim: JournalTrim? = nil, mayUseReserve: Bool = false
+    ) async -> CommitReport? {
+        guard !writes.isEmpty || trim != nil else { return CommitReport() }
         let begun = ContinuousClock.now
         let now = context.clock.moment
         do throws(StoreError) {
-            let report = try await store.commit(writes)
+            let report = try await store.commit(writes, trim: trim, mayUseReserve: mayUseReserve)
             metrics.commit(items: items, took: ContinuousClock.now - begun)
             if health.note(true) { context.logger.notice("commits succeed again") }
             drop(report.lostShards)
             for write in writes where epochs[write.shard] != nil { confirmed[write.shard] = now }
-            return true
+            return report
         } catch {
             // Logged once, because a full disk fails many commits a second.
             if health.note(false) {
                 context.logger.error(
                     "commit failed, devices send the items again", metadata: [LogKey.error: "\(error)"])
             }
-            return false
+            return nil
         }
     }
 
     /// Removes the stored data of deleted sessions, then clears their retained topics.
-    mutating func purge() async throws {
+    mutating func purge(_ now: Moment) async throws {
         for key in machine.toPurge.sorted() {
             let folder = StoreFolder(shard: key.session.shard, path: "\(key)")
             var writes = try await store.records(in: StreamStore.chunks, below: [folder]).map { record in
@@ -79,13 +95,13 @@ extension StreamLoop {
             writes.append(write(key.session.shard, StreamStore.tracks, .deleteFolder(path: "\(key)")))
             writes.append(remove(key, StreamStore.retained, "\(key)"))
             writes.append(machine.sessions[key].flatMap { write(key, $0.record) })
-            switch await commit(writes, of: key) {
+            switch await commit(writes, of: key, mayUseReserve: true) {
             case .refused: return
             case .lost: continue
             case .committed:
                 retention.remove(key)
                 requestedChunks.remove(key)
-                send(machine.purged(key), of: key)
+                send(machine.purged(key, now: now), of: key)
             }
         }
     }
@@ -98,7 +114,7 @@ extension StreamLoop {
             write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key))
         }
         writes += expired.compactMap { remove($0, StreamStore.retained, "\($0)") }
-        guard await commit(writes) else { return }
+        guard await commit(writes) != nil else { return }
         retention.stored(unsaved)
         for key in expired {
             retention.remove(key)
@@ -138,5 +154,13 @@ extension StreamLoop {
         unknown = unknown.filter { !shards.contains($0.session.shard) }
         corrupt = corrupt.filter { !shards.contains($0.session.shard) }
         requestedChunks.removeAll { shards.contains($0.session.shard) }
+    }
+}
+
+extension StoreWrite {
+    /// The size of what the write appends to the journal.
+    fileprivate var journaledBytes: Int {
+        guard case .append(let stream, _, let items) = change else { return 0 }
+        return stream.utf8.count + items.count
     }
 }

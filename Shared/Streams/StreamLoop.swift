@@ -37,6 +37,8 @@ package struct StreamLoop<Work: StreamWork> {
     var confirmed: [Shard: Moment] = [:]
     /// The ceilings of an earlier owner: the first revisions of this one are above these.
     var floors: [Shard: Int64] = [:]
+    /// The time of the last commit of items.
+    var committedAt: Moment?
     /// Jobs to run, and the chunks of those that ended.
     var jobs: [StreamJob<Work>] = []
     var chunkSendings: [ChunkSending<Work>] = []
@@ -60,9 +62,13 @@ package struct StreamLoop<Work: StreamWork> {
         switch event {
         case .ownership(.gained(let gained)):
             epochs.merge(gained) { $1 }
+            try await moveJournal(of: Set(gained.keys), now)
             try await loadCeilings(Set(gained.keys))
             try await loadRetention(Set(gained.keys), now)
-        case .ownership(.releasing(let shards)), .ownership(.lost(let shards)): drop(shards)
+        case .ownership(.releasing(let shards)):
+            try await clearJournal(of: shards, now)
+            drop(shards)
+        case .ownership(.lost(let shards)): drop(shards)
         case .announce(let shards): try await announce(shards, now)
         case .connected:
             for key in machine.sessions.keys { announce(key, now) }
@@ -75,8 +81,12 @@ package struct StreamLoop<Work: StreamWork> {
             metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
         case .tick:
             for (key, acks) in machine.takeDeferredAcks(now: now) { send(acks, of: key) }
-            try await purge()
-            if machine.sweep(now: now) { metrics.show(machine.statusCounts, pendingBuffer) }
+            try await purge(now)
+            try await clearJournal(now)
+            if machine.sweep(now: now) {
+                metrics.show(machine.statusCounts, pendingBuffer)
+                metrics.journal(machine.journal.bytes, machine.journal.oldest.map { now.seconds(since: $0) })
+            }
             try await refold(now)
             try await publishLive(now)
             publishSplits(now)
@@ -114,7 +124,7 @@ package struct StreamLoop<Work: StreamWork> {
             return
         }
         machine.sessions[key]?.summaryTopic.reconnected()
-        machine.withNews.insert(key)
+        machine.news.add(session)
         if session.isUnfinished || session.state.status == .canceled { machine.awaitingHeard.insert(key) }
         if retention.stands(key), let summary = machine.knownSummary(key) { send([summary], of: key) }
     }
@@ -122,22 +132,49 @@ package struct StreamLoop<Work: StreamWork> {
     // MARK: Messages
 
     private mutating func receive(_ received: [MQTTMessage], _ now: Moment) async throws {
-        let parsed = received.map { ($0, topic($0.topic)) }
-        try await load(parsed.compactMap { message, topic in message.payload.isEmpty ? nil : topic }, now)
-        try await replaceCorruptRecords(parsed, now)
-        for (message, topic) in parsed {
-            if case .user(let user, .viewerRequest(let viewer))? = topic {
-                try await receive(message, of: user, from: viewer, now)
-                continue
+        let runs = runs(received)
+        try await load(runs.filter { $0.messages.contains { !$0.payload.isEmpty } }.compactMap { $0.topic }, now)
+        try await replaceCorruptRecords(runs, now)
+        for run in runs {
+            switch run.topic {
+            case .user(let user, .viewerRequest(let viewer))?:
+                for message in run.messages { try await receive(message, of: user, from: viewer, now) }
+            case .session(let key, let kind)? where epochs[key.session.shard] != nil:
+                receive(run.messages, key, kind, now)
+            case nil:
+                for message in run.messages {
+                    let rejection = Rejection(badTopic: message.topic) { epochs[$0] != nil }
+                    if let rejection { reject(message, rejection, now) }
+                }
+            default: break
             }
-            guard case .session(let key, let kind)? = topic, epochs[key.session.shard] != nil else {
-                guard topic == nil else { continue }
-                let rejection = Rejection(badTopic: message.topic) { epochs[$0] != nil }
-                if let rejection { reject(message, rejection, now) }
-                continue
-            }
+        }
+    }
+
+    /// Messages of one topic share its string, so most comparisons are of pointers.
+    private mutating func runs(_ messages: [MQTTMessage]) -> [TopicRun] {
+        var runs: [TopicRun] = []
+        var start = 0
+        for end in 1..<messages.count + 1 where end == messages.count || messages[end].topic != messages[start].topic {
+            runs.append(TopicRun(topic: topic(messages[start].topic), messages: messages[start..<end]))
+            start = end
+        }
+        return runs
+    }
+
+    private mutating func receive(
+        _ messages: ArraySlice<MQTTMessage>, _ key: SessionKey, _ kind: SessionTopic, _ now: Moment
+    ) {
+        let device = Work.kind.device(of: kind)
+        // Items change no session but their own, and that only within.
+        let session = device == nil ? nil : machine.sessions[key]
+        for message in messages {
             do throws(PayloadError) {
-                try receive(message, key, kind, now)
+                if let device {
+                    try receive(message, from: device, of: key, session, now)
+                } else {
+                    try receive(message, key, kind, now)
+                }
             } catch {
                 reject(message, error, now)
             }
@@ -147,7 +184,6 @@ package struct StreamLoop<Work: StreamWork> {
     private mutating func receive(
         _ message: MQTTMessage, _ key: SessionKey, _ kind: SessionTopic, _ now: Moment
     ) throws(PayloadError) {
-        if let device = Work.kind.device(of: kind) { return try receive(message, from: device, of: key, now) }
         switch kind {
         case .state where !message.payload.isEmpty:
             let state = try SessionState(message.payload)
@@ -156,11 +192,7 @@ package struct StreamLoop<Work: StreamWork> {
             unknown.remove(key)
             for waiting in pendingBuffer.take(key, now: now) {
                 guard case .session(_, let kind)? = topic(waiting.topic) else { continue }
-                do throws(PayloadError) {
-                    try receive(waiting, key, kind, now)
-                } catch {
-                    reject(waiting, error, now)
-                }
+                receive([waiting], key, kind, now)
             }
         case _ where kind == Work.kind.summary && !message.payload.isEmpty:
             let seen = try JSONCoding.decode(SeenRevision.self, from: message.payload)
@@ -195,10 +227,10 @@ package struct StreamLoop<Work: StreamWork> {
     }
 
     private mutating func receive(
-        _ message: MQTTMessage, from device: Device, of key: SessionKey, _ now: Moment
+        _ message: MQTTMessage, from device: Device, of key: SessionKey, _ session: OwnedSession<Work>?, _ now: Moment
     ) throws(PayloadError) {
         let batch = try ItemBatch<Work.Item>(message.payload, accepting: AcceptedTimes(now: now.wallClock))
-        guard machine.sessions[key] != nil else {
+        guard let session else {
             let overflowed = pendingBuffer.overflowed
             let isAllowed = pendingBuffer.add(message, for: key, of: key.user, now: now)
             if !isAllowed { context.limits.reached("waiting_for_state", by: key.user, at: now) }
@@ -208,7 +240,7 @@ package struct StreamLoop<Work: StreamWork> {
             }
             return
         }
-        let outcome = machine.receive(batch, from: device, of: key, now: now)
+        let outcome = machine.receive(batch, from: device, of: session, now: now)
         switch outcome {
         case .taken, .corrected:
             if let flaw = batch.flaw { reject(message, flaw, now) }
@@ -257,6 +289,8 @@ package struct StreamLoop<Work: StreamWork> {
     /// Messages of a lost connection are not sent again: the next connection publishes retained topics, and devices repeat what is
     /// not acknowledged.
     private mutating func flush() async {
+        // The store may know of a loss that the loop has yet to handle.
+        if !messages.isEmpty { drop(store.lost(of: epochs)) }
         let owned = messages.filter { message in message.shard.map { epochs[$0] != nil } ?? true }
         messages = []
         await context.send(owned.map(\.message))

@@ -51,8 +51,7 @@ extension StreamMachine {
         }
         return StreamJob(
             number: jobCount, key: key, profiled: session.profiled, route: session.route(for: purpose),
-            purpose: purpose,
-            startedAt: now.wallClock)
+            purpose: purpose, unsaved: session.unsavedChunks, startedAt: now.wallClock)
     }
 
     /// Loads the streams that a job read. Returns `nil` if the session has left memory since: then the result is void.
@@ -152,6 +151,7 @@ extension StreamMachine {
         for device in stored.streams.keys.sorted() {
             if let stream = stored.streams[device] { session.load(stream, from: device) }
         }
+        noteJournaled(session, in: nil)
         session.hasAllStreams = true
         session.isCorrupt = false
         session.heard = stored.heard
@@ -171,6 +171,6 @@ extension StreamMachine {
         session.foldDue = nil
         stale.remove(key)
         withSplits.insert(key)
-        withNews.insert(key)
+        news.add(session)
     }
 }

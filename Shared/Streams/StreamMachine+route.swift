@@ -112,7 +112,7 @@ extension StreamMachine {
         let newest = session.live?.newest
         guard session.live?.receive(companion, of: session.state, now: now.wallClock) == true else { return }
         withSplits.insert(key)
-        withNews.insert(key)
+        news.add(session)
         // A payload without newer data does not keep values alive.
         guard session.live?.newest != newest else { return }
         session.receivedAt = now

@@ -123,32 +123,6 @@ extension StreamMachine {
 }
 
 extension StreamMachine {
-    /// The sessions with due live metrics: changed, and outside the rate limit.
-    func liveDue(now: Moment) -> [SessionKey] {
-        Array(
-            withNews.filter { key in
-                guard let session = sessions[key], session.isShown else { return true }
-                return session.publishedAt.map { now.seconds(since: $0) >= StreamTimes.live } ?? true
-            })
-    }
-
-    /// The live metrics of a session as of now; `nil` without any.
-    ///
-    /// - Parameter floor: a revision that an earlier process may have reached.
-    mutating func liveMessage(_ key: SessionKey, now: Moment, floor: Int64) -> MQTTMessage? {
-        withNews.remove(key)
-        // A session just loaded has no live metrics until its fold.
-        guard let session = sessions[key], session.isShown, let live = session.live else { return nil }
-        session.isSilent = session.isSilent || session.becomesSilent(now)
-        session.publishedAt = now
-        let payload = live.payload(
-            session.state,
-            revision: session.liveTopic.revise(now.wallClock, above: max(floor, evicted[key.session.shard] ?? 0)),
-            count: session.count,
-            isSilent: session.isSilent)
-        return Topic.session(key, Work.kind.live).message(payload)
-    }
-
     /// Removes and returns the splits that were just completed.
     mutating func takeFinishedSplits(now: Moment) -> [(state: SessionState, split: LiveStretch)] {
         let due = withSplits.filter { key in
@@ -178,8 +152,13 @@ extension StreamMachine {
         return laps
     }
 
-    /// The sessions whose `heard` can be published.
-    var heardDue: [SessionKey] { awaitingHeard.filter { sessions[$0].map { $0.heard != nil && $0.isShown } ?? false } }
+    /// The sessions with a due `heard`: their items are read, and it is outside the rate limit.
+    func heardDue(now: Moment) -> [SessionKey] {
+        awaitingHeard.filter { key in
+            guard let session = sessions[key], session.heard != nil, session.isShown else { return false }
+            return session.heardAt.map { now.seconds(since: $0) >= StreamTimes.live } ?? true
+        }
+    }
 
     /// What the service has stored of a session's items. A heard of a session without items says so.
     mutating func heardMessage(_ key: SessionKey, now: Moment, floor: Int64) -> MQTTMessage? {
@@ -191,6 +170,8 @@ extension StreamMachine {
         var heard = Heard(revision: session.heardTopic.revise(now.wallClock, above: floor), count: session.count)
         heard.newest = items.times.newest
         heard.position = items.position
+        heard.hasLiveMetrics = session.hasLiveMetrics
+        session.reported = (heard.hasLiveMetrics, heard.position != nil)
         heard.clockSkew = session.record.clockSkew
         heard.silences = items.times.silences
         return Topic.session(key, Work.kind.heard).message(heard.payload)

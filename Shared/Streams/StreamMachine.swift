@@ -14,7 +14,7 @@ struct StreamMachine<Work: StreamWork> {
     let bounds: StreamBounds
     var sessions: [SessionKey: OwnedSession<Work>] = [:]
     /// Sessions with unpublished live metrics.
-    var withNews: Set<SessionKey> = []
+    var news = LiveNews<Work>()
     /// Sessions with an unpublished `heard`.
     var awaitingHeard: Set<SessionKey> = []
     /// Sessions that wait for a summary.
@@ -39,6 +39,8 @@ struct StreamMachine<Work: StreamWork> {
     private(set) var evicted: [Shard: Int64] = [:]
     /// Sessions with items since the last commit.
     private var touched: [OwnedSession<Work>] = []
+    /// The streams with items that only the journal has.
+    var journal = JournalLedger<(session: OwnedSession<Work>, index: Int)>()
     /// Sessions with accepted items that are not acknowledged, by the time when they must be.
     private var awaitingAck: Deque<(due: Moment, session: OwnedSession<Work>)> = []
     /// The routes that sessions take in, until they are complete on disk.
@@ -54,41 +56,77 @@ struct StreamMachine<Work: StreamWork> {
 
     // MARK: Items
 
-    /// Receives a batch. Its session and stream must be in memory.
-    mutating func receive(_ batch: ItemBatch<Work.Item>, from device: Device, of key: SessionKey, now: Moment)
-        -> StreamOutcome
-    {
-        guard let session = sessions[key] else { return .full }
-        if session.state.status == .deleted { return .dropped }
-        if !session.isTouched {
-            session.isTouched = true
-            touched.append(session)
-        }
+    /// Receives a batch. Its stream must be in memory.
+    mutating func receive(
+        _ batch: ItemBatch<Work.Item>, from device: Device, of session: OwnedSession<Work>, now: Moment
+    ) -> StreamOutcome {
+        if session.record.state.status == .deleted { return .dropped }
+        touch(session)
         let outcome = session.receive(batch, from: device, now: now)
         if session.hasNewSkew {
             session.hasNewSkew = false
-            unsaved.insert(key)
-            awaitingHeard.insert(key)
+            unsaved.insert(session.state.key)
+            awaitingHeard.insert(session.state.key)
         }
         return outcome
+    }
+
+    /// Adds a session to the next commit.
+    private mutating func touch(_ session: OwnedSession<Work>) {
+        guard !session.isTouched else { return }
+        session.isTouched = true
+        touched.append(session)
     }
 
     /// The number of items in the next commit.
     var pendingItems: Int { touched.reduce(0) { $0 + $1.pendingItems } }
 
-    /// The chunks that store the pending items. The record marks a summary that lacks these items.
-    mutating func stage() -> [StoredChunk] {
-        var chunks: [StoredChunk] = []
+    /// The changes that store the pending items and move due ones from the journal into chunks. The record marks a summary that
+    /// lacks these items.
+    ///
+    /// - Parameter limit: the maximum number of due streams.
+    mutating func stage(due limit: Int, now: Moment) -> [StreamChange] {
+        for (session, index) in journal.due(now, limit: limit, belongs: { $0.session.belongs($0.index, to: $1) }) {
+            session.streams[index].isDue = true
+            touch(session)
+        }
+        let isFull = journal.isFull(now)
+        var changes: [StreamChange] = []
         for session in touched {
-            let staged = session.stage()
-            if !staged.isEmpty, session.isOver, !session.record.needsSummary {
+            // Late items of an ended session may be the last, and it is to leave memory.
+            let staged = session.stage(saves: isFull || !session.isUnfinished)
+            if session.pendingItems > 0, session.isOver, !session.record.needsSummary {
                 session.record.needsSummary = true
                 unsaved.insert(session.state.key)
             }
             noteSize(session)
-            chunks += staged
+            changes += staged
         }
-        return chunks
+        return changes
+    }
+
+    /// Adds all sessions with items that only the journal has to the next commit, which moves them into chunks.
+    mutating func touchUnsaved(in shards: Set<Shard>) {
+        for (key, session) in sessions where shards.contains(key.session.shard) && session.hasUnsavedItems {
+            for stream in session.streams { stream.isDue = true }
+            touch(session)
+        }
+    }
+
+    /// Notes where the oldest item is that only the journal has, for each stream of a session.
+    ///
+    /// - Parameter commit: the last commit, if it appended to the journal.
+    mutating func noteJournaled(_ session: OwnedSession<Work>, in commit: Int?) {
+        for (index, stream) in session.streams.enumerated() {
+            let (saved, next) = (stream.stream.saved, stream.stream.next)
+            if let journaled = stream.journaled, journaled.first != saved || saved == next {
+                journal.release(journaled.commit)
+                stream.journaled = nil
+            }
+            guard let commit, saved < next, stream.journaled == nil else { continue }
+            stream.journaled = (saved, commit)
+            journal.add((session, index), to: commit)
+        }
     }
 
     /// After a restart, the record tells that the session has many items.
@@ -99,20 +137,24 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// The pending items and routes are on disk and count from now on.
-    mutating func committed(now: Moment) {
+    ///
+    /// - Parameter journaled: the last record of the commit in the journal, and the size of its items there.
+    mutating func committed(now: Moment, journaled: (sequence: Int64, bytes: Int)?) {
         committedRoutes(now)
-        for session in touched where session.pendingItems > 0 {
-            let key = session.state.key
+        let commit = journaled.map { journal.append(through: $0.sequence, bytes: $0.bytes, now) }
+        for session in touched {
+            let hasNewItems = session.pendingItems > 0
             session.committed(now)
+            noteJournaled(session, in: commit)
+            guard hasNewItems else { continue }
+            let key = session.state.key
             session.receivedAt = now
             session.isSilent = false
             if session.live?.isExact == false { requestFold(key, now) }
             session.unheardSince = now
-            if session.heardAt.map({ now.seconds(since: $0) >= StreamTimes.heard }) ?? true {
-                awaitingHeard.insert(key)
-            }
-            if let live = session.live, session.news.hasSplit(in: live) { withSplits.insert(key) }
-            withNews.insert(key)
+            if session.owesHeard(now) { awaitingHeard.insert(key) }
+            if let count = session.live?.splitCount, session.news.hasSplit(count) { withSplits.insert(key) }
+            news.add(session)
             if session.isOver { requestSummary(key, now) }
         }
         unsaved = []
@@ -187,13 +229,15 @@ struct StreamMachine<Work: StreamWork> {
             session.record.state = state
             session.news.note(state, after: known, now: now)
             if session.news.hasLaps { withLaps.insert(key) }
+            if !session.isUnfinished, session.hasUnsavedItems { touch(session) }
             requestOtherFold(session, before, now)
         } else {
             sessions[key] = OwnedSession(new: state, receivedAt: now, bounds: bounds)
         }
         guard state.status != .deleted else { return purge(key, state, now) }
-        withNews.insert(key)
+        if let session = sessions[key] { news.add(session) }
         unsaved.insert(key)
+        if let session = sessions[key], !session.isUnfinished, session.unheardSince != nil { awaitingHeard.insert(key) }
         guard sessions[key]?.isOver == true else { return }
         sessions[key]?.record.needsSummary = true
         if intakes[key] != nil { withRoute.insert(key) }
@@ -225,7 +269,7 @@ struct StreamMachine<Work: StreamWork> {
         statusCounts = [:]
         for (key, session) in sessions {
             statusCounts[session.state.status, default: 0] += 1
-            if session.becomesSilent(now) { withNews.insert(key) }
+            if session.becomesSilent(now) { news.add(session) }
             if let since = session.unheardSince, now.seconds(since: since) >= StreamTimes.silence {
                 awaitingHeard.insert(key)
             }
@@ -243,10 +287,12 @@ struct StreamMachine<Work: StreamWork> {
     private mutating func forget(_ key: SessionKey) {
         guard let session = sessions.removeValue(forKey: key) else { return }
         if session.isTouched { touched.removeAll { $0 === session } }
+        for stream in session.streams {
+            if let journaled = stream.journaled.take() { journal.release(journaled.commit) }
+        }
         unsaved.remove(key)
         intakes[key] = nil
         withRoute.remove(key)
-        withNews.remove(key)
         awaitingHeard.remove(key)
         stale.remove(key)
         withSplits.remove(key)
@@ -276,8 +322,9 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// The store keeps only the deletion. Returns the messages that clear the session's retained topics.
-    mutating func purged(_ key: SessionKey) -> [MQTTMessage] {
+    mutating func purged(_ key: SessionKey, now: Moment) -> [MQTTMessage] {
         toPurge.remove(key)
+        journal.deleted(now)
         return Self.cleared(key)
     }
 }

@@ -18,6 +18,8 @@ struct StreamMetrics {
     private let sessions: [SessionStatus: Meter]
     private let waitingBytes: Meter
     private let waitingDropped: RisingCounter
+    private let journalBytes: Meter
+    private let journalAge: Meter
 
     /// - Parameter prefix: the start of each name.
     init(_ factory: PrometheusMetrics, prefix: String) {
@@ -43,6 +45,8 @@ struct StreamMetrics {
             })
         waitingBytes = Meter(label: prefix + "waiting_bytes", factory: factory)
         waitingDropped = RisingCounter(prefix + "waiting_dropped_total", factory)
+        journalBytes = Meter(label: prefix + "journal_bytes", factory: factory)
+        journalAge = Meter(label: prefix + "journal_age_seconds", factory: factory)
     }
 
     func batch(messages count: Int, took duration: Duration) {
@@ -66,6 +70,12 @@ struct StreamMetrics {
         waitingDropped.rise(to: pending.overflowed + pending.expired)
     }
 
+    /// - Parameter age: of the oldest item that is in no chunk.
+    func journal(_ bytes: Int, _ age: Double?) {
+        journalBytes.set(bytes)
+        journalAge.set(age ?? 0)
+    }
+
     private static func help(_ prefix: String) -> [String: String] {
         [
             prefix + "items_total": "Stored items.",
@@ -77,6 +87,8 @@ struct StreamMetrics {
             prefix + "sessions": "Sessions in memory, by status.",
             prefix + "waiting_bytes": "Pending batches of sessions without a state, in bytes.",
             prefix + "waiting_dropped_total": "Dropped batches of sessions without a state.",
+            prefix + "journal_bytes": "Items in the journal, in bytes.",
+            prefix + "journal_age_seconds": "Age of the oldest item that only the journal has.",
         ]
     }
 }

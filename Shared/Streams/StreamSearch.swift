@@ -10,7 +10,8 @@ struct StreamSearch {
     private(set) var last: (number: Int, bytes: [UInt8])?
     /// The lowest known absent number.
     private var absent: Int?
-    private var asked: [Int] = [0, 1, 3, 7, 15, 31, 63]
+    private var asked = start
+    private static let start = [0, 1, 3, 7, 15, 31, 63]
     private var answered = 0
 
     init(_ key: SessionKey, _ device: Device) {
@@ -18,10 +19,16 @@ struct StreamSearch {
         self.device = device
     }
 
+    /// Finds only the last chunk, probably of this number or the one before.
+    init(_ key: SessionKey, _ device: Device, near number: Int) {
+        self.init(key, device)
+        asked = Array(max(0, number - 1)...number + 1)
+    }
+
     /// The keys to read next.
     var keys: [StoreKey] {
-        let prefix = StreamStore.chunkPrefix(key, device)
-        return asked.map { StoreKey(shard: key.session.shard, key: StreamStore.chunkKey(prefix, $0)) }
+        let name = StreamStore.name(key, device)
+        return asked.map { StoreKey(shard: key.session.shard, key: StreamStore.chunkKey(name, $0)) }
     }
 
     var isDone: Bool { asked.isEmpty }
@@ -42,7 +49,7 @@ struct StreamSearch {
     }
 
     private var next: [Int] {
-        guard let last else { return [] }
+        guard let last else { return absent == 0 ? [] : Self.start }
         guard let absent else { return (1...6).map { (last.number + 1) << $0 - 1 } }
         return absent - last.number > 1 ? [last.number + (absent - last.number) / 2] : []
     }

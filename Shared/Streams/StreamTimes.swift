@@ -1,14 +1,17 @@
+import Storage
 import Workouts
 
 /// Intervals and limits; times in seconds.
 enum StreamTimes {
-    /// The minimum interval of a session's live messages.
+    /// The minimum interval of a session's live messages, and of its `heard`.
     static let live = 1.0
+    /// How late a tick may publish a live message without delaying the next one.
+    static let liveDelay = 0.15
     /// The maximum age of a shard's last commit when its live messages are published: a commit shows whether it is lost.
     static let confirmation = 1.0
     /// The time without items after which live values are unknown.
     static let silence = 15.0
-    /// The interval of `heard` while items arrive.
+    /// The interval of `heard` while items of an unfinished session arrive.
     static let heard = 300.0
     /// The minimum interval of summaries while items arrive; longer for sessions with many items.
     static let summary = 1.0
@@ -61,15 +64,34 @@ enum StreamTimes {
     static let pending = 60.0
     static let pendingBytes = 16 << 20
     static let pendingBytesOfUser = 1 << 20
+    /// The maximum age of items that only the journal has: a stream of one item a second writes a chunk twice, then and full.
+    static let due = 70.0
+    /// The same after a deletion, so that 20 s later the journal has nothing of before.
+    static let deleted = 20.0
+    /// How many streams a commit of received items moves into chunks, how many if they are late by some seconds, and how many
+    /// a tick moves.
+    static let dueAtOnce = 32
+    static let dueLate = 2.0
+    static let dueLater = 256
+    static let dueOfTick = 1_024
+    /// The maximum size of the journal in bytes, and its maximum age. Beyond, all items go into chunks at once.
+    static let journalBytes = 64 << 20
+    static let journalAge = 90.0
+    /// The minimum interval of commits for the journal alone, and of the due times of deletions.
+    static let journalInterval = 1.0
+    /// The maximum number of chunks that stay decoded while a session is folded: a megabyte.
+    static let decodedChunks = 80
+    /// How many streams of the journal a gain reads together.
+    static let streamsAtOnce = 500
     /// The maximum number of cached unknown sessions.
     static let unknownLimit = 20_000
     /// The maximum number of cached topic names.
     static let topicLimit = 50_000
 }
 
-/// A stored chunk of a stream.
-struct StoredChunk {
+/// A change of a commit. The loop adds the epoch.
+struct StreamChange {
     let shard: Shard
-    let key: String
-    let bytes: [UInt8]
+    let collection: StoreCollection
+    let change: StoreWrite.Change
 }

@@ -18,7 +18,8 @@ struct StretchNews {
     /// Whether the splits that are old are unknown until a fold over all items.
     var awaitsFold: Bool { splits == nil }
 
-    func hasSplit(in live: some LiveFold) -> Bool { splits.map { live.splitCount > $0 } ?? true }
+    /// - Parameter count: the number of completed splits.
+    func hasSplit(_ count: Int) -> Bool { splits.map { count > $0 } ?? true }
 
     /// Notes what a newer state adds. Splits of another unit are counted again.
     mutating func note(_ state: SessionState, after known: SessionState, now: Moment) {
@@ -30,7 +31,7 @@ struct StretchNews {
     ///
     /// - Parameter skews: the seconds by which clocks of devices are ahead.
     mutating func takeSplit(of live: some LiveFold, skews: [Double], now: Moment) -> LiveStretch? {
-        guard hasSplit(in: live) else { return nil }
+        guard hasSplit(live.splitCount) else { return nil }
         defer { splits = live.splitCount }
         guard splits != nil, let split = live.split, Self.isNew(split.at, skews, now) else { return nil }
         return split

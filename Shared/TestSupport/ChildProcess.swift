@@ -83,11 +83,17 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Runs a program to its end without blocking a thread, and returns its standard output.
+    /// Runs a program to its end without blocking a thread, and returns its standard output. A failure also has what it wrote to
+    /// its standard error.
     package static func output(of arguments: [String]) async throws -> Data {
         let folder = try TemporaryFolder()
-        try await run(["/bin/sh", "-c", "exec \"$0\" \"$@\" 2>/dev/null"] + arguments, log: folder.file("output"))
-        return try Data(contentsOf: URL(filePath: folder.file("output")))
+        let (output, errors) = (folder.file("output"), folder.file("errors"))
+        do {
+            try await run(["/bin/sh", "-c", "exec \"$@\" 2>\"$0\"", errors] + arguments, log: output)
+        } catch let failure as Failure {
+            throw Failure(text: failure.text + ((try? String(contentsOfFile: errors, encoding: .utf8)) ?? ""))
+        }
+        return try Data(contentsOf: URL(filePath: output))
     }
 
     /// Runs a program to its end.

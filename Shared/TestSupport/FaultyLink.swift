@@ -15,79 +15,44 @@ package final class FaultyLink: Sendable {
         package init() {}
     }
 
-    /// The port for clients.
-    package let port: UInt16
-    private let listener: Int32
-    private let broker: UInt16
+    private let relay: LoopbackRelay
     private let faults: Faults
     private let state: Mutex<State>
 
     private struct State {
         var random: SeededRandom
         var packets = 0
-        var descriptors: Set<Int32> = []
-        var isOpen = true
     }
 
     package init(to broker: UInt16, faults: Faults = Faults(), random: SeededRandom) throws {
-        self.broker = broker
         self.faults = faults
         state = Mutex(State(random: random))
-        (listener, port) = try LoopbackSocket.listen()
-        let thread = Thread { [self] in accept() }
-        thread.start()
+        relay = try LoopbackRelay(to: broker)
+        relay.start { [self] client, broker in
+            let answers = DispatchGroup()
+            answers.enter()
+            Thread { [self] in
+                pump(broker, client)
+                LoopbackRelay.end([client, broker])
+                answers.leave()
+            }.start()
+            pump(client, broker)
+            LoopbackRelay.end([client, broker])
+            answers.wait()
+        }
     }
+
+    /// The port for clients.
+    package var port: UInt16 { relay.port }
 
     /// The number of QoS 0 PUBLISH packets so far.
     package var packets: Int { state.withLock(\.packets) }
 
-    /// Closes all connections; clients may connect again.
-    package func cut() {
-        for descriptor in state.withLock(\.descriptors) { shutdown(descriptor, Int32(SHUT_RDWR)) }
-    }
+    /// Ends all connections; clients may connect again.
+    package func cut() { relay.cut() }
 
-    /// Closes all connections and accepts no more.
-    package func close() {
-        state.withLock { $0.isOpen = false }
-        cut()
-        shutdown(listener, Int32(SHUT_RDWR))
-    }
-
-    private func accept() {
-        defer { Foundation.close(listener) }
-        while true {
-            let client = Foundation.accept(listener, nil, nil)
-            guard client >= 0 else { return }
-            guard let server = LoopbackSocket.connected(port: broker) else {
-                Foundation.close(client)
-                continue
-            }
-            let isOpen = state.withLock { state in
-                state.descriptors.formUnion([client, server])
-                return state.isOpen
-            }
-            guard isOpen else {
-                Foundation.close(client)
-                Foundation.close(server)
-                return
-            }
-            let ends = Mutex(2)
-            for (from, to) in [(client, server), (server, client)] {
-                let thread = Thread { [self] in
-                    pump(from, to)
-                    for descriptor in [from, to] { shutdown(descriptor, Int32(SHUT_RDWR)) }
-                    let isLast = ends.withLock { left in
-                        left -= 1
-                        return left == 0
-                    }
-                    guard isLast else { return }
-                    state.withLock { $0.descriptors.subtract([client, server]) }
-                    for descriptor in [from, to] { Foundation.close(descriptor) }
-                }
-                thread.start()
-            }
-        }
-    }
+    /// Ends all connections and accepts no more.
+    package func close() { relay.close() }
 
     private func pump(_ from: Int32, _ to: Int32) {
         var received: [UInt8] = []
@@ -104,7 +69,7 @@ package final class FaultyLink: Sendable {
                 delayed = delayed.map { ($0.packet, $0.after - 1) }
                 sent += delayed.filter { $0.after <= 0 }.map(\.packet)
                 delayed.removeAll { $0.after <= 0 }
-                for packet in sent where !Self.send(packet, to) { return }
+                for packet in sent where !LoopbackRelay.send(packet[...], to) { return }
             }
         }
     }
@@ -136,17 +101,5 @@ package final class FaultyLink: Sendable {
             return bytes.count >= length ? length : nil
         }
         return nil
-    }
-
-    private static func send(_ bytes: [UInt8], _ descriptor: Int32) -> Bool {
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                Foundation.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { return false }
-            sent += count
-        }
-        return true
     }
 }

@@ -1,6 +1,7 @@
 import Bus
 import Foundation
 package import MQTT
+import ServiceKit
 package import Streams
 package import Workouts
 
@@ -136,7 +137,7 @@ package struct HandoverStorm<Work: StreamWork> {
     private mutating func hazard(_ random: inout SeededRandom) async throws {
         let (one, other) = Bool.random(using: &random) ? (0, 1) : (1, 0)
         let moving = replicas[one].store.owned.filter { _ in Bool.random(using: &random) }
-        switch Int.random(in: 0..<7, using: &random) {
+        switch Int.random(in: 0..<8, using: &random) {
         case 0:
             try take(try await replicas[one].release(moving), from: one)
             try await gain(moving, other)
@@ -148,7 +149,17 @@ package struct HandoverStorm<Work: StreamWork> {
             try await gain(moving, other)
             try await deliver(items(&random), to: one)
             try take(try await replicas[one].lose(moving), from: one)
-        case 3: replicas[one].store.refuse()
+        case 3:
+            // The store knows of the loss before its loop, which receives and ticks meanwhile.
+            let change = replicas[one].store.lose(moving)
+            let sent =
+                try await replicas[one].owner.deliver(items(&random)) + replicas[one].owner.tick()
+            for case .session(let key, let topic)? in sent.map({ Topic($0.topic) })
+            where moving.contains(key.session.shard) { violations.append("\(topic) of \(key) published after a loss") }
+            try take(sent, from: one)
+            try take(try await replicas[one].owner.handle(.ownership(change)), from: one)
+            try await gain(moving, other)
+        case 7: replicas[one].store.refuse()
         case 4: replicas[one].store.failNextCommit(.beforeWriting)
         case 5:
             // Its last commit and some of its messages may have succeeded.
@@ -190,7 +201,9 @@ package struct HandoverStorm<Work: StreamWork> {
             }
         }
         while !isDone {
-            for replica in replicas.indices { clocks[replica].advance(by: .milliseconds(700)) }
+            // Items leave the journal in some of the pauses.
+            let seconds = Int.random(in: 0..<12, using: &random) == 0 ? Int.random(in: 10...80, using: &random) : 0
+            for replica in replicas.indices { clocks[replica].advance(by: .milliseconds(700 + seconds * 1_000)) }
             if Int.random(in: 0..<3, using: &random) == 0 { try await hazard(&random) }
             let messages = items(&random)
             for replica in replicas.indices {

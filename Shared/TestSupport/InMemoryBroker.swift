@@ -45,7 +45,7 @@ package final class InMemoryBroker: Sendable {
 
     /// Waits for a published message that satisfies the condition, earlier messages included.
     package func firstPublished(
-        within limit: Duration = .seconds(60), _ condition: (MQTTMessage) -> Bool
+        within limit: Duration = .seconds(180), _ condition: (MQTTMessage) -> Bool
     ) async -> MQTTMessage? {
         _ = await eventually(within: limit) { published.contains(where: condition) }
         return published.first(where: condition)

@@ -2,34 +2,6 @@ package import Storage
 import Synchronization
 package import Workouts
 
-/// The records and leases that several ``MemoryStore`` replicas share.
-package final class MemoryDatabase: Sendable {
-    fileprivate struct State {
-        var records: [StoreCollection: [StoreKey: [UInt8]]] = [:]
-        var epochs: [Shard: Epoch] = [:]
-        var owners: [Shard: Int] = [:]
-        var replicas = 0
-    }
-
-    fileprivate let state = Mutex(State())
-
-    package init() {}
-
-    /// A new replica. It owns nothing at first.
-    package func replica() -> MemoryStore {
-        let id = state.withLock { state in
-            state.replicas += 1
-            return state.replicas
-        }
-        return MemoryStore(database: self, id: id)
-    }
-
-    /// All records of a collection.
-    package func records(in collection: StoreCollection) -> [StoreKey: [UInt8]] {
-        state.withLock { $0.records[collection] ?? [:] }
-    }
-}
-
 /// An in-memory store that gains, releases and loses shards and fails on request of a test.
 ///
 /// Each change of ownership goes to ``ownership`` and is returned, so that tests can pass events to a loop.
@@ -44,6 +16,7 @@ package final class MemoryStore: Store {
 
     private struct Faults {
         var refusesWrites = false
+        var isFull = false
         var refusesReads = false
         var next: Failure?
         var isClosed = false
@@ -54,8 +27,10 @@ package final class MemoryStore: Store {
     private let database: MemoryDatabase
     private let id: Int
     private let faults = Mutex(Faults())
+    /// The shards that this replica believes to own.
+    private let known = Mutex<[Shard: Epoch]>([:])
 
-    fileprivate init(database: MemoryDatabase, id: Int) {
+    init(database: MemoryDatabase, id: Int) {
         self.database = database
         self.id = id
         (ownership, changes) = AsyncStream.makeStream()
@@ -86,6 +61,7 @@ package final class MemoryStore: Store {
             }
             return state.epochs.filter { shards.contains($0.key) }
         }
+        known.withLock { $0.merge(epochs) { $1 } }
         return yield(.gained(epochs))
     }
 
@@ -93,7 +69,7 @@ package final class MemoryStore: Store {
     @discardableResult
     package func release(_ shards: Set<Shard>) -> OwnershipChange { yield(.releasing(shards)) }
 
-    /// Takes shards away.
+    /// Takes shards away. The store knows at once, a loop when it handles the change.
     @discardableResult
     package func lose(_ shards: Set<Shard>) -> OwnershipChange {
         disown(shards)
@@ -101,6 +77,10 @@ package final class MemoryStore: Store {
     }
 
     package func released(_ shards: Set<Shard>) async { disown(shards) }
+
+    package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> {
+        known.withLock { known in Set(epochs.filter { known[$0.key] != $0.value }.keys) }
+    }
 
     package func close() async {
         faults.withLock { $0.isClosed = true }
@@ -114,6 +94,7 @@ package final class MemoryStore: Store {
     }
 
     private func disown(_ shards: Set<Shard>) {
+        known.withLock { known in for shard in shards { known[shard] = nil } }
         database.state.withLock { [id] state in
             for shard in shards where state.owners[shard] == id { state.owners[shard] = nil }
         }
@@ -124,7 +105,15 @@ package final class MemoryStore: Store {
     /// Makes every commit fail until ``accept()``.
     package func refuse() { faults.withLock { $0.refusesWrites = true } }
 
-    package func accept() { faults.withLock { $0.refusesWrites = false } }
+    /// Makes every commit fail that may not use the reserve, until ``accept()``.
+    package func fill() { faults.withLock { $0.isFull = true } }
+
+    package func accept() {
+        faults.withLock { faults in
+            faults.refusesWrites = false
+            faults.isFull = false
+        }
+    }
 
     /// Sets whether every read fails.
     package func refuseReads(_ refuses: Bool) { faults.withLock { $0.refusesReads = refuses } }
@@ -134,35 +123,40 @@ package final class MemoryStore: Store {
 
     // MARK: Records
 
-    package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
+    package func commit(
+        _ writes: [StoreWrite], trim: JournalTrim?, mayUseReserve: Bool
+    ) async throws(StoreError) -> CommitReport {
         let (refuses, failure) = faults.withLock { faults in
             defer { faults.next = nil }
-            return (faults.refusesWrites || faults.isClosed, faults.next)
+            return (
+                faults.refusesWrites || faults.isClosed || faults.isFull && !mayUseReserve, faults.next
+            )
         }
         guard !refuses, failure != .beforeWriting else { throw .notWritable("disk full") }
         let report = database.state.withLock { [id] state in
             var report = CommitReport()
+            let position = JournalPosition(incarnation: Int64(id), sequence: state.nextSequence)
             for write in writes {
                 guard state.owners[write.shard] == id, state.epochs[write.shard] == write.epoch else {
                     report.lostShards.insert(write.shard)
                     continue
                 }
-                switch write.change {
-                case .put(let key, let value):
-                    state.records[write.collection, default: [:]][StoreKey(shard: write.shard, key: key)] = value
-                case .delete(let key):
-                    state.records[write.collection]?[StoreKey(shard: write.shard, key: key)] = nil
-                case .deleteFolder(let path):
-                    let keys = state.records[write.collection]?.keys.filter {
-                        $0.shard == write.shard && $0.key.hasPrefix(path + "/")
-                    }
-                    for key in keys ?? [] { state.records[write.collection]?[key] = nil }
-                }
+                if state.apply(write, position) { report.journaled = position }
             }
+            state.nextSequence += 1
+            if let trim { state.trim(trim, before: position, except: report.lostShards) }
             return report
         }
         if failure == .afterWriting { throw .notWritable("connection lost") }
         return report
+    }
+
+    package func journal(of shards: Set<Shard>) async throws(StoreError) -> JournalTail {
+        guard !faults.withLock({ $0.refusesReads || $0.isClosed }) else { throw .notReadable("disk I/O error") }
+        let rows = database.state.withLock(\.journal).filter { shards.contains($0.entry.shard) }
+            .sorted { $0.position < $1.position }
+        return JournalTail(
+            entries: rows.filter { !$0.isDamaged }.map(\.entry), skipped: rows.count(where: \.isDamaged))
     }
 
     package func records(

@@ -51,7 +51,7 @@ package final class Mosquitto: Sendable {
         let child = try ChildProcess(
             ["mosquitto", "-c", folder.file("mosquitto.conf")], log: folder.file("mosquitto.log"))
         process.withLock { $0 = child }
-        guard await eventually(within: .seconds(60), { LoopbackSocket.accepts(port: port) }) else {
+        guard await eventually({ LoopbackSocket.accepts(port: port) }) else {
             throw ChildProcess.Failure(text: "mosquitto does not listen: \(log)")
         }
     }

@@ -2,10 +2,11 @@ package import Storage
 import Synchronization
 package import Workouts
 
-/// A store whose commits fail on request of a test, and that counts the records read.
+/// A store whose commits fail or return late on request of a test, and that counts the records read.
 package final class RefusingStore: Store {
     private let store: any Store
     private let isRefusing = Mutex(false)
+    private let delay = Mutex<(@Sendable () async -> Void)?>(nil)
     private let readCounts = Mutex<[StoreCollection: Int]>([:])
 
     package init(_ store: any Store) {
@@ -14,6 +15,11 @@ package final class RefusingStore: Store {
 
     package func refuse(_ refuses: Bool) {
         isRefusing.withLock { $0 = refuses }
+    }
+
+    /// Makes the next commit that succeeds return after `body`, as in a process that is frozen then.
+    package func delayNextCommit(_ body: @escaping @Sendable () async -> Void) {
+        delay.withLock { $0 = body }
     }
 
     /// The number of records read so far, by collection.
@@ -28,11 +34,21 @@ package final class RefusingStore: Store {
 
     package func released(_ shards: Set<Shard>) async { await store.released(shards) }
 
+    package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> { store.lost(of: epochs) }
+
     package func close() async { await store.close() }
 
-    package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
+    package func commit(
+        _ writes: [StoreWrite], trim: JournalTrim?, mayUseReserve: Bool
+    ) async throws(StoreError) -> CommitReport {
         guard !isRefusing.withLock(\.self) else { throw .notWritable("disk full") }
-        return try await store.commit(writes)
+        let report = try await store.commit(writes, trim: trim, mayUseReserve: mayUseReserve)
+        await delay.withLock { $0.take() }?()
+        return report
+    }
+
+    package func journal(of shards: Set<Shard>) async throws(StoreError) -> JournalTail {
+        try await store.journal(of: shards)
     }
 
     package func records(

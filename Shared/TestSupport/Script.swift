@@ -8,8 +8,8 @@ package struct Script {
     package let key: SessionKey
     package var state: SessionState
 
-    package init(_ user: String = "demo", start: Double = 1_700_000_000) {
-        key = SessionKey(User(user)!, SessionID(UUID()))
+    package init(_ user: String = "demo", start: Double = 1_700_000_000, session: SessionID = SessionID(UUID())) {
+        key = SessionKey(User(user)!, session)
         let at = Timestamp(seconds: start)
         let session = Session(
             key: key, start: SessionStart(activity: .running, countdown: 0), at: at, now: at + 1_000)

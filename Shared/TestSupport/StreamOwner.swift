@@ -24,7 +24,7 @@ package struct StreamOwner<Work: StreamWork> {
     ) async throws {
         let store = try SQLiteStore(
             path: folder.file("\(Work.service).sqlite"), schema: StreamStore.schema(Work.service),
-            shards: Set(Shard.all))
+            shards: Set(Shard.all), reserveSize: 4_096)
         try await self.init(store, clock: clock, bounds: bounds)
     }
 

@@ -17,14 +17,23 @@ package struct StreamReplica<Work: StreamWork> {
         owner = try await StreamOwner(store, clock: clock, bounds: bounds)
     }
 
-    /// Takes shards, also from another replica, which does not notice. Returns the sent messages.
+    /// Takes shards, also from another replica, which does not notice. Makes the store accept writes if it must. Returns the sent
+    /// messages.
     ///
     /// - Parameter retained: the broker's messages before it grants the subscriptions.
     @discardableResult
     package mutating func gain(_ shards: Set<Shard>, retained: [MQTTMessage] = []) async throws
         -> [MQTTMessage]
     {
-        var sent = try await owner.handle(.ownership(store.gain(shards)))
+        let gained = store.gain(shards)
+        var sent: [MQTTMessage]
+        do {
+            sent = try await owner.handle(.ownership(gained))
+        } catch StoreError.notReadable {
+            // The service repeats a gain until the journal is in chunks.
+            store.accept()
+            sent = try await owner.handle(.ownership(gained))
+        }
         if !retained.isEmpty { sent += try await owner.deliver(retained) }
         return sent + (try await owner.handle(.announce(shards)))
     }

@@ -29,7 +29,7 @@ package final class TemporaryFolder: Sendable {
 
 /// Checks `condition` every two milliseconds and returns whether it held before the timeout.
 package func eventually(
-    within limit: Duration = .seconds(120), _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(300), _ condition: () async throws -> Bool
 ) async rethrows -> Bool {
     let deadline = ContinuousClock.now + limit
     repeat {

@@ -15,9 +15,12 @@ package struct TokenBucket<Time: InstantProtocol>: Equatable, Sendable where Tim
     /// Takes tokens, all or none; `false` if there are too few.
     package mutating func take(_ now: Time, count: Int = 1) -> Bool {
         guard available(now) >= count else { return false }
-        tokens -= Double(count)
+        spend(count)
         return true
     }
+
+    /// Takes tokens that ``available(_:)`` has just found.
+    package mutating func spend(_ count: Int) { tokens -= Double(count) }
 
     /// How many tokens can be taken now.
     package mutating func available(_ now: Time) -> Int {

@@ -99,6 +99,8 @@ package typealias ProcessName = DashedName<ProcessKind>
 extension Device {
     /// The word before the first dash: `watch`, `strap`, `pod`, `phone` or another.
     package var kind: Substring { description.prefix { $0 != "-" } }
+
+    package var isWatch: Bool { kind == "watch" }
 }
 
 /// A UUID, drawn by the process that creates the thing. It is read in either case and written in lower case. `Kind`

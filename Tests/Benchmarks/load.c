@@ -34,6 +34,7 @@ static const char help[] =
     "  --locations      sends locations instead of samples\n"
     "  --metrics        also measures the time until items are in the live metrics\n"
     "  --measure PID    process id of the receiver, for its CPU and memory\n"
+    "  --server PID     process id of the receiver's database server, whose CPU counts as the receiver's\n"
     "  --count-file F   the receiver does not acknowledge; it counts messages in the first eight bytes of F\n";
 
 enum { CONNECTIONS = 4 };
@@ -42,7 +43,7 @@ enum { CONNECTIONS = 4 };
 static const double stall = 5, timeout = 60, drain_limit = 20, restart_limit = 60;
 
 static struct {
-    int port, sessions, batch, qos, in_flight, measured;
+    int port, sessions, batch, qos, in_flight, measured, server;
     double rate, warm_up, seconds, age, since;
     int64_t items, first;
     const char *count_file;
@@ -87,7 +88,7 @@ static void send_batch(int number, double time) {
     struct message message = {.topic = topic, .payload = payload};
     message.topic_length = write_topic(
         topic, sizeof topic, number, options.kind == LOCATIONS ? "locations/watch-bench" : "samples/watch-bench");
-    message.payload_length = write_batch(payload, options.kind, stream->next, options.batch, start_milliseconds);
+    message.payload_length = write_batch(payload, options.kind, stream->next, options.batch, start_milliseconds, true);
     publish(&connections[number % CONNECTIONS], message, options.qos, false);
     if (stream->next == stream->acknowledged) stream->moved_at = time;
     if (stream->next == stream->sent) {
@@ -253,6 +254,8 @@ static int64_t unacknowledged(void) {
     return items;
 }
 
+static double receiver_cpu(void) { return cpu_seconds(options.measured) + tree_cpu_seconds(options.server); }
+
 static void run_for_a_time(void) {
     double begin = now(), time = begin, cpu = 0;
     int64_t items = 0;
@@ -260,13 +263,13 @@ static void run_for_a_time(void) {
         if (measured_from > time && time >= begin + options.warm_up) {
             measured_from = time;
             items = durable_items();
-            cpu = cpu_seconds(options.measured);
+            cpu = receiver_cpu();
         }
         if (options.rate > 0) raise_due(time - begin);
         turn(time);
     }
     items = durable_items() - items;
-    cpu = cpu_seconds(options.measured) - cpu;
+    cpu = receiver_cpu() - cpu;
     double seconds = time - measured_from;
     measured_from = INFINITY;
     printf("messages_per_second=%.0f items_per_second=%.0f ", items / seconds / options.batch, items / seconds);
@@ -342,7 +345,7 @@ static void make_sessions(void) {
     queue = calloc((size_t)options.sessions, sizeof *queue);
     for (int number = 0; number < options.sessions; number++) {
         bool is_paced = options.rate > 0 || options.since > 0;
-        int64_t due = is_paced ? options.first : options.items > 0 ? options.items : INT64_MAX / 2;
+        int64_t due = is_paced ? options.first : options.items > 0 ? options.first + options.items : INT64_MAX / 2;
         streams[number] = (struct stream){
             .due = due, .next = options.first, .acknowledged = options.first, .shown = options.first,
             .sent = options.first, .went_back_for = -1};
@@ -359,7 +362,7 @@ static void make_sessions(void) {
 }
 
 enum { PORT = 1, SESSIONS, BATCH, QOS, RATE, IN_FLIGHT, WARM_UP, SECONDS, ITEMS, AGE, FIRST, KNOWN, SINCE, LOCATION_ITEMS, METRICS,
-       MEASURE, COUNT_FILE, HELP };
+       MEASURE, SERVER, COUNT_FILE, HELP };
 
 static void read_options(int argc, char **argv) {
     static const struct option known[] = {
@@ -367,7 +370,8 @@ static void read_options(int argc, char **argv) {
         {"rate", 1, 0, RATE}, {"in-flight", 1, 0, IN_FLIGHT}, {"warm-up", 1, 0, WARM_UP}, {"seconds", 1, 0, SECONDS},
         {"items", 1, 0, ITEMS}, {"age", 1, 0, AGE}, {"first", 1, 0, FIRST}, {"known", 0, 0, KNOWN},
         {"since", 1, 0, SINCE}, {"locations", 0, 0, LOCATION_ITEMS}, {"metrics", 0, 0, METRICS}, {"measure", 1, 0, MEASURE},
-        {"count-file", 1, 0, COUNT_FILE}, {"help", 0, 0, HELP}, {0, 0, 0, 0}};
+        {"server", 1, 0, SERVER}, {"count-file", 1, 0, COUNT_FILE},
+        {"help", 0, 0, HELP}, {0, 0, 0, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (option) {
@@ -387,6 +391,7 @@ static void read_options(int argc, char **argv) {
         case LOCATION_ITEMS: options.kind = LOCATIONS; break;
         case METRICS: options.with_metrics = true; break;
         case MEASURE: options.measured = atoi(optarg); break;
+        case SERVER: options.server = atoi(optarg); break;
         case COUNT_FILE: options.count_file = optarg; break;
         case HELP: fputs(help, stdout); exit(0);
         default: fputs(help, stderr); exit(1);

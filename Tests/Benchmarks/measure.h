@@ -7,10 +7,14 @@
 double now(void);
 /// CPU seconds of a process; 0 after its end.
 double cpu_seconds(int pid);
+/// CPU seconds of a process and its children, also of those that have ended.
+double tree_cpu_seconds(int pid);
 /// Resident memory of a process in kilobytes.
 long resident_kilobytes(int pid);
 /// The part of it that is not of files, such as code.
 long anonymous_kilobytes(int pid);
+/// Bytes that a process has written to disks, also those still in the page cache; 0 on tmpfs.
+long written_bytes(int pid);
 
 /// Durations in seconds.
 struct durations {

@@ -158,13 +158,28 @@ void settle(struct connection *connection, void (*handle)(struct message)) {
 
 // MARK: Opening
 
+static struct {
+    const char *user, *password;
+} account;
+
+void log_in_as(const char *user, const char *password) {
+    account.user = user;
+    account.password = password;
+}
+
 static void greet(struct connection *connection, const char *client_id) {
-    size_t length = strlen(client_id);
-    uint8_t *at = begin(connection, CONNECT, 0, 6 + 4 + 2 + length);
+    size_t length = strlen(client_id), login = 0;
+    if (account.user != NULL) login = 4 + strlen(account.user) + strlen(account.password);
+    uint8_t *at = begin(connection, CONNECT, 0, 6 + 4 + 2 + length + login);
     at = write_text(at, "MQTT", 4);
     // Version 3.1.1, a clean session, and no keep-alive, because this client sends no pings.
-    at = write_bytes(at, (uint8_t[]){4, 2, 0, 0}, 4);
-    end(connection, write_text(at, client_id, length));
+    at = write_bytes(at, (uint8_t[]){4, account.user == NULL ? 2 : 0xc2, 0, 0}, 4);
+    at = write_text(at, client_id, length);
+    if (account.user != NULL) {
+        at = write_text(at, account.user, strlen(account.user));
+        at = write_text(at, account.password, strlen(account.password));
+    }
+    end(connection, at);
     flush(connection);
     uint8_t answer[4];
     if (recv(connection->socket, answer, sizeof answer, MSG_WAITALL) != sizeof answer) fail("the broker");

@@ -24,6 +24,8 @@ struct message {
     size_t payload_length;
 };
 
+/// The account of later connections; without one they are anonymous.
+void log_in_as(const char *user, const char *password);
 /// Connects to the broker on loopback; prints the reason and ends the process on failure.
 void open_connection(struct connection *connection, int port, const char *client_id);
 void subscribe(struct connection *connection, const char *filter);

@@ -34,13 +34,15 @@ static char *write_thousandths(char *at, int64_t number) {
     return at;
 }
 
+int heart_rate(int64_t number) { return 110 + (int)(number * 7919 % 101); }
+
 /// Keys and lengths as `device simulate` sends them.
 static char *write_item(char *at, int64_t number, int64_t start_milliseconds) {
     int64_t step = number * 7919 % 101;
     at = write_thousandths(write_text(at, "{\"c\":"), start_milliseconds + number * 1000);
     at = write_number(write_text(at, ",\"cd\":"), 150 + step % 30);
     at = write_thousandths(write_text(at, ",\"d\":"), 2500 + step * 10);
-    at = write_number(write_text(at, ",\"h\":"), 110 + step);
+    at = write_number(write_text(at, ",\"h\":"), heart_rate(number));
     at = write_thousandths(write_text(at, ",\"k\":"), 180 + step);
     at = write_number(write_text(at, ",\"n\":"), 2 + step % 2);
     at = write_thousandths(write_text(at, ",\"v\":"), 2500 + step * 10);
@@ -64,8 +66,10 @@ static char *write_location(char *at, int64_t number, int64_t start_milliseconds
     return at;
 }
 
-size_t write_batch(char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds) {
-    char *at = write_text(write_number(write_text(text, "{\"a\":1,\"s\":"), first), ",\"x\":[");
+size_t write_batch(
+    char *text, enum kind kind, int64_t first, int count, int64_t start_milliseconds, bool asks_ack) {
+    char *at = write_text(text, asks_ack ? "{\"a\":1,\"s\":" : "{\"s\":");
+    at = write_text(write_number(at, first), ",\"x\":[");
     for (int64_t number = first; number < first + count; number++) {
         if (number > first) *at++ = ',';
         at = kind == LOCATIONS ? write_location(at, number, start_milliseconds)
@@ -96,7 +100,7 @@ int read_topic(const char *topic, size_t length, const char **rest) {
 size_t write_state(char *text, size_t size, int number, double start) {
     return (size_t)snprintf(
         text, size,
-        "{\"activity\":\"running\",\"environment\":\"outdoor\",\"healthKitActivityType\":37,\"laps\":[],"
+        "{\"activity\":\"running\",\"environment\":\"outdoor\",\"healthKitActivityType\":37,\"isLive\":true,\"laps\":[],"
         "\"mode\":\"watch\","
         "\"name\":\"Outdoor Running\",\"revision\":%.0f,\"segments\":[[%.3f,null]],\"session\":\"%s%012x\","
         "\"startedAt\":%.3f,\"status\":\"active\",\"streams\":{},\"symbol\":\"figure.run\","

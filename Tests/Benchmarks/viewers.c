@@ -4,7 +4,8 @@
 // viewers PORT WEB-PORT SESSIONS VIEWERS WARM-UP SECONDS PID COOKIES: prints `key=value`: events a second, quantiles of the
 // time from a session's metrics to a viewer, cores that the process PID, dashboard, used, its memory in bytes, that for each
 // viewer, the seconds until all viewers have metrics again after all of them lost their connection, and how many never had
-// any. COOKIES is a file with a header line for each login, of the sessions' users in turn. Without viewers it only publishes.
+// any. COOKIES is a file with a header line for each login, of the sessions' users in turn. Without viewers it only
+// publishes, with PORT 0 it only watches.
 
 #include "measure.h"
 #include "mqtt.h"
@@ -32,7 +33,7 @@ static struct connection connection;
 static struct viewer *viewers;
 static char cookies[COOKIES][COOKIE];
 static int cookie_count, session_count, viewer_count, web_port, poller;
-static bool is_measuring;
+static bool is_measuring, is_publishing;
 static long events, sent;
 static double began;
 static struct durations latencies;
@@ -67,7 +68,7 @@ static void publish_metrics(int number, double time) {
         text, sizeof text,
         "{\"c\":%.6f,\"d\":%.1f,\"h\":%d,\"ha\":140.5,\"hx\":171,\"k\":%.1f,\"lp\":1,\"n\":%.0f,\"p\":312.5,\"pa\":false,"
         "\"s\":%.0f,\"t\":%.3f,\"u\":\"bench-%06d\",\"v\":3.2}",
-        time, seconds * 3.2, 130 + (int)seconds % 30, seconds / 5, seconds, time * 1000, seconds, number);
+        time, seconds * 3.2, 110 + (int)seconds % 80, seconds / 5, seconds, time * 1000, seconds, number);
     say(number, "metrics", text, (size_t)length, 0);
 }
 
@@ -129,9 +130,11 @@ static void receive_events(int milliseconds) {
 /// Publishes what is due, and reads.
 static void turn(void) {
     double time = now();
-    for (; sent < (time - began) * session_count; sent++) publish_metrics((int)(sent % session_count), time);
-    flush(&connection);
-    receive(&connection, handle);
+    if (is_publishing) {
+        for (; sent < (time - began) * session_count; sent++) publish_metrics((int)(sent % session_count), time);
+        flush(&connection);
+        receive(&connection, handle);
+    }
     receive_events(2);
 }
 
@@ -168,8 +171,11 @@ int main(int argc, char **argv) {
     if (viewer_count > 0 && cookie_count == 0) fail("no cookies");
     viewers = calloc((size_t)viewer_count + 1, sizeof *viewers);
     poller = epoll_create1(EPOLL_CLOEXEC);
-    open_connection(&connection, atoi(argv[1]), "viewers");
-    publish_states();
+    is_publishing = atoi(argv[1]) > 0;
+    if (is_publishing) {
+        open_connection(&connection, atoi(argv[1]), "viewers");
+        publish_states();
+    }
     began = now();
     turn_for(warm_up);
     long memory = resident_kilobytes(pid);

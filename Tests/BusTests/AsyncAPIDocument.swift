@@ -17,7 +17,10 @@ struct AsyncAPIDocument: Decodable {
         /// Matches the names of the channel's topics.
         var regex: Regex<AnyRegexOutput> {
             get throws {
-                try Regex(patterns.reduce(address) { $0.replacing("{\($1.key)}", with: "(?:\($1.value))") })
+                try Regex(
+                    patterns.reduce(address.replacing("$", with: "\\$")) {
+                        $0.replacing("{\($1.key)}", with: "(?:\($1.value))")
+                    })
             }
         }
     }

@@ -66,7 +66,7 @@ struct AsyncAPITests {
         let document = try await AsyncAPIDocument.read(checking: payloads)
         #expect(document.payloads.flatMap(\.self) == [])
         #expect(Set(document.undescribed.flatMap(\.self)) == [])
-        let written = Set(payloads.map(\.channel)).union(["presence", "rejected"])
+        let written = Set(payloads.map(\.channel)).union(["presence", "rejected", "account", "limited"])
         #expect(written == Set(document.channels.filter(\.described).map(\.name)))
     }
 

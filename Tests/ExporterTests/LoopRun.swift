@@ -19,21 +19,25 @@ struct LoopRun {
 
     /// Starts on the store in a folder as a process does.
     ///
-    /// - Parameter others: targets besides the folder and HealthKit.
+    /// - Parameters:
+    ///   - others: targets besides the folder and HealthKit.
+    ///   - store: another store, with a first change of ownership.
     init(
-        _ folder: TemporaryFolder, clock: ManualClock = ManualClock(), others: [any ExportTarget] = []
+        _ folder: TemporaryFolder, clock: ManualClock = ManualClock(), others: [any ExportTarget] = [],
+        store: (any Store)? = nil
     ) async throws {
         self.clock = clock
         self.folder = folder
-        store = RefusingStore(
-            try SQLiteStore(
-                path: folder.file("exporter.sqlite"), schema: ExportRecord.schema, shards: Set(Shard.all)))
+        self.store = RefusingStore(
+            try store
+                ?? SQLiteStore(
+                    path: folder.file("exporter.sqlite"), schema: ExportRecord.schema, shards: Set(Shard.all)))
         let targets = ExportTargets(
             [FolderTarget(folder: folder.file("exports"), formats: ExportFormat.allCases), HealthKitTarget()] + others)
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "exporter"), logger: log.logger, bus: bus, clock: clock)
-        loop = ExporterLoop(context: context, targets: targets, store: store)
-        for await change in store.ownership {
+        loop = ExporterLoop(context: context, targets: targets, store: self.store)
+        for await change in self.store.ownership {
             try await handle(.ownership(change))
             break
         }
@@ -48,7 +52,7 @@ struct LoopRun {
             switch job {
             case .deliver: loop.jobs.append(job)
             case .remove(let keys): await loop.targets.remove(keys, log.logger)
-            case .removeLeftovers(let shards): await loop.targets.removeLeftovers(shards, log.logger)
+            case .removeLeftovers(let epochs): await loop.targets.removeLeftovers(epochs, log.logger)
             }
         }
         return bus.take()
@@ -68,11 +72,11 @@ struct LoopRun {
     }
 
     /// Performs the deliveries and returns their outcomes, which the loop has not received.
-    mutating func work() async -> [DeliveryOutcome] {
+    mutating func work() async -> [DeliveryOutcome] { await Self.work(takeDeliveries(), loop.targets) }
+
+    static func work(_ deliveries: [CollectedWork], _ targets: ExportTargets) async -> [DeliveryOutcome] {
         var outcomes: [DeliveryOutcome] = []
-        for collected in takeDeliveries() {
-            await loop.targets.deliver(collected) { outcomes.append($0) }
-        }
+        for collected in deliveries { await targets.deliver(collected) { outcomes.append($0) } }
         return outcomes
     }
 

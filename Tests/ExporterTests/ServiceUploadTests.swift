@@ -10,7 +10,7 @@ import Workouts
 @testable import Exporter
 
 /// The running service, with an upload server that fails on request of a test.
-@Suite(.timeLimit(.minutes(5))) struct ServiceUploadTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceUploadTests {
     private let folder: TemporaryFolder
     private let credentials: TemporaryFolder
 
@@ -71,7 +71,7 @@ import Workouts
         }
         try server.script("{}")
         try await RunningExporter.run(in: folder, upload: upload(server), broker: broker, clock: clock) { exporter in
-            let isDone = try await eventually(within: .seconds(60)) {
+            let isDone = try await eventually {
                 try await pass(exporter, workouts, &seen)
                 return try workouts.allSatisfy { workout in
                     let folder = try exporter.retainedStatus(of: workout.key, .folder)

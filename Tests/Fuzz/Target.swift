@@ -6,7 +6,7 @@ import Workouts
 /// The reader of an input. Seeds use this order, so new targets go to the end.
 enum Target: CaseIterable {
     case batch, commands, state, report, record, snapshot, ack, current, reply, announcement, topic, fit, url, names
-    case request, profile, progress, locations, route, routeReport, weather
+    case request, profile, heard, locations, route, routeReport, weather
 
     /// The time of the services' clock.
     static let now = Timestamp(seconds: 1_800_000_000)
@@ -35,7 +35,7 @@ enum Target: CaseIterable {
         case .names: Self.readNames(String(decoding: bytes, as: UTF8.self))
         case .request: Self.roundTrip(UserRequest.self, bytes)
         case .profile: Self.roundTrip(UserProfile.self, bytes)
-        case .progress: Self.readProgress(bytes)
+        case .heard: Self.readHeard(bytes)
         case .locations: Self.readLocations(bytes)
         case .route: Self.readRoute(bytes)
         case .routeReport: Self.roundTrip(RouteReport.self, bytes)
@@ -124,7 +124,7 @@ enum Target: CaseIterable {
     }
 
     private static func readRoute(_ bytes: [UInt8]) {
-        guard let progress = try? JSONCoding.decode(RouteProgress.self, from: bytes) else { return }
+        guard let progress = try? RouteProgress(bytes[...]) else { return }
         let state = session(at: now).state(revision: 1)
         var live = LiveMetrics()
         live.receive(progress, segments: state.segments)
@@ -132,11 +132,12 @@ enum Target: CaseIterable {
         check(try? MetricsSnapshot(snapshot.payload), snapshot)
     }
 
-    private static func readProgress(_ bytes: [UInt8]) {
-        guard let progress = try? MetricsProgress(bytes[...]), let newest = progress.newest else { return }
+    private static func readHeard(_ bytes: [UInt8]) {
+        guard let heard = roundTrip(Heard.self, bytes) else { return }
         var session = session(at: now)
+        session.receive(heard.silences)
         session.expire()
-        session.restore(hasOther: true, newest: newest)
+        session.restore(hasOther: true, newest: heard.newest)
         roundTrip(SessionState.self, JSONCoding.encode(session.state(revision: 1)))
     }
 

@@ -9,7 +9,7 @@ import sys
 ID = "6f9619ff-8b86-4011-b42d-00c04fc964ff"
 TARGETS = (
     "batch commands state report record snapshot ack current reply announcement topic fit url names request profile "
-    "progress locations route routeReport weather").split()
+    "heard locations route routeReport weather").split()
 
 
 def command(kind, at=None, **fields):
@@ -94,7 +94,9 @@ SEEDS = [
                             "before": {"at": 1.7e9, "session": ID}})),
     ("request", json.dumps({"id": ID, "client": "a", "type": "deleteWorkout", "session": ID})),
     ("profile", json.dumps({"revision": 7, **PROFILE})),
-    ("progress", json.dumps(SNAPSHOT)),
+    ("heard", json.dumps({
+        "c": 1.7e9, "gaps": [[None, 1.69e9], [1.69e9, 1.7e9], [1.7e9, None]], "la": 47.1, "liveMetrics": True, "lo": 8.2,
+        "n": 7, "s": 5, "sk": {"strap-1": 181.2}})),
     ("locations", json.dumps({"s": 0, "x": [
         {"c": 1.7e9 + i, "la": 47 + i * 3e-5, "lo": 179.9999 + i * 1e-6, "al": 400 + i, "ac": 5, "va": 4, "v": 3, "co": 10}
         for i in range(12)]})),

@@ -7,7 +7,7 @@ import Workouts
 struct AccessRights {
     enum Account: Hashable {
         case user(User)
-        case viewer(User, of: User)
+        case viewer(User, of: Set<User>)
         case service(String)
         case operators, coach, simulator
     }
@@ -19,9 +19,9 @@ struct AccessRights {
         case (.operators, _): true
         case (.user(let name), .session(let key, _)): key.user == name
         case (.user(let name), .user(let user, _)): user == name
-        case (.viewer(_, let name), .session(let key, let topic)):
-            key.user == name && topic != .activityRegister && topic != .profile
-        case (.viewer(let viewer, let name), .user(let user, let topic)):
+        case (.viewer(_, let users), .session(let key, let topic)):
+            users.contains(key.user) && topic != .activityRegister && topic != .profile
+        case (.viewer(let viewer, let users), .user(let user, let topic)):
             switch topic {
             case .replies: user == viewer
             // A request to set the profile has its body data.
@@ -32,17 +32,14 @@ struct AccessRights {
                 false
             // It has tokens.
             case .notificationsRegister: false
-            default: user == name
+            default: users.contains(user)
             }
         case (.coach, .user(_, let topic)): topic == .coachRequest
         case (.simulator, .session): true
         case (.simulator, .user(_, let topic)): topic != .coachRequest
         case (.service("session-engine"), .session(_, let topic)):
             switch topic {
-            case .command, .state, .profile, .workout, .metrics, .route, .heard, .summaryMetrics, .summaryRoute,
-                .weather,
-                .request:
-                true
+            case .command, .state, .profile, .workout, .heard, .summaryMetrics, .summaryRoute, .weather, .request: true
             default: false
             }
         case (.service("session-engine"), .user(_, let topic)):
@@ -69,7 +66,7 @@ struct AccessRights {
             }
         case (.service("weather-fetcher"), .session(_, let topic)):
             switch topic {
-            case .state, .route, .heard, .weather: true
+            case .state, .heard(.locations), .weather: true
             default: false
             }
         case (.service("live-activity-publisher"), .session(_, let topic)):
@@ -122,8 +119,8 @@ struct AccessRights {
         switch (account, topic) {
         case (.user(let name), .session(let key, let topic)): key.user == name && isFromDevice(topic)
         case (.user(let name), .user(let user, let topic)): user == name && isFromDevice(topic)
-        case (.viewer(let viewer, let name), .user(let user, let topic)):
-            user == name && topic == .viewerRequest(viewer)
+        case (.viewer(let viewer, let users), .user(let user, let topic)):
+            users.contains(user) && topic == .viewerRequest(viewer)
         case (.simulator, .session(_, let topic)): isFromDevice(topic)
         case (.simulator, .user(_, let topic)): isFromDevice(topic)
         case (.coach, .user(_, let topic)): topic == .coachReply
@@ -204,7 +201,7 @@ struct AccessRights {
         ]
         let userTopics: [UserTopic] = [
             .current, .profile, .request, .plans, .replies(Client("phone-1")!), .rejected, .coachRequest, .coachReply,
-            .viewerRequest(User("annas-coach")!), .viewerRequest(User("bob")!),
+            .viewerRequest(User("annas-coach")!), .viewerRequest(User("coach")!), .viewerRequest(User("bob")!),
             .virtualRunRequest, .virtualRun(run), .partners(run), .partnerPositions(run), .virtualRunAnnouncements(run),
             .virtualRunPeople, .notificationsRegister,
         ]

@@ -7,19 +7,23 @@ import Workouts
 
 /// The rights of each account, on a real broker with the real access rules and with accounts added by the real
 /// commands.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct AccessTests {
     @Test func `each account reads and writes exactly the topics that the design allows`() async throws {
-        let (anna, bob, coach) = (
-            try #require(User("anna")), try #require(User("bob")), try #require(User("annas-coach"))
-        )
+        let (anna, bob, carl) = (try #require(User("anna")), try #require(User("bob")), try #require(User("carl")))
+        let (annasCoach, coach) = (try #require(User("annas-coach")), try #require(User("coach")))
         let compose = try ComposeFolder()
         let people = [
             (try await compose.addAccount("anna"), AccessRights.Account.user(anna), "anna"),
             (try await compose.addAccount("bob"), .user(bob), "bob"),
+            (try await compose.addAccount("carl"), .user(carl), "carl"),
             (
-                try await compose.addAccount("annas-coach", "--viewer-of", "anna"), .viewer(coach, of: anna),
+                try await compose.addAccount("annas-coach", "--viewer-of", "anna"), .viewer(annasCoach, of: [anna]),
                 "annas-coach"
+            ),
+            (
+                try await compose.addAccount("coach", "--viewer-of", "carl", "anna"),
+                .viewer(coach, of: [anna, carl]), "coach"
             ),
         ]
         try await compose.needAccounts("_coach", "_simulator", "_everything")
@@ -43,20 +47,21 @@ struct AccessTests {
         let accounts =
             people.map { ($0.1, AccountClient($0.2, $0.0, port: broker.port)) }
             + (try others.map { ($0.0, AccountClient($0.1, try compose.password(of: $0.1), port: broker.port)) })
-        // The viewer's name is included: it is not a user, and has replies only.
-        let topics = AccessRights.topics(of: [anna, bob, coach])
+        // The viewers' names are included: they are not users, and have replies only.
+        let topics = AccessRights.topics(of: [anna, bob, carl, annasCoach, coach])
         let unknownTopics = [
             "pacebus/v1/u/anna", "pacebus/v1/u/anna/unknown", "pacebus/v1/u/anna/current/more", "pacebus/v1/ff/anna",
             "pacebus/v1/u/anna/viewers/annas-coach/request/more",
             "pacebus/v1/u/anna/viewers/annas-coach2/request", "pacebus/v1/ff/anna/session/unknown",
             "pacebus/v1/ff/anna/session/samples/watch/more",
-            "pacebus/v2/ff/anna/session/command", "anna", "other",
+            "pacebus/v2/ff/anna/session/command", "anna", "other", "$SYS/pacebus/accounts/anna",
         ]
 
         try await AccountClient.run([everything], subscribedTo: ["seen/none"]) {
             for topic in topics { #expect(try await everything.mayPublish(topic.name, retain: true)) }
             try await AccountClient.run(
-                accounts.map(\.1), subscribedTo: ["pacebus/#", "seen/#", "$SYS/broker/version"]
+                accounts.map(\.1),
+                subscribedTo: ["pacebus/#", "seen/#", "$SYS/broker/version", "$SYS/pacebus/accounts/+"]
             ) {
                 for topic in topics { #expect(try await everything.mayPublish(topic.name)) }
                 for (_, client) in accounts { #expect(try await everything.mayPublish("seen/\(client.account)")) }
@@ -65,7 +70,12 @@ struct AccessTests {
                     try #require(await eventually { client.live.contains(seen) }, "\(client.account)")
                     let readable = Set(topics.filter { AccessRights.mayRead(rights, $0) }.map(\.name))
                     differ(client.live.subtracting([seen]), readable, "\(client.account) reads")
-                    let system: Set<String> = rights == .operators ? ["$SYS/broker/version"] : []
+                    var system: Set<String> = rights == .operators ? ["$SYS/broker/version"] : []
+                    if [.operators, .service("dashboard")].contains(rights) {
+                        system.formUnion(people.map { "$SYS/pacebus/accounts/\($0.2)" })
+                    } else if people.contains(where: { $0.1 == rights }) {
+                        system.insert("$SYS/pacebus/accounts/\(client.account)")
+                    }
                     differ(client.retained, readable.union(system), "\(client.account) reads, retained,")
                 }
                 for (rights, client) in accounts {
@@ -114,6 +124,35 @@ struct AccessTests {
         }
     }
 
+    @Test func `a viewer has up to a hundred users, and an account of a removed one never becomes a user's`()
+        async throws
+    {
+        let compose = try ComposeFolder()
+        _ = try await compose.addAccount("anna")
+        let passwords = compose.folder.file("data/broker/passwords")
+        let stored = try String(contentsOfFile: passwords, encoding: .utf8)
+        let line = try #require(stored.split(separator: "\n").first { $0.hasPrefix("anna:") })
+        let names = (100...200).map { "user-\($0)" }
+        try compose.folder.write(
+            stored + names.map { $0 + line.dropFirst(4) + "\n" }.joined(), to: "data/broker/passwords")
+        _ = try await compose.addAccount("coach", "--viewer-of", "anna", "user-100")
+        _ = try await compose.addAccount("annas-coach", "--viewer-of", "anna")
+        for name in names[1..<99] { try await compose.run("user", "viewer", "add", "coach", name) }
+        let log = compose.folder.file("refused.log")
+        let command = [compose.folder.file("compose/user"), "viewer", "add", "coach", names[99]]
+        #expect(try await ChildProcess(command, log: log).finish() == 1)
+        #expect(try String(contentsOfFile: log, encoding: .utf8).contains("views 100 users already"))
+
+        try await compose.run("user", "remove", "anna")
+        let list = try await compose.run("user", "list")
+        #expect(list.contains("coach, viewer of \(names[..<99].joined(separator: " "))\n"))
+        #expect(!list.contains("anna"))
+        _ = try await compose.addAccount("anna")
+        _ = try await compose.addAccount("annas-coach")
+        let viewers = try String(contentsOfFile: compose.folder.file("data/broker/viewers"), encoding: .utf8)
+        #expect(!viewers.contains("anna"))
+    }
+
     @Test func `purge leaves an order for session-engine, without accounts or a broker`() async throws {
         let compose = try ComposeFolder()
         let text = try await compose.run("user", "purge", "anna")
@@ -131,6 +170,12 @@ struct AccessTests {
         ["device", "add", "nobody", "watch"], ["device", "add", "bob", "Watch_1"],
         ["device", "add", "_operator", "watch"],
         ["device", "revoke", "bob", "watch"], ["device", "revoke", "bob", "."], ["device", "list", "bob", "watch"],
+        ["add", "x", "--viewer-of", "bob", "nobody"], ["add", "x", "bob"], ["add", "x", "--viewer-of"],
+        ["viewer", "add", "viewer", "bob"], ["viewer", "add", "viewer", "nobody"],
+        ["viewer", "add", "viewer", "viewer"],
+        ["viewer", "add", "bob", "bob"], ["viewer", "add", "nobody", "bob"], ["viewer", "add", "viewer"],
+        ["viewer", "remove", "viewer", "bob"], ["viewer", "remove", "viewer", "nobody"],
+        ["viewer", "list", "viewer", "bob"], ["viewer", "add", "viewer", "_operator"],
         ["purge"], ["purge", "_engine"], ["purge", "../bob"],
     ])
     func `an invalid account is refused, and nothing changes`(arguments: [String]) async throws {

@@ -7,7 +7,7 @@ import Workouts
 
 /// What one account can do to session-engine: the real process, on a broker as `compose/up` starts it, with the real
 /// rules and accounts.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct AccountAbuseTests {
     private let flood = Client("flood")!
     private let client = Client("tests")!

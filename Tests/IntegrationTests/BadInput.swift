@@ -38,7 +38,10 @@ struct BadInput {
         let name = Self.refusals(service)
         let before = observer.count(name)
         await send(payload, to: topic)
-        let rejected = try await observer.wait(for: name, within: .seconds(60)) { _ in observer.count(name) > before }
+        // The count first: a message that arrives between both reads is the one that counts.
+        guard await eventually({ observer.count(name) > before }), let rejected = observer.latest(name) else {
+            throw BusObserver.Unseen(topic: name)
+        }
         return try JSONCoding.decode(Refused.self, from: rejected)
     }
 

@@ -20,17 +20,20 @@ final class BusObserver: Sendable {
         var finishCues: [String: Int] = [:]
     }
 
-    private init(port: UInt16) {
+    private init(port: UInt16, _ account: String?, _ password: Secret?) {
         var configuration = MQTTConfiguration(clientID: "observer-\(UUID().uuidString)")
         configuration.port = port
+        (configuration.username, configuration.password) = (account, password)
         configuration.backoffMaximum = .milliseconds(200)
         configuration.batchInterval = .milliseconds(1)
         client = MQTTClient(configuration: configuration, logger: .silent)
     }
 
     /// Runs `body` with an observer that is connected.
-    static func run<R: Sendable>(port: UInt16, _ body: (BusObserver) async throws -> R) async throws -> R {
-        let observer = BusObserver(port: port)
+    static func run<R: Sendable>(
+        port: UInt16, account: String? = nil, password: Secret? = nil, _ body: (BusObserver) async throws -> R
+    ) async throws -> R {
+        let observer = BusObserver(port: port, account, password)
         let group = ServiceGroup(
             services: [observer.client], logger: .silent)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -89,9 +92,20 @@ final class BusObserver: Sendable {
         return payloads.values.compactMap { try? JSONCoding.decode(VirtualRunView.self, from: $0) }
     }
 
+    /// The last levels of a session's topics whose latest payload is not empty.
+    func topics(of key: SessionKey) -> Set<String> {
+        let prefix = Topic.session(key, .state).name.dropLast("state".count)
+        return state.withLock { state in
+            Set(
+                state.latest.filter { $0.key.hasPrefix(prefix) && !$0.value.isEmpty }.map {
+                    String($0.key.dropFirst(prefix.count))
+                })
+        }
+    }
+
     /// Waits until the latest payload of a topic satisfies a condition.
     func wait(
-        for topic: String, within limit: Duration = .seconds(60), where condition: ([UInt8]) -> Bool = { _ in true }
+        for topic: String, within limit: Duration = .seconds(180), where condition: ([UInt8]) -> Bool = { _ in true }
     ) async throws -> [UInt8] {
         var found: [UInt8]?
         _ = await eventually(within: limit) {

@@ -90,7 +90,7 @@ struct ComposeFileTests {
     @Test func `each container has only the rights it needs`() async throws {
         let document = try await ComposeFile.read()
         for (name, service) in document.services {
-            #expect(service.image == "pacebus", "\(name)")
+            #expect(service.image == (name == "postgres" ? "pacebus-postgres" : "pacebus"), "\(name)")
             #expect(service.user.hasPrefix("${PACEBUS_USER:?"), "\(name)")
             #expect(service.readOnly, "\(name)")
             #expect(service.capDrop == ["ALL"], "\(name)")
@@ -103,7 +103,7 @@ struct ComposeFileTests {
     @Test func `each container has limits of memory, processes and files`() async throws {
         for (name, service) in try await ComposeFile.read().services {
             #expect(service.memLimit == (name == "broker" ? "1536m" : "1g"), "\(name)")
-            #expect(service.pidsLimit == 128, "\(name)")
+            #expect(service.pidsLimit == (["dashboard", "postgres"].contains(name) ? 512 : 128), "\(name)")
             #expect(service.logging.driver == "json-file", "\(name)")
             #expect(service.logging.options == ["max-size": "10m", "max-file": "2"], "\(name)")
             let hasConnections = ["broker", "websocket-gateway"].contains(name)
@@ -122,7 +122,10 @@ struct ComposeFileTests {
     @Test func `base images are build arguments, so that a digest can fix them`() throws {
         let text = try String(contentsOf: ComposeFile.compose.appending(path: "Dockerfile"), encoding: .utf8)
         let images = text.split(separator: "\n").filter { $0.hasPrefix("FROM ") }
-        #expect(images == ["FROM ${SWIFT_IMAGE} AS build", "FROM ${DEBIAN_IMAGE}"])
+        #expect(
+            images == [
+                "FROM ${SWIFT_IMAGE} AS build", "FROM ${DEBIAN_IMAGE} AS postgres", "FROM ${DEBIAN_IMAGE}",
+            ])
         let file = try String(contentsOfFile: ComposeFile.file, encoding: .utf8)
         #expect(file.contains("SWIFT_IMAGE: ${SWIFT_IMAGE:-swift:") && file.contains("DEBIAN_IMAGE: ${DEBIAN_IMAGE:-"))
     }
@@ -149,6 +152,7 @@ struct ComposeFileTests {
 
     @Test func `each container has its own password secret only, and a health check`() async throws {
         let document = try await ComposeFile.read()
+        #expect(Set(document.services["postgres"]?.secrets ?? []) == Set(document.secrets.keys))
         for (name, service) in document.services where service.profiles == nil {
             #expect(service.healthcheck?.test.first == "CMD", "\(name)")
             guard name != "broker" else { continue }

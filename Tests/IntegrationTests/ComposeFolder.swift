@@ -78,7 +78,7 @@ final class ComposeFolder: Sendable {
         ]
         let process = try ChildProcess(bash(lines), log: folder.file("broker.log"))
         var ports: [UInt16] = []
-        let isListening = await eventually(within: .seconds(60)) {
+        let isListening = await eventually {
             let text = try? String(contentsOfFile: folder.file("data/ports"), encoding: .utf8)
             ports = (text ?? "").split(whereSeparator: \.isWhitespace).compactMap { UInt16($0) }
             return ports.count == 2

@@ -1,5 +1,8 @@
+import Bus
 import Foundation
+import MQTT
 import TestSupport
+import Workouts
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -54,13 +57,18 @@ final class ComposeSystem: Sendable {
 
     /// Waits until it runs.
     func started() async throws {
-        guard await eventually(within: .seconds(90), { output.contains("Ctrl-C stops everything") }) else {
+        guard await eventually({ output.contains("Ctrl-C stops everything") }) else {
             throw ComposeFolder.Failure(text: "compose/up: \(output)")
         }
     }
 
     /// What `compose/up` printed.
     var output: String { (try? String(contentsOfFile: compose.folder.file("up.log"), encoding: .utf8)) ?? "" }
+
+    /// What a device printed to `device.log` in the folder.
+    var deviceLog: String {
+        (try? String(contentsOfFile: compose.folder.file("device.log"), encoding: .utf8)) ?? ""
+    }
 
     /// The process ids in `data/run/processes` by name.
     var ids: [String: Int32] {
@@ -98,5 +106,42 @@ final class ComposeSystem: Sendable {
         let log = compose.folder.file("\(UUID().uuidString).log")
         let process = try ChildProcess([compose.folder.file("compose/\(name)")] + arguments, log: log)
         return (await process.finish(), try String(contentsOfFile: log, encoding: .utf8))
+    }
+}
+
+extension ComposeSystem {
+    /// The broker's port for clients.
+    var port: UInt16 {
+        get throws { try port(of: "mqtt") }
+    }
+
+    /// The port in a listener's URL.
+    func port(of name: String) throws -> UInt16 {
+        guard let port = URL(string: try url(name))?.port.flatMap({ UInt16($0) }) else {
+            throw ComposeFolder.Failure(text: "no port in \(try url(name))")
+        }
+        return port
+    }
+
+    /// Starts the device `watch-1`, which plays a recording into a session with the password of its user.
+    func replay(_ recording: [UInt8], _ key: SessionKey, password: Secret, speedUp: Int = 0) throws -> ChildProcess {
+        let folder = compose.folder
+        let (file, secret) = (folder.file("recording.fit"), folder.file("password"))
+        try Data(recording).write(to: URL(filePath: file))
+        try Data(password.value.utf8).write(to: URL(filePath: secret))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+        return try Installation.run(
+            "device",
+            [
+                "replay", file, "--user", "\(key.user)", "--session", "\(key.session)", "--device", "watch-1",
+                "--speed-up", "\(speedUp)", "--queue-folder", folder.file("queue"), "--mqtt-url",
+                "mqtt://\(key.user)@127.0.0.1:\(try port)",
+            ], environment: ["MQTT_PASSWORD_FILE=\(secret)"], log: folder.file("device.log"))
+    }
+
+    /// Runs `body` with a client of the operator that receives everything.
+    func observe<R: Sendable>(_ body: (BusObserver) async throws -> R) async throws -> R {
+        try await BusObserver.run(
+            port: try port, account: "_operator", password: try compose.password(of: "_operator"), body)
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
+import MQTT
 import TestSupport
 import Testing
 import Workouts
 
 /// `compose/up` and the commands for the system it runs.
-@Suite(.serialized, .timeLimit(.minutes(4)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct ComposeUpTests {
     @Test func `killed processes start again, and Ctrl-C stops everything`() async throws {
         let system = try await ComposeSystem.run(nil, ["--listen", "127.0.0.1"])
@@ -38,7 +39,7 @@ struct ComposeUpTests {
     @Test func `simulated runners run together, and their lines show the gaps`() async throws {
         let system = try ComposeSystem(try ComposeSystem.folder(), ["--runners", "2"], hasDemo: true)
         try await system.started()
-        let isTogether = await eventually(within: .seconds(60)) {
+        let isTogether = await eventually {
             system.output.contains("· demo-2 ") && system.output.contains("· demo ")
         }
         #expect(isTogether, "\(system.output)")
@@ -51,6 +52,29 @@ struct ComposeUpTests {
     }
 
     /// The functions of compose/up with a clock of the test.
+    @Test(arguments: [
+        ("127.0.0.1", "", "http://127.0.0.1:8443"), ("::1", "", "http://[::1]:8443"),
+        ("192.0.2.1", "server.crt", "https://192.0.2.1:8443"), ("0.0.0.0", "server.crt", "https://192.0.2.2:8443"),
+    ])
+    func `the dashboard's address is one that a browser can open`(
+        host: String, certificate: String, expected: String
+    ) async throws {
+        let folder = try ComposeFolder().folder
+        let script = """
+            set -euo pipefail
+            cd \(folder.path)
+            source compose/common.sh
+            source compose/certificates.sh
+            eval "$(sed -n '/^web_url() {/,/^}/p' compose/up)"
+            hostname() { echo 192.0.2.2; }
+            declare -A ports=([web]=8443)
+            web_settings=() web_address=\(host) TLS_CERT_FILE=\(certificate) PUBLIC_URL=
+            web_url
+            """
+        try await ChildProcess.run(["bash", "-c", script], log: folder.file("log"))
+        #expect(try String(contentsOfFile: folder.file("log"), encoding: .utf8) == expected + "\n")
+    }
+
     @Test func `pauses before restarts double up to a minute, and begin again after five minutes of work`() async throws
     {
         let folder = try ComposeFolder().folder
@@ -133,6 +157,42 @@ struct ComposeUpTests {
         #expect(second.status == 1)
         #expect(second.output.contains("Pacebus runs in \(systems[0].compose.folder.path) already"))
         #expect(second.output.contains("compose/stop"))
+    }
+
+    @Test func `with --listen the dashboard is reached over TLS alone, with the certificate of the broker`()
+        async throws
+    {
+        let compose = try ComposeSystem.folder()
+        let port = try LoopbackSocket.freePort()
+        let system = try await ComposeSystem.run(compose, ["--listen", "127.0.0.1", "--https-port", "\(port)"])
+        defer { system.process.end(SIGTERM) }
+        let url = try system.url("web")
+        #expect(url == "https://127.0.0.1:\(port)")
+        #expect(system.output.contains("Dashboard: \(url)\n"))
+        #expect(system.output.contains("Browsers open \(url)"))
+        let anna = try await compose.addAccount("anna").value
+        func curl(_ arguments: String...) async throws -> String {
+            let log = compose.folder.file("\(UUID().uuidString).log")
+            _ = try await ChildProcess(["curl", "-s", "-m", "20", "-o", "/dev/null"] + arguments, log: log).finish()
+            return try String(contentsOfFile: log, encoding: .utf8)
+        }
+        let (ca, cookies) = (compose.folder.file("data/tls/ca.crt"), compose.folder.file("cookies"))
+        let login = try await curl(
+            "--cacert", ca, "-c", cookies, "-H", "Sec-Fetch-Site: same-origin", "-w", "%{http_version} %{http_code}",
+            "-d", "name=anna&password=\(anna)", "\(url)/login")
+        #expect(login == "2 303")
+        #expect(try String(contentsOfFile: cookies, encoding: .utf8).contains("__Host-pacebus\t"))
+        #expect(try await curl("--cacert", ca, "-b", cookies, "-w", "%{http_code}", "\(url)/nothing") == "404")
+        // Without TLS, and with an authority that does not know it.
+        #expect(try await curl("-w", "%{http_code}", "http://127.0.0.1:\(port)/login") == "000")
+        #expect(try await curl("-w", "%{http_code}", "\(url)/login") == "000")
+        #expect(try system.url("dashboard").hasPrefix("http://127.0.0.1:"))
+        #expect(try await system.get("dashboard", "/readyz").contains("ready"))
+        #expect(try await system.command("restart", "dashboard").status == 0)
+        let isBack = await eventually {
+            (try? await curl("--cacert", ca, "-b", cookies, "-w", "%{http_code}", "\(url)/nothing")) == "404"
+        }
+        #expect(isBack)
     }
 
     @Test func `a TLS port in use is named; the next one is taken unless the port was chosen`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// The dashboard's pages in Chromium against a running system.
 @Suite(
-    .timeLimit(.minutes(4)), .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"),
+    .timeLimit(.minutes(10)), .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"),
     .enabled(if: ProcessInfo.processInfo.environment["WEB_FOLDER"] != nil, "needs WEB_FOLDER"))
 struct DashboardPageTests {
     @Test func `an athlete starts, pauses and ends a workout by the keyboard alone`() async throws {
@@ -27,5 +27,21 @@ struct DashboardPageTests {
                 Finished and saved.
 
                 """)
+    }
+
+    @Test func `the README's picture can be made of the simulated run, and is small`() async throws {
+        let system = try ComposeSystem(try ComposeSystem.folder(), hasDemo: true)
+        defer { system.process.end(SIGTERM) }
+        try await system.started()
+        let program = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../DashboardTests/browser/picture.py").standardizedFileURL
+        let picture = system.compose.folder.file("live.webp")
+        _ = try await ChildProcess.output(of: [
+            "bash", "-c", "\"$@\" <\"$0\"", system.compose.folder.file("data/secrets/demo"), Python.interpreter,
+            program.path, try system.url("web"), "demo", picture,
+        ])
+        let bytes = [UInt8](try Data(contentsOf: URL(filePath: picture)))
+        #expect(bytes.starts(with: Array("RIFF".utf8)) && bytes[8...].starts(with: Array("WEBP".utf8)))
+        #expect(bytes.count <= 60_000)
     }
 }

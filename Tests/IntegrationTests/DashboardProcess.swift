@@ -15,24 +15,38 @@ final class DashboardProcess: Sendable {
     /// - Parameters:
     ///   - folder: the folder of the store and the log.
     ///   - broker: the broker's URL.
-    init(in folder: TemporaryFolder, broker: String, environment: [String] = []) async throws {
+    ///   - webFolder: the folder that `compose/test` makes; by default one of the templates alone, which need no build.
+    init(
+        in folder: TemporaryFolder, broker: String, environment: [String] = [], webFolder: String? = nil
+    ) async throws {
         self.folder = folder
         self.environment = environment
         port = try LoopbackSocket.freePort()
         arguments = [
             "--mqtt-url", broker, "--store-url", "sqlite:\(folder.file("dashboard.sqlite"))", "--web-port", "\(port)",
-            "--web-folder", folder.file("web"),
+            "--web-folder", webFolder ?? folder.file("web"),
         ]
-        // The repository's templates need no build.
-        let templates = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Services/Dashboard/Web/templates").standardizedFileURL.path
-        try FileManager.default.createDirectory(atPath: folder.file("web"), withIntermediateDirectories: true)
-        try FileManager.default.copyItem(atPath: templates, toPath: folder.file("web/templates"))
-        try folder.write("test", to: "web/version")
+        try Self.copyTemplates(to: folder.file("web"))
         try start()
         guard await eventually({ LoopbackSocket.accepts(port: port) }) else {
             throw ComposeFolder.Failure(text: "the dashboard does not listen: \(log)")
         }
+    }
+
+    /// A dashboard that another process runs on a loopback port.
+    ///
+    /// - Parameter folder: the folder of the browsers' cookies.
+    init(port: UInt16, cookiesIn folder: TemporaryFolder) {
+        (self.port, self.folder, arguments, environment) = (port, folder, [], [])
+    }
+
+    /// Makes a web folder without assets: the repository's templates need no build.
+    static func copyTemplates(to folder: String) throws {
+        let templates = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Services/Dashboard/Web/templates").standardizedFileURL.path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: templates, toPath: folder + "/templates")
+        try "test".write(toFile: folder + "/version", atomically: true, encoding: .utf8)
     }
 
     deinit {
@@ -52,6 +66,8 @@ final class DashboardProcess: Sendable {
     }
 
     var log: String { (try? String(contentsOfFile: folder.file("dashboard.log"), encoding: .utf8)) ?? "" }
+
+    var url: String { "http://127.0.0.1:\(port)" }
 
     /// A response; status 0 if there was none.
     struct Answer {
@@ -81,6 +97,17 @@ final class DashboardProcess: Sendable {
         else { return Answer() }
         return Answer(status: status, body: output[..<end])
     }
+
+    /// What a GET brings until its end, and of a stream within some seconds.
+    func read(_ path: String, as browser: String, seconds: Int = 10) async throws -> String {
+        let log = folder.file("\(UUID().uuidString).log")
+        let command = ["curl", "-s", "-N", "-m", "\(seconds)", "-b", folder.file("\(browser).cookies")]
+        // A stream that goes on when the time is over is no failure.
+        _ = try await ChildProcess(command + ["http://127.0.0.1:\(port)\(path)"], log: log).finish()
+        return try String(contentsOfFile: log, encoding: .utf8)
+    }
+
+    func get(_ path: String, as browser: String) async throws -> Answer { try await post(path, ["-G"], browser) }
 
     func logIn(_ user: String, _ password: String) async throws -> Int {
         var status = 0

@@ -36,4 +36,25 @@ import Workouts
         #expect(await process.finish() == 130)
         #expect(text().hasSuffix("interrupted\n"))
     }
+
+    /// PostgreSQL's library as an empty file, which the loader finds first.
+    @Test func `without libpq a service runs on SQLite, and names the package that PostgreSQL needs`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("", to: "libpq.so.5")
+        let port = try LoopbackSocket.freePort()
+        func start(store: String, log: String) throws -> ChildProcess {
+            try Installation.run(
+                "route-builder",
+                ["--store-url", store, "--mqtt-url", "mqtt://127.0.0.1:1", "--http-port", "\(port)"],
+                environment: ["LD_LIBRARY_PATH=\(folder.path)"], log: folder.file(log))
+        }
+        func text(_ log: String) -> String { (try? String(contentsOfFile: folder.file(log), encoding: .utf8)) ?? "" }
+        let service = try start(store: "sqlite:\(folder.file("store.sqlite"))", log: "sqlite")
+        let isRunning = await eventually(within: .seconds(60)) { LoopbackSocket.accepts(port: port) }
+        #expect(isRunning, "\(text("sqlite"))")
+        service.end(SIGTERM)
+        let other = try start(store: "postgres://route-builder@127.0.0.1:1/pacebus", log: "postgres")
+        #expect(await other.finish() == 1)
+        #expect(text("postgres").contains("libpq.so.5: file too short; PostgreSQL needs Debian's package libpq5"))
+    }
 }

@@ -33,7 +33,7 @@ struct FaultTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `lost, repeated and reordered batches and killed services and brokers change no result`() async throws {
         var random = SeededRandom()
         let key = try key()
@@ -54,7 +54,7 @@ struct FaultTests {
         #expect(actual.route?.next.values.reduce(0, +) == Self.items)
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `a killed and restarted device continues from its queue file to the same result`() async throws {
         var random = SeededRandom()
         let key = try key()

@@ -6,7 +6,7 @@ import Workouts
 
 /// The Python device in the README of `Bus`, against a real broker and real services.
 @Suite struct PythonDeviceTests {
-    @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(2)))
+    @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(10)))
     func `the README's device completes its workout despite a kill`() async throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(try BusReadme.code("python"), to: "device.py")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The web page in the README of `Bus`, in Chromium against a running system.
-@Suite(.timeLimit(.minutes(4)), .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"))
+@Suite(.timeLimit(.minutes(10)), .disabled(if: Python.lacks("playwright"), "PYTHON has no playwright"))
 struct ReadmePageTests {
     @Test func `the README's page shows a viewer the live workout and names a wrong password`() async throws {
         let system = try ComposeSystem(ComposeSystem.folder(), hasDemo: true)
@@ -20,6 +20,7 @@ struct ReadmePageTests {
         ])
         #expect(
             String(decoding: output, as: UTF8.self) == """
+                The broker refuses connections now. Trying again. kept
                 Wrong account or password.
                 Outdoor Running: active
                 shown

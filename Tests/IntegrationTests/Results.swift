@@ -50,7 +50,14 @@ struct Results {
         comparable = try [workout, summary, route].map(Self.comparable)
     }
 
-    private static func comparable(_ payload: [UInt8]) throws -> String {
+    /// The comparable results of the device `watch-1`, without the session's id.
+    static func comparable(_ key: SessionKey, items: Int, from observer: BusObserver) async throws -> [String] {
+        try await Results(key, device: "watch-1", items: items, from: observer).comparable
+            .map { $0.replacing("\(key.session)", with: "session") }
+    }
+
+    /// A payload without the fields that may differ between runs.
+    static func comparable(_ payload: [UInt8]) throws -> String {
         var object = try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
         for excepted in ["revision", "state", "route", "summaries", "weather", "incomplete"] { object[excepted] = nil }
         return String(decoding: try JSONSerialization.data(withJSONObject: object, options: .sortedKeys), as: UTF8.self)

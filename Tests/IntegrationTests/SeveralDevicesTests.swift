@@ -44,7 +44,7 @@ struct SeveralDevicesTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func `three devices, faults and a half that is a day late give the same bytes`() async throws {
         var random = SeededRandom()
         let key = SessionKey(try #require(User("demo")), SessionID(UUID()))

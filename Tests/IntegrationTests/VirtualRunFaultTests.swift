@@ -6,7 +6,7 @@ import Workouts
 
 /// Many virtual runs while everything is killed, cut and frozen: the results have the same bytes as without faults.
 /// Results do not pass through weather-fetcher, live-activity-publisher and dashboard, so these do not run here.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct VirtualRunFaultTests {
     private static let (runners, runSize) = (100, 5)
     private static let duration = 120
@@ -47,14 +47,14 @@ struct VirtualRunFaultTests {
             defer { fleet.end(SIGKILL) }
             let hosts = try users().enumerated().filter { $0.offset % Self.runSize == 0 }.map(\.element)
             // The faults begin with the runs: an unconfirmed runner would be another result.
-            let begun = await eventually(within: .seconds(60)) {
+            let begun = await eventually {
                 hosts.allSatisfy { observer.views(of: $0).contains { $0.status == .running } }
             }
             #expect(begun, "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
             if let faults, let link { try await faults(installation, link, fleet) }
             #expect(await fleet.finish() == 0, "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
             var results: [User: String] = [:]
-            let isFinal = await eventually(within: .seconds(90)) {
+            let isFinal = await eventually {
                 for host in hosts where results[host] == nil {
                     let rows = observer.views(of: host).compactMap(\.results).first { $0.provisional != true }?.rows
                     results[host] = rows.map { String(decoding: JSONCoding.encode($0), as: UTF8.self) }

@@ -215,6 +215,9 @@ struct PropertyWorld {
             }
         }
         replies = run.replies.count
+        for key in keys where run.machine.entries[key]?.record == nil {
+            #expect(!run.machine.shown.hasMetrics(of: key), "subscribed to metrics that no device shows")
+        }
         for status in run.statuses[statuses...] {
             let key = SessionKey(status.user, status.session)
             if let last = newest[key] {
@@ -249,6 +252,7 @@ struct PropertyWorld {
                 run.disk[phone.key]?[phone.device]?.isWithdrawn == false
             else { continue }
             #expect(known.pushedAt.map { run.now.seconds(since: $0) <= 11 } == true, "\(phone) receives no update")
+            #expect(known.distance == run.snapshots[phone.key]?.distance ?? 0, "\(phone) shows old values")
         }
         for key in keys {
             if let status = run.states[key]?.status, status == .active || status == .paused {

@@ -10,7 +10,7 @@ import Workouts
 
 /// The running service, with an APNs server on loopback that accepts documented requests only.
 @Suite(
-    .serialized, .timeLimit(.minutes(5)),
+    .serialized, .timeLimit(.minutes(10)),
     .disabled(if: APNsServer.isMissing, "PYTHON has no h2, PyJWT and cryptography"))
 struct ServiceTests {
     private let folder: TemporaryFolder
@@ -159,7 +159,7 @@ struct ServiceTests {
             try await publisher.send(session.become(.paused, now: clock.now))
             try await publisher.pass(10)
             try await publisher.send(session.register(.activity, 1))
-            try await publisher.rest()
+            try await publisher.pass(1)
             let shown = try #require(try server.requests.first?.payload?.aps.contentState)
             #expect(shown.isPaused)
             #expect(shown.distance == 42)
@@ -212,10 +212,12 @@ struct ServiceTests {
             try await publisher.send(
                 session.message, session.register(.activity, 1),
                 Topic.session(session.key, .activityRegister).message(Array(#"{"token":"\#(secret)"}"#.utf8)),
-                Topic.session(session.key, .metrics).message(Array("{".utf8)),
                 // The service does not decode payloads of sessions without activities.
                 Topic.session(other.key, .metrics).message(Array("{".utf8)),
                 Topic.session(other.key, .state).message(Array(session.message.payload)))
+            // Metrics of the session are subscribed to at the next tick.
+            try await publisher.pass(1)
+            try await publisher.send(Topic.session(session.key, .metrics).message(Array("{".utf8)))
             try await publisher.rest()
             let rejected = publisher.broker.published
                 .filter { $0.topic == Topic.rejected(service: "live-activity-publisher").name }

@@ -81,7 +81,7 @@ struct NotInTime: Error {}
 
 /// Fails the test if the condition does not hold before the timeout.
 func expectEventually(
-    within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(180), _ condition: () async throws -> Bool
 ) async throws {
     guard try await eventually(within: limit, condition) else { throw NotInTime() }
 }

@@ -12,6 +12,8 @@ func testConfiguration(
     configuration.version = version
     configuration.backoffMinimum = .milliseconds(10)
     configuration.backoffMaximum = .milliseconds(100)
+    // As services do.
+    configuration.readInterval = configuration.batchInterval / 4
     // A busy machine may start the test's other half seconds later.
     configuration.connectTimeout = .seconds(60)
     return configuration

@@ -85,6 +85,21 @@ struct AggregatorTests {
         #expect(aggregator.loop.machine.sessions[script.key]?.count == 0)
     }
 
+    @Test func `an invalid batch between others of its topic leaves those as they are`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        var broken = script.batch("watch-1", 10, items(10..<20))
+        broken.payload = broken.payload.dropLast(2)
+        let sent = try await aggregator.deliver([
+            script.stateMessage, script.batch("watch-1", 0, items(0..<10)), broken,
+            script.batch("watch-1", 10, items(10..<20)), script.batch("strap-1", 0, items(0..<5)),
+            script.batch("watch-1", 20, items(20..<30)),
+        ])
+        #expect(try sent.acks(script.key, "watch-1") == [.next(30)])
+        #expect(try sent.acks(script.key, "strap-1") == [.next(5)])
+        #expect(sent.count { $0.topic == Topic.rejected(service: "metrics-aggregator").name } == 1)
+        #expect(aggregator.loop.machine.sessions[script.key]?.count == 35)
+    }
+
     @Test mutating func `live metrics follow items at most once a second and expire after 15 s`() async throws {
         var aggregator = try await Aggregator(folder, clock: clock)
         script.state.run = RunID(UUID())
@@ -112,6 +127,24 @@ struct AggregatorTests {
         #expect(silent.distance == 186)
         clock.advance(by: .seconds(10))
         #expect(try await aggregator.tick().payloads(topic).isEmpty)
+    }
+
+    @Test mutating func `metrics follow each item of one a second at once`() async throws {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        let topic = Topic.session(script.key, .metrics)
+        try await aggregator.deliver([script.stateMessage])
+        // Milliseconds. Ticks are a little late, as in a busy process.
+        var time = 0
+        var delays: [Int] = []
+        for number in 0..<60 {
+            try await aggregator.deliver([script.batch("watch-1", number, items(number..<number + 1))])
+            while time < 1_000 * (number + 1) {
+                clock.advance(by: .milliseconds(103))
+                time += 103
+                delays += try await aggregator.tick().payloads(topic).map { _ in time - 1_000 * number }
+            }
+        }
+        #expect(delays.count == 60 && delays.allSatisfy { $0 <= 250 }, "\(delays)")
     }
 
     @Test mutating func `a late pause removes the values counted during it`() async throws {

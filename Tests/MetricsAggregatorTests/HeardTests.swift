@@ -59,6 +59,77 @@ import Workouts
         #expect(try heard(sent).map(\.count) == [602])
     }
 
+    /// The number of items that each message reports, with the second in which it goes out.
+    private func reports(
+        _ seconds: Range<Int>, _ aggregator: inout Aggregator, item: (Int) -> MQTTMessage?
+    ) async throws -> [[Int]] {
+        var reports: [[Int]] = []
+        for second in seconds {
+            var sent: [MQTTMessage] = []
+            if let item = item(second) { sent += try await aggregator.deliver([item]) }
+            for _ in 0..<10 {
+                sent += try await aggregator.tick()
+                clock.advance(by: .milliseconds(100))
+            }
+            reports += try heard(sent).map { [second, $0.count] }
+        }
+        return reports
+    }
+
+    @Test(arguments: [SessionStatus.canceled, .saving, .completed])
+    func `of a session that is over, heard goes out with its end and within a second of each item`(
+        status: SessionStatus
+    ) async throws {
+        var script = script
+        var aggregator = try await aggregator()
+        try await aggregator.deliver([script.stateMessage])
+        #expect(try await reports(0..<10, &aggregator) { batch($0) } == [[0, 1]])
+        // A change of an unfinished session tells readers nothing about its items.
+        try await aggregator.deliver([script.change(.paused, [])])
+        #expect(try await reports(10..<12, &aggregator) { batch($0) } == [])
+        try await aggregator.deliver([script.change(status, [])])
+        let late = try await reports(12..<30, &aggregator) {
+            [14, 15, 20].contains($0) ? batch([14: 12, 15: 13][$0] ?? 14) : nil
+        }
+        #expect(late == [[12, 12], [14, 13], [15, 14], [20, 15]])
+    }
+
+    @Test func `a device that sends a thousand batches at once is reported once a second`() async throws {
+        var script = script
+        var aggregator = try await aggregator()
+        try await aggregator.deliver([script.change(.canceled, [])])
+        var sent: [MQTTMessage] = []
+        for number in 0..<100 {
+            sent += try await aggregator.deliver([batch(number)])
+            sent += try await aggregator.tick()
+            clock.advance(by: .milliseconds(50))
+        }
+        #expect(try heard(sent).map(\.count) == [1, 21, 41, 61, 81])
+    }
+
+    @Test func `the first item of a watch and the first heart rate go out at once`() async throws {
+        for (device, heartRate) in [("watch-1", nil), ("phone-1", 140.0)] as [(String, Double?)] {
+            let script = Script()
+            var aggregator = try await Aggregator(try TemporaryFolder(), clock: clock)
+            try await aggregator.deliver([script.stateMessage])
+            var found: [[Bool]] = []
+            for number in 0..<10 {
+                var phone = Sample(time: clock.now)
+                phone[.distance] = 3
+                if number == 4, device == "phone-1" { phone[.heartRate] = heartRate }
+                var sent = try await aggregator.deliver([script.batch("phone-1", number, [phone])])
+                if number == 4, device == "watch-1" {
+                    sent += try await aggregator.deliver([script.batch(device, 0, [Sample(time: clock.now)])])
+                }
+                clock.advance(by: .seconds(1))
+                sent += try await aggregator.tick()
+                found += try sent.payloads(.session(script.key, .heard(.samples)))
+                    .map { [number == 4, try JSONCoding.decode(Heard.self, from: $0).hasLiveMetrics] }
+            }
+            #expect(found == [[false, false], [true, true]], "\(device)")
+        }
+    }
+
     @Test func `a restart and a connection repeat it above its revision, without items too`() async throws {
         var script = script
         var first: Aggregator? = try await aggregator()

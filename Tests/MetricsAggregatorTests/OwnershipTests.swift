@@ -129,6 +129,21 @@ struct OwnershipTests {
         #expect(!results(try await gained + owner.owner.tick()).isEmpty)
     }
 
+    @Test mutating func `nothing of a shard is sent once the store knows of its loss`() async throws {
+        var replica = try await replica()
+        try await replica.gain(shards)
+        try await replica.owner.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        try await replica.owner.deliver([script.change(.completed, segments)])
+        try await replica.owner.tick()
+        #expect(!results(try await replica.owner.connect()).isEmpty)
+        let change = replica.store.lose(shards)
+        #expect(try await replica.owner.connect().isEmpty)
+        #expect(try await replica.owner.deliver([script.batch("watch-1", 0, items(0..<600))]).isEmpty)
+        #expect(try await replica.owner.handle(.ownership(change)).isEmpty)
+        let gained = try await replica.gain(shards, retained: [script.stateMessage])
+        #expect(!results(try await gained + replica.owner.tick()).isEmpty)
+    }
+
     @Test(arguments: [0.9, 1.1])
     func `a former owner publishes live metrics for at most a second after its last commit`(seconds: Double)
         async throws

@@ -2,6 +2,7 @@ import Bus
 import Foundation
 import MQTT
 import ServiceKit
+import Storage
 import TestSupport
 import Testing
 import Workouts

@@ -10,6 +10,7 @@ import Workouts
 /// Three users, each with a run that they begin, pause, resume and end.
 struct EngineStorm: StormService {
     static let name = "session-engine"
+    static let schema = SessionRecord.schema
     private var loop: SessionEngineLoop
 
     init(_ context: ServiceContext, _ store: any Store) {
@@ -22,7 +23,7 @@ struct EngineStorm: StormService {
         switch topic {
         case .session(let key, _): key.user.shard
         case .user(let user, _): user.shard
-        case .presence, .rejected: nil
+        case .presence, .rejected, .account, .limited: nil
         }
     }
 
@@ -51,9 +52,9 @@ struct EngineStorm: StormService {
         }
     }
 
-    static func stored(_ database: MemoryDatabase) throws -> StoredState {
+    static func stored(_ disk: StormDisk) throws -> StoredState {
         var stored = StoredState()
-        for (key, record) in try database.sessions(SessionRecord.sessions, SessionRecord.self) {
+        for (key, record) in try disk.sessions(SessionRecord.sessions, SessionRecord.self) {
             stored.raise(.session(key, .state), record.revision)
             stored.raise(.session(key, .workout), record.workout?.revision)
             stored.raise(.session(key, .profile), record.profileRevision)
@@ -64,7 +65,7 @@ struct EngineStorm: StormService {
             stored.note(key.user, state)
             stored.note(key.user, record.workout.map { [$0.activeDuration, $0.elapsedDuration] } ?? [])
         }
-        for (place, bytes) in database.records(in: SessionRecord.users) {
+        for (place, bytes) in try disk.records(in: SessionRecord.users) {
             guard let user = User(place.key) else { continue }
             let record = try JSONCoding.decode(UserRecord.self, from: bytes)
             stored.raise(.user(user, .profile), record.profileTopic.revision)
@@ -72,7 +73,7 @@ struct EngineStorm: StormService {
             stored.accepted?.formUnion(record.replies.map(\.id))
             stored.note(user, record.profile)
         }
-        for bytes in database.records(in: SessionRecord.replies).values {
+        for bytes in try disk.records(in: SessionRecord.replies).values {
             stored.accepted?.insert(try JSONCoding.decode(Reply.self, from: bytes).id)
         }
         return stored

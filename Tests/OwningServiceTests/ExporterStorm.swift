@@ -19,10 +19,13 @@ struct ExporterStorm: StormService {
         init() {}
         init?(_ configuration: ExportConfiguration, _ resources: ExportResources) { nil }
 
-        func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery { .delivered() }
+        func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
+            .delivered()
+        }
     }
 
     static let name = "exporter"
+    static let schema = ExportRecord.schema
     private static let rows = 3
     private var loop: ExporterLoop
     private let targets = ExportTargets([ShelfTarget()])
@@ -52,7 +55,7 @@ struct ExporterStorm: StormService {
         }
     }
 
-    private static func workout(of key: SessionKey, at start: Timestamp) -> WorkoutRecord {
+    static func workout(of key: SessionKey, at start: Timestamp) -> WorkoutRecord {
         var session = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start)
         do {
             try session.apply(.end(streams: [:]), at: start + Double(rows))
@@ -99,9 +102,9 @@ struct ExporterStorm: StormService {
             + [Topic.session(key, .summaryRoute).message(JSONCoding.encode(route))]
     }
 
-    static func stored(_ database: MemoryDatabase) throws -> StoredState {
+    static func stored(_ disk: StormDisk) throws -> StoredState {
         var stored = StoredState(accepted: nil)
-        for (key, record) in try database.sessions(ExportRecord.exports, ExportRecord.self) {
+        for (key, record) in try disk.sessions(ExportRecord.exports, ExportRecord.self) {
             for job in record.jobs {
                 stored.raise(.session(key, .export(job.target)), job.revision)
                 stored.note(key.user, ["\(job.target)", job.status.rawValue])

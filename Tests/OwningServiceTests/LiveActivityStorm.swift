@@ -11,6 +11,7 @@ import Workouts
 /// Four sessions with a phone each. The first three continue, and the last one ends.
 struct LiveActivityStorm: StormService {
     static let name = "live-activity-publisher"
+    static let schema = ActivityRecord.schema
     private var loop: LiveActivityPublisherLoop
     private var outcomes: [EndedPush] = []
 
@@ -49,9 +50,9 @@ struct LiveActivityStorm: StormService {
         }
     }
 
-    static func stored(_ database: MemoryDatabase) throws -> StoredState {
+    static func stored(_ disk: StormDisk) throws -> StoredState {
         var stored = StoredState()
-        for (key, record) in try database.sessions(ActivityRecord.activities, ActivityRecord.self) {
+        for (key, record) in try disk.sessions(ActivityRecord.activities, ActivityRecord.self) {
             stored.raise(.session(key, .activity), record.revision)
             stored.accepted?.formUnion(record.answered)
             stored.note(key.user, record.status?.devices ?? [])

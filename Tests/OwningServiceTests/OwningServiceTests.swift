@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 import Workouts
 
-/// The guarantees of every service with an outbox, while its store refuses writes, loses and gains shards.
-@Suite(.timeLimit(.minutes(5))) struct OwningServiceTests {
+/// The guarantees of every service that owns records, while its store refuses writes, loses and gains shards.
+@Suite(.timeLimit(.minutes(10))) struct OwningServiceTests {
     private func test<Service: StormService>(_ type: Service.Type, runs: Int, name: String = #function) async throws {
         var random = SeededRandom(name)
         for _ in 0..<runs {
@@ -13,9 +13,9 @@ import Workouts
             var storm = try await Storm<Service>()
             try await storm.rage(&random, rounds: 150)
             #expect(storm.world.violations == [], "seed \(random.seed)")
-            let expected = try Service.stored(calm.database).outcome
+            let expected = try Service.stored(StormDisk(calm.database)).outcome
             #expect(!expected.isEmpty)
-            let outcome = try Service.stored(storm.database).outcome
+            let outcome = try Service.stored(StormDisk(storm.database)).outcome
             #expect(outcome == expected, "seed \(random.seed)")
         }
     }

@@ -1,4 +1,3 @@
-import Bus
 import MQTT
 import ServiceKit
 import Storage
@@ -6,28 +5,25 @@ import TestSupport
 import Testing
 import Workouts
 
-/// One replica of a service, its clients, a broker and a database, with random faults or without faults.
+/// One replica of a service, its clients, a broker and a database in memory, with random faults or without faults.
 struct Storm<Service: StormService> {
     let database = MemoryDatabase()
     let world: StormWorld
     let clock = ManualClock()
-    private let scripts: [StormScript]
     private let shards: Set<Shard>
+    private var broker: StormBroker<Service>
     private var service: Service
     private var store: MemoryStore
-    /// The next step of each script.
-    private var next: [Int]
-    private var retained: [String: MQTTMessage] = [:]
     /// The messages from the broker to the service.
     private var inbound: [MQTTMessage] = []
     private var isConnected = true
+    /// A loss that the service has yet to handle.
+    private var unhandled: OwnershipChange?
 
     init() async throws {
-        scripts = Service.scripts(at: clock.now - 3_600)
-        next = scripts.map { _ in 0 }
-        shards = Set(scripts.compactMap { Service.shard(of: .session($0.key, .state)) })
-        world = StormWorld(
-            stored: { [database] in try Service.stored(database) }, shard: { Service.shard(of: $0) })
+        broker = StormBroker(at: clock.now - 3_600)
+        shards = broker.shards
+        world = StormWorld(of: Service.self, StormDisk(database))
         (service, store) = try Self.start(database, world, clock)
         try await gain(shards)
         try await connect()
@@ -55,7 +51,8 @@ struct Storm<Service: StormService> {
         let rival = database.replica()
         for _ in 0..<rounds {
             let some = shards.filter { _ in Bool.random(using: &random) }
-            switch Int.random(in: 0..<20, using: &random) {
+            if Bool.random(using: &random) { try await handleLoss() }
+            switch Int.random(in: 0..<21, using: &random) {
             case 0: store.refuse()
             case 1, 2: store.accept()
             case 3: store.failNextCommit(.afterWriting)
@@ -76,9 +73,12 @@ struct Storm<Service: StormService> {
             case 14, 15:
                 clock.advance(by: .milliseconds(Int.random(in: 0...1_500, using: &random)))
                 try await service.handle(.tick)
+            case 16:
+                try await handleLoss()
+                world.silence(some)
+                unhandled = store.lose(some)
             default:
-                let open = scripts.indices.filter { step($0) != nil }
-                if let index = open.randomElement(using: &random) { play(index) }
+                if let index = broker.open.randomElement(using: &random) { inbound += broker.play(index) }
             }
             if Bool.random(using: &random) { try await exchange() }
         }
@@ -92,8 +92,8 @@ struct Storm<Service: StormService> {
     /// Plays the remaining steps of the scripts.
     private mutating func finishScripts() async throws {
         for _ in 0..<500 {
-            guard let index = scripts.indices.first(where: { step($0) != nil }) else { return }
-            play(index)
+            guard let index = broker.open.first else { return }
+            inbound += broker.play(index)
             clock.advance(by: .milliseconds(500))
             try await service.handle(.tick)
             try await exchange()
@@ -108,25 +108,10 @@ struct Storm<Service: StormService> {
             try await service.handle(.tick)
             try await exchange()
         }
+        try await service.finish()
     }
 
-    // MARK: Clients and broker
-
-    private func step(_ index: Int) -> StormScript.Step? {
-        next[index] < scripts[index].steps.count ? scripts[index].steps[next[index]] : nil
-    }
-
-    /// Does the next step of a script, or repeats it.
-    private mutating func play(_ index: Int) {
-        switch step(index) {
-        case .send(_, let message)?: inbound.append(message)
-        case .retain(let message)?:
-            retained[message.topic] = message
-            inbound.append(message)
-            next[index] += 1
-        case nil: break
-        }
-    }
+    // MARK: Broker
 
     /// The broker accepts the sent messages and delivers its own.
     private mutating func exchange() async throws {
@@ -144,26 +129,11 @@ struct Storm<Service: StormService> {
         #expect(inbound.isEmpty, "the service and the broker exchange messages without end")
     }
 
-    private mutating func take() {
-        for message in world.take() {
-            if message.retain { retained[message.topic] = message.payload.isEmpty ? nil : message }
-            inbound += Service.answers(to: message, scripts)
-            switch Topic(message.topic) {
-            case .user(_, .replies)?:
-                let reply = try? JSONCoding.decode(Reply.self, from: message.payload)
-                for index in scripts.indices {
-                    if case .send(let id, _)? = step(index), id == reply?.id { next[index] += 1 }
-                }
-            // The service is subscribed to its own retained topics.
-            case .session?, .user?: if message.retain { inbound.append(message) }
-            case .presence?, .rejected?, nil: break
-            }
-        }
-    }
+    private mutating func take() { inbound += broker.accept(world.take()) }
 
     private mutating func connect() async throws {
         take()
-        inbound = retained.values.sorted { $0.topic < $1.topic }
+        inbound = broker.retained
         isConnected = true
         world.connect(true)
         try await service.handle(.connected)
@@ -172,27 +142,45 @@ struct Storm<Service: StormService> {
     // MARK: Faults
 
     private mutating func gain(_ shards: Set<Shard>) async throws {
+        try await handleLoss()
         guard !shards.isEmpty else { return }
         world.disown(shards)
         try await service.handle(.ownership(.lost(shards)))
         let change = store.gain(shards)
-        world.own(shards)
-        try await service.handle(.ownership(change))
+        if case .gained(let epochs) = change { world.own(epochs) }
+        try await handle(change)
         guard isConnected else { return }
-        inbound += retained.values.sorted { $0.topic < $1.topic }
+        inbound += broker.retained
         try await service.handle(.announce(shards))
+    }
+
+    private mutating func handleLoss() async throws {
+        guard case .lost(let shards)? = unhandled, let change = unhandled else { return }
+        unhandled = nil
+        try await lose(shards, change)
     }
 
     private mutating func lose(_ shards: Set<Shard>, _ change: OwnershipChange) async throws {
         // A release is handled while the shards are owned.
         if case .lost = change { world.disown(shards) }
-        try await service.handle(.ownership(change))
+        try await handle(change)
         world.disown(shards)
+    }
+
+    /// A service repeats a change until it has read, and written, what it must.
+    private mutating func handle(_ change: OwnershipChange) async throws {
+        do {
+            try await service.handle(.ownership(change))
+        } catch StoreError.notReadable {
+            store.accept()
+            try await service.handle(.ownership(change))
+        }
     }
 
     /// Kills the process and starts another.
     private mutating func restart() async throws {
         world.disown(shards)
+        unhandled = nil
         _ = store.lose(store.owned)
         (service, store) = try Self.start(database, world, clock)
         try await gain(shards)

@@ -9,11 +9,19 @@ import Workouts
 /// A service's loop and its background work, for ``Storm``.
 protocol StormService: SendableMetatype {
     static var name: String { get }
+    static var schema: StoreSchema { get }
+    /// How replicas share the shards.
+    static var plan: OwnershipPlan { get }
+    /// Whether it commits outside its loop. The store alone then refuses writes to lost shards.
+    static var commitsInBackground: Bool { get }
 
     init(_ context: ServiceContext, _ store: any Store) throws
 
     /// Passes an event to the loop and does the resulting work. The next event has its results.
     mutating func handle(_ event: ServiceEvent) async throws
+
+    /// Returns after the commits outside the loop.
+    func finish() async throws
 
     /// The messages to the service. All calls return the same, except for the ids of sessions and messages.
     static func scripts(at start: Timestamp) -> [StormScript]
@@ -22,17 +30,30 @@ protocol StormService: SendableMetatype {
     static func answers(to message: MQTTMessage, _ scripts: [StormScript]) -> [MQTTMessage]
 
     /// The service's records.
-    static func stored(_ database: MemoryDatabase) throws -> StoredState
+    static func stored(_ disk: StormDisk) throws -> StoredState
 
     /// The shard whose owner publishes a topic; `nil` if none does.
     static func shard(of topic: Topic) -> Shard?
+
+    /// The revision of a retained message.
+    static func revision(of message: MQTTMessage) throws -> Int64
 }
 
 extension StormService {
+    static var plan: OwnershipPlan { .balanced }
+
+    static var commitsInBackground: Bool { false }
+
+    func finish() {}
+
     static func answers(to message: MQTTMessage, _ scripts: [StormScript]) -> [MQTTMessage] { [] }
 
     static func shard(of topic: Topic) -> Shard? {
         if case .session(let key, _) = topic { key.session.shard } else { nil }
+    }
+
+    static func revision(of message: MQTTMessage) throws -> Int64 {
+        try JSONCoding.decode(SeenRevision.self, from: message.payload).revision
     }
 }
 
@@ -41,6 +62,8 @@ struct StormScript {
     enum Step {
         /// Repeated until its reply.
         case send(CommandID, MQTTMessage)
+        /// Items, repeated until those before a number are acknowledged.
+        case stream(MQTTMessage, ack: Topic, end: Int)
         /// Published once and retained.
         case retain(MQTTMessage)
     }
@@ -85,7 +108,18 @@ struct StoredState {
     }
 }
 
-extension MemoryDatabase {
+/// The records of a service.
+struct StormDisk: Sendable {
+    private let read: @Sendable (StoreCollection) throws -> [StoreKey: [UInt8]]
+
+    init(_ read: @escaping @Sendable (StoreCollection) throws -> [StoreKey: [UInt8]]) {
+        self.read = read
+    }
+
+    init(_ database: MemoryDatabase) { self.init { database.records(in: $0) } }
+
+    func records(in collection: StoreCollection) throws -> [StoreKey: [UInt8]] { try read(collection) }
+
     /// The decoded records of a collection whose keys name sessions.
     func sessions<Value: Decodable>(_ collection: StoreCollection, _ type: Value.Type) throws -> [(SessionKey, Value)] {
         try records(in: collection).map { place, bytes in

@@ -8,21 +8,35 @@ import Workouts
 /// Checks everything that a service writes to its store and sends on its bus.
 final class StormWorld: Sendable {
     private struct State {
-        var owned: Set<Shard> = []
+        var owned: [Shard: Epoch] = [:]
+        /// Owned as far as the service knows; the store knows better.
+        var silenced: Set<Shard> = []
         var isConnected = true
         var sent: [MQTTMessage] = []
-        /// The newest revision of each retained topic that was published.
-        var revisions: [String: Int64] = [:]
         var violations: Set<String> = []
     }
 
     private let state = Mutex(State())
     private let stored: @Sendable () throws -> StoredState
     private let shard: @Sendable (Topic) -> Shard?
+    private let revision: @Sendable (MQTTMessage) throws -> Int64
+    private let isOwner: @Sendable (Shard, Epoch) throws -> Bool
+    private let checksWrites: Bool
+    private let published: PublishedRevisions
 
-    init(stored: @escaping @Sendable () throws -> StoredState, shard: @escaping @Sendable (Topic) -> Shard?) {
-        self.stored = stored
-        self.shard = shard
+    /// - Parameters:
+    ///   - published: shared by the replicas of a service.
+    ///   - isOwner: whether the database confirms the epoch of a shard. Others may publish what is outdated.
+    init<Service: StormService>(
+        of service: Service.Type, _ disk: StormDisk, published: PublishedRevisions = PublishedRevisions(),
+        isOwner: @escaping @Sendable (Shard, Epoch) throws -> Bool = { _, _ in true }
+    ) {
+        stored = { try Service.stored(disk) }
+        shard = { Service.shard(of: $0) }
+        revision = { try Service.revision(of: $0) }
+        checksWrites = !Service.commitsInBackground
+        self.published = published
+        self.isOwner = isOwner
     }
 
     var violations: Set<String> { state.withLock(\.violations) }
@@ -36,17 +50,33 @@ final class StormWorld: Sendable {
     }
 
     /// The shards that the service believes to own.
-    func own(_ shards: Set<Shard>) { state.withLock { $0.owned.formUnion(shards) } }
-    func disown(_ shards: Set<Shard>) { state.withLock { $0.owned.subtract(shards) } }
+    func own(_ epochs: [Shard: Epoch]) { state.withLock { $0.owned.merge(epochs) { $1 } } }
+
+    func disown(_ shards: Set<Shard>) {
+        state.withLock { state in
+            for shard in shards { state.owned[shard] = nil }
+            state.silenced.subtract(shards)
+        }
+    }
+
+    /// The store knows of the loss of shards, the service does not. It may try to write, and publishes nothing.
+    func silence(_ shards: Set<Shard>) { state.withLock { $0.silenced.formUnion(shards) } }
 
     func connect(_ isConnected: Bool) { state.withLock { $0.isConnected = isConnected } }
 
+    /// Checks writes that the store may still refuse: the service knows of no loss.
     func check(_ writes: [StoreWrite]) {
+        guard checksWrites else { return }
         state.withLock { state in
-            for write in writes where !state.owned.contains(write.shard) {
+            for write in writes where state.owned[write.shard] != write.epoch {
                 state.violations.insert("writes to lost shard \(write.shard)")
             }
         }
+    }
+
+    /// The service receives that these shards are lost.
+    func report(lost shards: Set<Shard>) {
+        if checksWrites { disown(shards) }
     }
 
     private func check(_ message: MQTTMessage, _ disk: StoredState, _ state: inout State) throws {
@@ -54,7 +84,9 @@ final class StormWorld: Sendable {
             state.violations.insert("unknown topic \(message.topic)")
             return
         }
-        if let shard = shard(topic), !state.owned.contains(shard) {
+        let shard = self.shard(topic)
+        let epoch = shard.flatMap { state.owned[$0] }
+        if let shard, epoch == nil || state.silenced.contains(shard) {
             state.violations.insert("publishes \(message.topic) of a lost shard")
         }
         if case .user(_, .replies) = topic {
@@ -66,14 +98,29 @@ final class StormWorld: Sendable {
         // The revisions of partners are above those of earlier processes by a stored ceiling.
         if case .user(_, .partners) = topic { return }
         guard message.retain, !message.payload.isEmpty else { return }
-        let revision = try JSONCoding.decode(SeenRevision.self, from: message.payload).revision
+        let revision = try self.revision(message)
         if revision > disk.revisions[topic.name] ?? -1 {
             state.violations.insert("publishes \(message.topic) before the commit")
         }
-        if revision < state.revisions[topic.name] ?? 0 {
+        var isCurrent = true
+        if let shard, let epoch { isCurrent = try isOwner(shard, epoch) }
+        if revision < published.raise(topic.name, revision), isCurrent {
             state.violations.insert("goes back on \(message.topic)")
         }
-        state.revisions[topic.name] = max(revision, state.revisions[topic.name] ?? 0)
+    }
+}
+
+/// The newest published revision of each retained topic.
+final class PublishedRevisions: Sendable {
+    private let revisions = Mutex<[String: Int64]>([:])
+
+    /// Returns the newest revision, this one included.
+    func raise(_ topic: String, _ revision: Int64) -> Int64 {
+        revisions.withLock { revisions in
+            let newest = max(revision, revisions[topic] ?? 0)
+            revisions[topic] = newest
+            return newest
+        }
     }
 }
 
@@ -107,21 +154,31 @@ extension StormWorld: MessageBus {
 
 /// A store that reports every write and every loss to the world.
 struct StormStore: Store {
-    let store: MemoryStore
+    let store: any Store
     let world: StormWorld
 
     var ownership: AsyncStream<OwnershipChange> { store.ownership }
 
     func released(_ shards: Set<Shard>) async { await store.released(shards) }
 
+    func lost(of epochs: [Shard: Epoch]) -> Set<Shard> {
+        let lost = store.lost(of: epochs)
+        world.report(lost: lost)
+        return lost
+    }
+
     func close() async { await store.close() }
 
-    func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
+    func commit(
+        _ writes: [StoreWrite], trim: JournalTrim?, mayUseReserve: Bool
+    ) async throws(StoreError) -> CommitReport {
         world.check(writes)
-        let report = try await store.commit(writes)
-        world.disown(report.lostShards)
+        let report = try await store.commit(writes, trim: trim, mayUseReserve: mayUseReserve)
+        world.report(lost: report.lostShards)
         return report
     }
+
+    func journal(of shards: Set<Shard>) async throws(StoreError) -> JournalTail { try await store.journal(of: shards) }
 
     func records(in collection: StoreCollection, shards: Set<Shard>) async throws(StoreError) -> [StoreRecord] {
         try await store.records(in: collection, shards: shards)

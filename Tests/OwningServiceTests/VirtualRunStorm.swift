@@ -11,6 +11,7 @@ import Workouts
 /// Runs of three people, of whom one declines: two start, one is canceled, one waits for its host.
 struct VirtualRunStorm: StormService {
     static let name = "virtual-run"
+    static let schema = RunRecord.schema
     private var loop: VirtualRunLoop
 
     init(_ context: ServiceContext, _ store: any Store) {
@@ -45,9 +46,9 @@ struct VirtualRunStorm: StormService {
         }
     }
 
-    static func stored(_ database: MemoryDatabase) throws -> StoredState {
+    static func stored(_ disk: StormDisk) throws -> StoredState {
         var stored = StoredState()
-        for (_, bytes) in database.records(in: RunRecord.runs) {
+        for (_, bytes) in try disk.records(in: RunRecord.runs) {
             let record = try JSONCoding.decode(RunRecord.self, from: bytes, now: SystemClock().moment)
             let run = record.run
             for (user, view) in record.views {
@@ -59,12 +60,12 @@ struct VirtualRunStorm: StormService {
                 stored.note(participant.user, participant.sharing)
             }
         }
-        for (place, bytes) in database.records(in: RunRecord.people) {
+        for (place, bytes) in try disk.records(in: RunRecord.people) {
             let person = try JSONCoding.decode(PersonRecord.self, from: bytes, now: SystemClock().moment)
             if let user = User(place.key) { stored.raise(.user(user, .virtualRunPeople), person.topic.revision) }
         }
         stored.accepted = Set(
-            try database.records(in: RunRecord.replies).values.map { try JSONCoding.decode(Reply.self, from: $0).id })
+            try disk.records(in: RunRecord.replies).values.map { try JSONCoding.decode(Reply.self, from: $0).id })
         return stored
     }
 

@@ -10,6 +10,8 @@ import Workouts
 /// Three live sessions in three places, and a deleted one.
 struct WeatherStorm: StormService {
     static let name = "weather-fetcher"
+    static let schema = WeatherRecord.schema
+    static let plan = OwnershipPlan.single
     private var loop: WeatherFetcherLoop
     private let clock: any WallClock
     private var answers: [WeatherAnswer] = []
@@ -52,9 +54,9 @@ struct WeatherStorm: StormService {
         }
     }
 
-    static func stored(_ database: MemoryDatabase) throws -> StoredState {
+    static func stored(_ disk: StormDisk) throws -> StoredState {
         var stored = StoredState()
-        for (key, record) in try database.sessions(WeatherRecord.sessions, WeatherRecord.self) {
+        for (key, record) in try disk.sessions(WeatherRecord.sessions, WeatherRecord.self) {
             stored.raise(.session(key, .weather), record.revision)
             stored.note(key.user, [record.reading?.observation.temperature])
         }

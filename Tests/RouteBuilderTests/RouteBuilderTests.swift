@@ -68,14 +68,32 @@ struct RouteBuilderTests {
         #expect(heard.allSatisfy { $0.newest == Timestamp(seconds: Self.start + 300) })
     }
 
+    @Test func `heard has a position as soon as one is accurate enough`() async throws {
+        var builder = try await Builder(folder, clock: clock)
+        try await builder.deliver([script.stateMessage])
+        var fixes = fixes(0..<5)
+        for (number, accuracy) in [(0, 1_200), (1, -1), (2, 50)] {
+            fixes[number][.horizontalAccuracy] = Double(accuracy)
+        }
+        fixes[4][.horizontalAccuracy] = 900
+        var positions: [Double?] = []
+        for (number, fix) in fixes.enumerated() {
+            var sent = try await builder.deliver([script.batch("watch-1", number, [fix])])
+            clock.advance(by: .seconds(1))
+            sent += try await builder.tick()
+            positions += try sent.payloads(.session(script.key, .heard(.locations)))
+                .map { try JSONCoding.decode(Heard.self, from: $0).position?.latitude }
+        }
+        #expect(positions == [nil, fixes[3][.latitude]])
+    }
+
     @Test mutating func `fixes are acknowledged and become a route, a summary and a track`() async throws {
         var builder = try await Builder(folder, clock: clock)
         try await builder.deliver([script.stateMessage])
         let sent = try await builder.deliver([script.batch("watch-1", 0, fixes(0..<600))])
         #expect(try sent.acks(script.key, "watch-1", .locations) == [.next(600)])
         let live = try await builder.tick()
-        let route = try JSONCoding.decode(
-            RouteProgress.self, from: try #require(live.payloads(.session(script.key, .route)).last))
+        let route = try RouteProgress(try #require(live.payloads(.session(script.key, .route)).last)[...])
         #expect(route.newest == Timestamp(seconds: Self.start + 599))
         #expect(abs(try #require(route.distance) - 3 * 599) < 20)
         let latitude = try #require(fixes(599..<600).first?.latitude)
@@ -100,8 +118,9 @@ struct RouteBuilderTests {
         #expect(try sent.acks(script.key, "watch-1", .locations) == [.next(600)])
         let live = try await builder.tick()
         let route = try #require(live.payloads(.session(script.key, .route)).last)
-        #expect(try MetricsProgress(route[...]).count == 600)
-        #expect(try JSONCoding.decode(RouteProgress.self, from: route).distance == nil)
+        #expect(try RouteProgress(route[...]).distance == nil)
+        let heard = try #require(live.payloads(.session(script.key, .heard(.locations))).last)
+        #expect(try JSONCoding.decode(Heard.self, from: heard).count == 600)
         try await builder.deliver([script.change(.saving, segments)])
         let summary = try summary(try await builder.tick())
         #expect(summary.distance == nil)

@@ -43,8 +43,8 @@ struct LifecycleTests {
     }
 
     private mutating func hear(_ count: Int, newest seconds: Double, now: Double) -> [SessionEngineAction] {
-        let progress = MetricsProgress(count: count, newest: Self.start + seconds)
-        return machine.receive(progress, of: key(), now: Moment(Self.start + now))
+        machine.receive(
+            Heard(count, newest: Self.start + seconds), .samples, of: key(), now: Moment(Self.start + now))
     }
 
     @Test mutating func `suspending stops the clock, and resuming continues it`() {
@@ -74,7 +74,7 @@ struct LifecycleTests {
         #expect(machine.unfinished(user) == nil)
     }
 
-    @Test mutating func `no session expires before retained metrics can arrive`() {
+    @Test mutating func `no session expires before retained reports can arrive`() {
         begin()
         let late = 7 * Self.hour
         _ = machine.connected(now: Moment(Self.start + late))
@@ -149,7 +149,7 @@ struct LifecycleTests {
         #expect(machine.entries[key()]?.record.session.endedAt == Self.start + 90)
     }
 
-    @Test mutating func `metrics without new items do not count as activity`() {
+    @Test mutating func `a report without new items does not count as activity`() {
         begin()
         _ = hear(10, newest: 60, now: 60)
         _ = hear(10, newest: 60, now: 5 * Self.hour)
@@ -211,6 +211,21 @@ struct LifecycleTests {
         #expect(status(2) == .active)
     }
 
+    @Test mutating func `a late start discards no session that began after it, but a countdown`() {
+        begin(at: 100)
+        var start = SessionStart(activity: .cycling, countdown: 0)
+        start.replace = true
+        #expect(perform(.start(start), at: 50, now: 200, 2)?.error?.code == "session_in_progress")
+        #expect(status() == .active && status(2) == nil)
+        #expect(perform(.start(start), at: 150, now: 201, 3)?.ok == true)
+        #expect(status() == .canceled && status(3) == .active)
+        perform(.end(streams: [:]), at: 202, 3)
+        perform(.start(SessionStart(activity: .running, countdown: 30)), at: 210, 4)
+        #expect(status(4) == .preparing)
+        #expect(perform(.start(start), at: 215, 5)?.ok == true)
+        #expect(status(4) == .canceled)
+    }
+
     @Test mutating func `a session with an earlier end is accepted beside the unfinished one`() {
         begin(1, at: 10_000)
         var start = SessionStart(activity: .running, countdown: 0)
@@ -236,9 +251,10 @@ struct LifecycleTests {
         #expect(machine.entries[key()]?.record.state.banner == .liveMetricsUnavailable)
         _ = hear(1, newest: 11, now: 11)
         #expect(machine.entries[key()]?.record.state.banner == .liveMetricsUnavailable)
-        // The watch's items may be known before its metrics are.
-        let metrics = MetricsProgress(count: 1, newest: Self.start + 11, hasLiveMetrics: true)
-        let actions = machine.receive(metrics, of: key(), now: Moment(Self.start + 12))
+        // The watch's items may be known before its heart rate is.
+        var heard = Heard(1, newest: Self.start + 11)
+        heard.hasLiveMetrics = true
+        let actions = machine.receive(heard, .samples, of: key(), now: Moment(Self.start + 12))
         #expect(actions == [.save(key()), .publishState(key()), .publishCurrent(user)])
         #expect(machine.entries[key()]?.record.state.banner == nil)
     }

@@ -140,7 +140,7 @@ struct PublishedTests {
         #expect(ended.streams == streams && ended.endedAt == clock.now && ended.endReason == "ended")
     }
 
-    @Test func `after a broker outage no session expires before retained metrics can arrive`() async throws {
+    @Test func `after a broker outage no session expires before retained reports can arrive`() async throws {
         var engine = try await Engine(folder, clock: clock)
         _ = try await engine.deliver([message(.start(SessionStart(activity: .running, countdown: 0)))])
         try await engine.disconnect()
@@ -205,7 +205,8 @@ struct PublishedTests {
         let presence = Topic.presence(service: "route-builder", ProcessName("one")!)
         let online = presence.message(Array(#"{"status":"online"}"#.utf8))
         let weather = Topic.session(key, .weather).message(JSONCoding.encode(solo.weather(9, revision: 3)))
-        let live = Topic.session(key, .route).message(Array(#"{"u":"demo","s":5,"n":12,"c":1700000030}"#.utf8))
+        let live = Topic.session(key, .heard(.locations)).message(
+            Heard(12, newest: Timestamp(seconds: 1_700_000_030)).payload)
         _ = try await engine?.deliver([online, weather, live])
         #expect(engine?.record(key)?.newest == Timestamp(seconds: 1_700_000_030))
         engine = nil

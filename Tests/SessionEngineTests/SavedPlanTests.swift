@@ -36,6 +36,25 @@ struct SavedPlanTests {
         #expect(try await planned.request(.deletePlan(id))?.error?.code == "plan_not_found")
     }
 
+    @Test mutating func `a change based on another version is refused, and its repetition judged again`() async throws {
+        let nothing = SavedPlans.Version(savedAt: nil)
+        #expect(try await planned.request(.savePlan(id, .strength, base: nothing))?.ok == true)
+        let first = SavedPlans.Version(savedAt: try #require(planned.plans?.plans.first?.savedAt))
+        // At the same time by the engine's clock.
+        #expect(try await planned.request(.savePlan(id, .intervals))?.ok == true)
+        let second = SavedPlans.Version(savedAt: try #require(planned.plans?.plans.first?.savedAt))
+        for base in [nothing, first] {
+            #expect(try await planned.request(.savePlan(id, .strength, base: base))?.error == .planChanged)
+            #expect(try await planned.request(.deletePlan(id, base: base))?.error == .planChanged)
+        }
+        #expect(planned.plans?.plans.map(\.definition) == [.intervals])
+        #expect(try await planned.request(.savePlan(id, .strength, base: second))?.ok == true)
+        let third = SavedPlans.Version(savedAt: try #require(planned.plans?.plans.first?.savedAt))
+        #expect(try await planned.request(.deletePlan(id, base: third))?.ok == true)
+        #expect(try await planned.request(.savePlan(id, .strength, base: third))?.error == .planChanged)
+        #expect(planned.plans?.plans == [])
+    }
+
     @Test mutating func `an invalid plan is refused with the field's name`() async throws {
         var definition = WorkoutDefinition.intervals
         definition.sections[0].timer?.rounds = 0

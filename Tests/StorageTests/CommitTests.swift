@@ -12,8 +12,9 @@ import Workouts
         folder = try TemporaryFolder()
     }
 
-    @Test func `writes are applied in order`() async throws {
-        let open = try await OpenStore(folder.store)
+    @Test(arguments: StoreKind.available) func `writes are applied in order`(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let open = try await OpenStore(place)
         let report = try await open.store.commit([
             open.put("a", [1]), open.put("b", [2]), open.put("a", [3]), open.delete("b"), open.put("c", []),
             open.delete("never there"),
@@ -23,8 +24,11 @@ import Workouts
             try await open.all() == [StoreKey(shard: Shard(7), key: "a"): [3], StoreKey(shard: Shard(7), key: "c"): []])
     }
 
-    @Test func `a commit that fails in the middle changes nothing`() async throws {
-        let open = try await OpenStore(folder.store)
+    @Test(arguments: StoreKind.available) func `a commit that fails in the middle changes nothing`(kind: StoreKind)
+        async throws
+    {
+        let place = try await kind.place()
+        let open = try await OpenStore(place)
         _ = try await open.store.commit([open.put("a", [1]), open.put("b", [2])])
         let before = try await open.all()
         let error = await #expect(throws: StoreError.self) {
@@ -39,8 +43,10 @@ import Workouts
         #expect(try await open.all()[StoreKey(shard: Shard(7), key: "a")] == [4])
     }
 
-    @Test func `writes of another epoch are dropped and reported and the others are committed`() async throws {
-        let open = try await OpenStore(folder.store)
+    @Test(arguments: StoreKind.available)
+    func `writes of another epoch are dropped and reported and the others are committed`(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let open = try await OpenStore(place)
         let older = Epoch(open.epoch.number - 1)
         let newer = Epoch(open.epoch.number + 1)
         let report = try await open.store.commit([
@@ -55,20 +61,23 @@ import Workouts
         )
     }
 
-    @Test func `a new owner keeps earlier commits and refuses late writes of the former owner`() async throws {
+    @Test(arguments: StoreKind.available)
+    func `a new owner keeps earlier commits and refuses late writes of the former owner`(kind: StoreKind) async throws {
+        let place = try await kind.place()
         let late = try await {
-            let first = try await OpenStore(folder.store)
+            let first = try await OpenStore(place)
             _ = try await first.store.commit([first.put("a", [1])])
+            await first.store.close()
             return first.put("a", [2])
         }()
-        let second = try await OpenStore(folder.store)
+        let second = try await OpenStore(place)
         #expect(try await second.store.commit([late]).lostShards == [Shard(7)])
         #expect(try await second.all() == [StoreKey(shard: Shard(7), key: "a"): [1]])
     }
 
     @Test func `a commit is on disk before it returns`() async throws {
         let open = try await OpenStore(folder.store)
-        let (journal, synchronous) = try await open.store.database.writeWithoutTransaction { database in
+        let (journal, synchronous) = try await open.database.writeWithoutTransaction { database in
             (
                 try String.fetchOne(database, sql: "PRAGMA journal_mode"),
                 try Int.fetchOne(database, sql: "PRAGMA synchronous")
@@ -79,9 +88,11 @@ import Workouts
         #expect(synchronous == 2)
     }
 
-    @Test func `a canceled commit either completes and returns or changes nothing and throws`() async throws {
+    @Test(arguments: StoreKind.available)
+    func `a canceled commit either completes and returns or changes nothing and throws`(kind: StoreKind) async throws {
+        let place = try await kind.place()
         var random = SeededRandom()
-        let open = try await OpenStore(folder.store)
+        let open = try await OpenStore(place)
         var made: Set<String> = []
         for number in 0..<300 {
             let writes = (0..<20).map { open.put("\(number)/\($0)", [UInt8](repeating: 1, count: 500)) }

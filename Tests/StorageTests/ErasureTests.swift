@@ -69,4 +69,34 @@ import Workouts
         #expect(await eventually { (try? files()) == [] })
         #expect(try await open.all().isEmpty)
     }
+
+    @Test func `what was journaled and trimmed is gone from the files of an open store`() async throws {
+        var random = SeededRandom()
+        let open = try await OpenStore(folder.store, schema: .journaled, erasureInterval: .milliseconds(20))
+        let chunk = Array(repeating: Self.secret, count: 70).flatMap(\.self)
+        // Two sessions of a shard each, and a third that stays.
+        for round in 0..<3 {
+            var last: Int64 = 0
+            for number in 0..<60 {
+                let others = (0..<Int.random(in: 0...80, using: &random)).map { other in
+                    open.append("b/\(other)/w", number, [UInt8](repeating: 98, count: 40), shard: Shard(9))
+                }
+                let report = try await open.trim(
+                    .own(through: last - Int64.random(in: 0...20, using: &random)),
+                    others + [
+                        open.append("a/1/w", number, Self.secret),
+                        open.append("a/2/w", number, Array(repeating: Self.secret, count: 200).flatMap(\.self)),
+                        open.put("a/1/w/\(number / 8)", chunk),
+                        open.put(
+                            "b/1/w/\(round)/\(number)", [UInt8](repeating: 98, count: 2_000 + number), shard: Shard(9)),
+                    ])
+                last = report.journaled?.sequence ?? last
+            }
+            #expect(try !files().isEmpty)
+            let trim = Bool.random(using: &random) ? JournalTrim.own(through: last) : open.everything(of: [Shard(7)])
+            try await open.trim(trim, [open.deleteFolder("a/1", shard: Shard(7), in: .apples)])
+            #expect(await eventually { (try? files()) == [] })
+            #expect(try await open.store.journal(of: [Shard(7)]) == JournalTail())
+        }
+    }
 }

@@ -4,14 +4,12 @@ import Testing
 import Workouts
 
 @Suite struct RecordsTests {
-    private let folder: TemporaryFolder
-
-    init() throws {
-        folder = try TemporaryFolder()
-    }
-
-    @Test func `records are sorted by shard and key and limited to the requested shards and collection`() async throws {
-        let open = try await OpenStore(folder.store)
+    @Test(arguments: StoreKind.available)
+    func `records are sorted by shard and key and limited to the requested shards and collection`(kind: StoreKind)
+        async throws
+    {
+        let place = try await kind.place()
+        let open = try await OpenStore(place)
         _ = try await open.store.commit([
             open.put("b", [1], shard: Shard(255)), open.put("a", [2], shard: Shard(255)),
             open.put("z", [3], shard: Shard(0)), open.put("a", [4], shard: Shard(16)),
@@ -24,8 +22,11 @@ import Workouts
         #expect(try await open.store.records(in: .apples, shards: []).isEmpty)
     }
 
-    @Test func `records by key keep the order of the keys and match shard and key`() async throws {
-        let open = try await OpenStore(folder.store)
+    @Test(arguments: StoreKind.available) func `records by key keep the order of the keys and match shard and key`(
+        kind: StoreKind
+    ) async throws {
+        let place = try await kind.place()
+        let open = try await OpenStore(place)
         _ = try await open.store.commit([
             open.put("a", [1]), open.put("ab", [2]), open.put("A", [3]), open.put("a", [4], shard: Shard(8)),
             open.put("a ", [5]), open.put("é", [6]),
@@ -38,8 +39,11 @@ import Workouts
         #expect(try await open.store.records(in: .apples, at: keys).map(\.value) == [[6], [1], [4]])
     }
 
-    @Test func `a folder contains the keys below its path and no similar ones`() async throws {
-        let open = try await OpenStore(folder.store)
+    @Test(arguments: StoreKind.available) func `a folder contains the keys below its path and no similar ones`(
+        kind: StoreKind
+    ) async throws {
+        let place = try await kind.place()
+        let open = try await OpenStore(place)
         let below = ["anna/1/a", "anna/1/b", "anna/1/b/c", "anna/1/~", "anna/1/é"]
         // "." and "0" are the neighbours of "/"; "%" and "_" would be wildcards elsewhere.
         let beside = [
@@ -57,15 +61,18 @@ import Workouts
             try await open.store.records(in: .apples, below: wildcards).map(\.key) == ["anna/%/a", "anna/_/a"])
     }
 
-    @Test func `folders are returned one after the other`() async throws {
-        let open = try await OpenStore(folder.store)
+    @Test(arguments: StoreKind.available) func `folders are returned one after the other`(kind: StoreKind) async throws
+    {
+        let place = try await kind.place()
+        let open = try await OpenStore(place)
         _ = try await open.store.commit(["a/2", "b/1", "a/1"].map { open.put($0, []) })
         let folders = ["b", "a"].map { StoreFolder(shard: Shard(7), path: $0) }
         #expect(try await open.store.records(in: .apples, below: folders).map(\.key) == ["b/1", "a/1", "a/2"])
     }
 
-    @Test func `every byte is returned unchanged`() async throws {
-        let open = try await OpenStore(folder.store)
+    @Test(arguments: StoreKind.available) func `every byte is returned unchanged`(kind: StoreKind) async throws {
+        let place = try await kind.place()
+        let open = try await OpenStore(place)
         let bytes = [UInt8](0...255)
         let large = Array(repeatElement(bytes, count: 4_000).joined())
         _ = try await open.store.commit([open.put("all", bytes), open.put("large", large), open.put("none", [])])

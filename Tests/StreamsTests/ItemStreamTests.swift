@@ -15,9 +15,9 @@ struct ItemStreamTests {
     }
 
     private func commit(_ stream: inout ItemStream<Sample>) -> [(number: Int, bytes: [UInt8])] {
-        let chunks = stream.stage()
+        let staged = stream.stage(saves: true)
         stream.committed()
-        return chunks
+        return staged.chunks
     }
 
     @Test func `an expected batch is accepted and counts with its commit`() {

@@ -199,6 +199,9 @@ import Workouts
         #expect((metrics.activeSeconds, metrics.distance, metrics.speed) == (61.5, 200.25, 3.1))
         #expect((metrics.pace, metrics.heartRate, metrics.activeEnergy, metrics.battery) == (322.6, 151, 17.2, 0.5))
         #expect(metrics.position == Coordinate(latitude: 47.5, longitude: -8.25))
+        let far = #"{"d":1e300,"h":1e300,"la":1e300,"lo":13,"r":"\#(LiveFixture.run)","s":1}"#
+        let impossible = try RunnerMetrics(Array(far.utf8)[...])
+        #expect(impossible.distance == nil && impossible.position == nil)
         #expect(!RunnerMetrics.namesRun([]))
         #expect(!RunnerMetrics.namesRun(Array("\"r\":".utf8)[...]))
         for text in ["", "{", "[]", "{\"s\":-1}", "{\"d\":1}", "{\"s\":1"] {

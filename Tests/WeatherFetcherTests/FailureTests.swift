@@ -7,7 +7,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// Failures of a provider.
-@Suite(.timeLimit(.minutes(5))) struct FailureTests {
+@Suite(.timeLimit(.minutes(10))) struct FailureTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
     private var machine = WeatherFetcherMachine(provider: "open-meteo")

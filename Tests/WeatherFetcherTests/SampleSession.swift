@@ -13,16 +13,22 @@ struct SampleSession {
     private(set) var state: SessionState
 
     /// Begins at a time of the engine's clock.
-    init(_ user: String = "anna", place: Place? = nil, at: Timestamp, now: Timestamp) {
+    init(
+        _ user: String = "anna", place: Place? = nil, environment: Workouts.Environment? = nil, at: Timestamp,
+        now: Timestamp
+    ) {
         key = SessionKey(User(user)!, SessionID(UUID()))
         var start = SessionStart(activity: .running, countdown: 0)
         start.place = place
+        start.environment = environment
         state = Session(key: key, start: start, at: at, now: now).state(
             revision: now.milliseconds, lastActiveAt: now)
     }
 
-    init(_ user: String = "anna", place: Place? = nil, live now: Timestamp) {
-        self.init(user, place: place, at: now, now: now)
+    init(
+        _ user: String = "anna", place: Place? = nil, environment: Workouts.Environment? = nil, live now: Timestamp
+    ) {
+        self.init(user, place: place, environment: environment, at: now, now: now)
     }
 
     /// The retained state.
@@ -37,10 +43,11 @@ struct SampleSession {
         return message
     }
 
-    /// A route with a position.
-    func route(_ place: Place) -> MQTTMessage {
-        let text = "{\"c\":1735689600,\"d\":12.5,\"la\":\(place.la),\"lo\":\(place.lo),\"s\":1735689600000}"
-        return Topic.session(key, .route).message(Array(text.utf8))
+    /// A report of locations with a position.
+    func heard(_ place: Place) -> MQTTMessage {
+        var heard = Heard(revision: 1_735_689_600_000, count: 1)
+        heard.position = Coordinate(latitude: place.la, longitude: place.lo)
+        return Topic.session(key, .heard(.locations)).message(heard.payload)
     }
 }
 

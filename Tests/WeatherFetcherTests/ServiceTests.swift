@@ -9,7 +9,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// The running service, with a provider on loopback.
-@Suite(.timeLimit(.minutes(5))) struct ServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceTests {
     private let folder: TemporaryFolder
 
     init() throws {
@@ -25,7 +25,7 @@ import Workouts
         try await RunningFetcher.run(WeatherConfiguration(url: server.url), folder: folder) { fetcher in
             var session = SampleSession(live: fetcher.clock.now)
             try await fetcher.send(session.message)
-            try await fetcher.send(session.route(SampleSession.berlin))
+            try await fetcher.send(session.heard(SampleSession.berlin))
             let first = try await fetcher.weather(of: session.key)
             #expect(first.temperature == 10)
             #expect(first.condition == .cloudy)
@@ -33,7 +33,7 @@ import Workouts
             #expect(first.fetchedAt == fetcher.clock.now)
 
             try await fetcher.pass(299)
-            try await fetcher.send(session.route(Place(la: 48, lo: 11)))
+            try await fetcher.send(session.heard(Place(la: 48, lo: 11)))
             try await fetcher.pass(0.9)
             try await fetcher.settle()
             #expect(try server.requests.count == 1)

@@ -65,6 +65,7 @@ void accounts_sweep(void (*remove)(struct account *)) {
                 remove(account);
                 *at = account->next;
                 free(account->sessions);
+                free(account->users.names);
                 free(account);
             }
         }
@@ -106,12 +107,51 @@ static bool read_password(char *line) {
     return true;
 }
 
+bool is_name(const char *text) {
+    for (; *text; text++)
+        if ((uint8_t)*text <= ' ' || *text == 127 || strchr("\"\\/+#", *text)) return false;
+    return true;
+}
+
+/// Lines of the viewers' file beyond what one viewer may view.
+static int ignored;
+
+/// Reads `NAME USER`; a viewer of several users has several lines.
 static bool read_viewer(char *line) {
     char name[NAME_SIZE], user[NAME_SIZE];
-    if (sscanf(line, "%64s %64s", name, user) != 2) return false;
+    int end = 0;
+    if (sscanf(line, "%64s %64s %n", name, user, &end) != 2 || line[end] || !is_name(user)) return false;
     struct account *account = account_named(name);
-    if (account) strcpy(account->new_user, user);
+    if (account == NULL || strcmp(name, user) == 0) return true;
+    struct users *users = &account->new_users;
+    if (users->names == NULL && !(users->names = malloc(USER_COUNT * sizeof *users->names))) return false;
+    int at = 0;
+    while (at < users->count && strcmp(users->names[at], user) < 0) at++;
+    if (at < users->count && strcmp(users->names[at], user) == 0) return true;
+    if (users->count == USER_COUNT) {
+        ignored++;
+        return true;
+    }
+    memmove(users->names + at + 1, users->names + at, (size_t)(users->count - at) * sizeof *users->names);
+    strcpy(users->names[at], user);
+    users->count++;
     return true;
+}
+
+bool is_viewer(const struct account *account) { return account->users.count > 0; }
+
+bool account_sees(const struct account *account, const char *user, size_t length) {
+    int first = 0, end = account->users.count;
+    if (end == 0) return strncmp(account->name, user, length) == 0 && account->name[length] == 0;
+    while (first < end) {
+        int middle = (first + end) / 2;
+        int order = strncmp(account->users.names[middle], user, length);
+        if (order == 0) order = account->users.names[middle][length] != 0;
+        if (order == 0) return true;
+        if (order < 0) first = middle + 1;
+        else end = middle;
+    }
+    return false;
 }
 
 static bool read_lines(const char *path, bool (*read)(char *)) {
@@ -125,11 +165,29 @@ static bool read_lines(const char *path, bool (*read)(char *)) {
     return is_valid;
 }
 
-static void own_user(struct account *account) { strcpy(account->new_user, account->name); }
+static void forget_new(struct account *account) {
+    free_secrets(&account->new_secrets);
+    free(account->new_users.names);
+    account->new_users = (struct users){0};
+}
 
-static void forget_new(struct account *account) { free_secrets(&account->new_secrets); }
+static bool are_new_users_same(const struct account *account) {
+    const struct users *new = &account->new_users, *old = &account->users;
+    bool is_same = new->count == old->count;
+    for (int i = 0; is_same && i < new->count; i++) is_same = strcmp(new->names[i], old->names[i]) == 0;
+    return is_same;
+}
+
+static bool are_new_secrets_same(const struct account *account) {
+    int count = 0;
+    for (const struct secret *old = account->secrets; old; old = old->next) count++;
+    for (const struct secret *new = account->new_secrets; new; new = new->next, count--)
+        if (!account_has_secret(account, new->hash)) return false;
+    return count == 0;
+}
 
 static void take_new(struct account *account) {
+    if (!are_new_users_same(account) || !are_new_secrets_same(account)) account->is_changed = true;
     for (struct secret *new = account->new_secrets; new; new = new->next) {
         for (struct secret *old = account->secrets; old; old = old->next) {
             if (!old->is_proven || memcmp(old->hash, new->hash, HASH_SIZE)) continue;
@@ -140,7 +198,9 @@ static void take_new(struct account *account) {
     free_secrets(&account->secrets);
     account->secrets = account->new_secrets;
     account->new_secrets = NULL;
-    strcpy(account->user, account->new_user);
+    free(account->users.names);
+    account->users = account->new_users;
+    account->new_users = (struct users){0};
 }
 
 static bool is_changed(void) {
@@ -160,10 +220,13 @@ static bool read_accounts(void) {
     do {
         accounts_visit(forget_new);
         if (!read_lines(paths[0], read_password)) return accounts_visit(forget_new), false;
-        accounts_visit(own_user);
+        ignored = 0;
         if (!read_lines(paths[1], read_viewer)) return accounts_visit(forget_new), false;
     } while (is_changed());
     accounts_visit(take_new);
+    if (ignored)
+        mosquitto_log_printf(MOSQ_LOG_ERR, "Error: %d lines in %s ignored; a viewer may have at most %d users", ignored,
+            paths[1], USER_COUNT);
     return true;
 }
 
@@ -187,7 +250,8 @@ bool account_has_secret(const struct account *account, const uint8_t hash[HASH_S
     return secret != NULL;
 }
 
-struct secret *account_verify(struct account *account, const char *password, const char *address, double now) {
+struct secret *account_verify(
+    struct account *account, const char *password, const char *address, double now, bool *is_limited) {
     uint8_t proof[32], hash[HASH_SIZE];
     int length = (int)strlen(password);
     struct secret *secret;
@@ -201,7 +265,11 @@ struct secret *account_verify(struct account *account, const char *password, con
     int hashed = 0;
     for (secret = account->secrets; secret; secret = secret->next) {
         if (secret->is_proven) continue;
-        if (!bucket_take(bucket, 1, 500, 500, now)) return account->counts[LOGINS]++, NULL;
+        if (!bucket_take(bucket, 1, 500, 500, now)) {
+            account->counts[LOGINS]++;
+            *is_limited = true;
+            return NULL;
+        }
         hashed++;
         PKCS5_PBKDF2_HMAC(
             password, length, secret->salt, secret->salt_length, secret->iterations, EVP_sha512(), HASH_SIZE, hash);

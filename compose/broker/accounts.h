@@ -8,7 +8,7 @@ enum limit {
     PUBLISH_RATE, OFFLINE_QUEUE, UNREAD, WILL, QOS_2, SUBSCRIPTIONS, CONNECTIONS, SESSIONS, CLIENT_ID, LOGINS, LIMITS
 };
 
-enum { NAME_SIZE = 65, HASH_SIZE = 64, SESSION_COUNT = 16 };
+enum { NAME_SIZE = 65, HASH_SIZE = 64, SESSION_COUNT = 16, USER_COUNT = 100 };
 
 /// A password of an account, as mosquitto_passwd stores it.
 struct secret {
@@ -33,11 +33,19 @@ struct bucket {
     double used, at;
 };
 
+/// At most USER_COUNT names.
+struct users {
+    char (*names)[NAME_SIZE];
+    int count;
+};
+
 struct account {
     struct account *next;
     char name[NAME_SIZE];
-    /// The user whose topics the account reads: its own name unless it is a viewer.
-    char user[NAME_SIZE], new_user[NAME_SIZE];
+    /// The users whose topics a viewer reads, sorted; none for a user's account, which reads its own.
+    struct users users, new_users;
+    /// Since the account was published.
+    bool is_changed;
     struct secret *secrets, *new_secrets;
     struct connection *connections;
     int connection_count;
@@ -56,8 +64,14 @@ struct account *account_named(const char *name);
 /// Frees accounts without secrets and connections; calls `remove` first.
 void accounts_sweep(void (*remove)(struct account *));
 void accounts_visit(void (*visit)(struct account *));
-/// The account's secret that matches the password, or `NULL`.
-struct secret *account_verify(struct account *account, const char *password, const char *address, double now);
+/// The account's secret that matches the password, or `NULL`; `is_limited` if not all secrets were compared.
+struct secret *account_verify(
+    struct account *account, const char *password, const char *address, double now, bool *is_limited);
+/// Whether the text is safe as a level of a topic and in JSON.
+bool is_name(const char *text);
+bool is_viewer(const struct account *account);
+/// Whether the account is this user's, or a viewer of this user; the name is the first `length` bytes.
+bool account_sees(const struct account *account, const char *user, size_t length);
 bool account_has_secret(const struct account *account, const uint8_t hash[HASH_SIZE]);
 
 /// FNV-1a.

@@ -38,13 +38,43 @@ static int refuse(struct account *account, enum limit limit, int result) {
     return result;
 }
 
+// MARK: Accounts
+
+/// The topic where the account and the dashboard read whose topics the account reads.
+static void account_topic(char *topic, size_t size, const struct account *account) {
+    snprintf(topic, size, "$SYS/pacebus/accounts/%s", account->name);
+}
+
+/// Publishes `{"users":["anna"],"viewer":false}` if it may have changed; nothing for a removed account.
+static void publish_account(struct account *account) {
+    char topic[128], text[64 + USER_COUNT * (NAME_SIZE + 3)] = "";
+    if (is_service(account) || !account->is_changed || !is_name(account->name)) return;
+    account->is_changed = false;
+    int length = 0;
+    if (account->secrets) {
+        length = sprintf(text, "{\"users\":[");
+        for (int i = 0; i < account->users.count; i++)
+            length += sprintf(text + length, "\"%s\",", account->users.names[i]);
+        if (!is_viewer(account)) length += sprintf(text + length, "\"%s\",", account->name);
+        length += sprintf(text + length - 1, "],\"viewer\":%s}", is_viewer(account) ? "true" : "false") - 1;
+    }
+    account_topic(topic, sizeof topic, account);
+    mosquitto_broker_publish_copy(NULL, topic, length, text, 1, true, NULL);
+}
+
+static bool is_account_topic(const struct account *account, const char *topic) {
+    char own[128];
+    account_topic(own, sizeof own, account);
+    return strcmp(topic, own) == 0;
+}
+
 // MARK: Connections
 
 static int on_login(int event, void *data, void *user_data) {
     (void)event, (void)user_data;
     struct mosquitto_evt_basic_auth *login = data;
     struct mosquitto *client = login->client;
-    accounts_refresh();
+    if (accounts_refresh()) accounts_visit(publish_account);
     struct account *account = login->username ? account_named(login->username) : NULL;
     if (account == NULL || account->secrets == NULL) return MOSQ_ERR_AUTH;
     if (!is_supported(client)) {
@@ -59,15 +89,19 @@ static int on_login(int event, void *data, void *user_data) {
     }
     if (connection) remove_connection(connection);
     const char *address = mosquitto_client_address(client);
-    struct secret *secret = login->password ? account_verify(account, login->password, address, now()) : NULL;
-    if (secret == NULL) return MOSQ_ERR_AUTH;
+    bool is_limited = false;
+    struct secret *secret =
+        login->password ? account_verify(account, login->password, address, now(), &is_limited) : NULL;
+    // Errors but MOSQ_ERR_AUTH close the connection without CONNACK, and clients retry: the password may be right.
+    if (secret == NULL) return is_limited ? MOSQ_ERR_CONN_REFUSED : MOSQ_ERR_AUTH;
     const char *id = mosquitto_client_id(client);
     struct connection *other = connection_with(id);
     if (other && other->account != account) return refuse(account, CLIENT_ID, MOSQ_ERR_AUTH);
     if (!is_service(account)) {
         bool is_lasting = record(client)->session_expiry > 0;
+        // The password is right, so clients retry.
         if (!other && account->connection_count >= CONNECTION_COUNT)
-            return refuse(account, CONNECTIONS, MOSQ_ERR_AUTH);
+            return refuse(account, CONNECTIONS, MOSQ_ERR_CONN_REFUSED);
         struct session *session = session_of(account, id, is_lasting);
         if (session == NULL && is_lasting) return refuse(account, SESSIONS, MOSQ_ERR_AUTH);
         if (session) session->is_connected = true;
@@ -92,18 +126,20 @@ static int on_disconnect(int event, void *data, void *user_data) {
 
 // MARK: Rights
 
-/// What comes after the user in `pacebus/v1/{shard}/{user}/`, or after the session; `NULL` unless it is the user's.
-static const char *topic_of(const char *user, const char *topic, bool *is_session) {
+/// What comes after the user in `pacebus/v1/{shard}/{user}/`, or after the session; `NULL` for other topics.
+static const char *topic_of(const char *topic, const char **user, size_t *length, bool *is_session) {
     // Services report a shard in capitals to its publisher.
     static const char prefix[] = "pacebus/v1/", hex[] = "0123456789abcdefABCDEF";
-    size_t length = strlen(user);
     if (strncmp(topic, prefix, sizeof prefix - 1)) return NULL;
     topic += sizeof prefix - 1;
     *is_session = topic[0] && topic[1] && strchr(hex, topic[0]) && strchr(hex, topic[1]);
     if (!*is_session && topic[0] != 'u') return NULL;
     topic += *is_session ? 2 : 1;
-    if (topic[0] != '/' || strncmp(topic + 1, user, length) || topic[1 + length] != '/') return NULL;
-    topic += length + 2;
+    if (topic[0] != '/') return NULL;
+    *user = topic + 1;
+    *length = strcspn(*user, "/");
+    topic = *user + *length;
+    if (*topic++ != '/') return NULL;
     if (!*is_session) return topic;
     const char *session_end = strchr(topic, '/');
     return session_end && session_end > topic ? session_end + 1 : NULL;
@@ -115,7 +151,9 @@ static bool matches(const char *topic, const char *const filters[]) {
     return is_match;
 }
 
-static bool is_viewer(const struct account *account) { return strcmp(account->user, account->name) != 0; }
+static bool is_named(const struct account *account, const char *name, size_t length) {
+    return strncmp(account->name, name, length) == 0 && account->name[length] == 0;
+}
 
 static bool may_read(const struct account *account, const char *name) {
     static const char *const hidden[] = {
@@ -124,11 +162,14 @@ static bool may_read(const struct account *account, const char *name) {
     static const char *const hidden_of_session[] = {"activity/register", "profile", NULL};
     static const char *const of_viewer[] = {"replies/+", NULL};
     bool is_session;
-    const char *topic = topic_of(account->user, name, &is_session);
-    if (topic) return !is_viewer(account) || !matches(topic, is_session ? hidden_of_session : hidden);
+    const char *user;
+    size_t length;
+    const char *topic = topic_of(name, &user, &length, &is_session);
+    if (topic == NULL) return is_account_topic(account, name);
+    if (account_sees(account, user, length))
+        return !is_viewer(account) || !matches(topic, is_session ? hidden_of_session : hidden);
     // The replies to a viewer's own requests.
-    topic = topic_of(account->name, name, &is_session);
-    return topic && is_viewer(account) && !is_session && matches(topic, of_viewer);
+    return is_viewer(account) && is_named(account, user, length) && !is_session && matches(topic, of_viewer);
 }
 
 /// Whether a topic below `u/{user}/` is `viewers/{name}/request`.
@@ -145,9 +186,11 @@ static bool may_write(const struct account *account, const char *topic) {
         "command", "samples/+", "locations/+", "activity/register", "export/+/result", "request", NULL,
     };
     bool is_session;
+    const char *user;
+    size_t length;
     if (strlen(topic) > TOPIC_LENGTH) return false;
-    topic = topic_of(account->user, topic, &is_session);
-    if (topic == NULL) return false;
+    topic = topic_of(topic, &user, &length, &is_session);
+    if (topic == NULL || !account_sees(account, user, length)) return false;
     if (is_viewer(account)) return !is_session && is_request_of(account->name, topic);
     return matches(topic, is_session ? of_session : of_user);
 }
@@ -199,16 +242,12 @@ static int on_delivery(struct account *account, const struct mosquitto_evt_acl_c
     return MOSQ_ERR_SUCCESS;
 }
 
-/// Whether the first level is this name.
-static bool begins_with(const char *levels, const char *name) {
-    size_t length = strlen(name);
-    return strncmp(levels, name, length) == 0 && strchr("/", levels[length]);
-}
-
 static int on_subscription(struct account *account, const struct mosquitto_evt_acl_check *subscription) {
     const char *filter = subscription->topic;
     const char *name = strncmp(filter, "pacebus/v1/", 11) ? NULL : strchr(filter + 11, '/');
-    bool is_own = name && (begins_with(name + 1, account->user) || begins_with(name + 1, account->name));
+    size_t length = name ? strcspn(++name, "/") : 0;
+    bool is_own = name ? account_sees(account, name, length) || is_named(account, name, length)
+                       : is_account_topic(account, filter);
     if (strlen(filter) > TOPIC_LENGTH || strncmp(filter, "$share", 6) == 0 ||
         mosquitto_client_sub_count(subscription->client) >= SUBSCRIPTION_COUNT ||
         !take_messages(account, is_own ? 1 : WIDE_SUBSCRIPTION, 0))
@@ -224,7 +263,8 @@ static int on_access(int event, void *data, void *user_data) {
     struct account *account = name ? account_named(name) : NULL;
     if (account == NULL || account->secrets == NULL) return MOSQ_ERR_ACL_DENIED;
     // An operator may add other topics to access.conf.
-    bool is_ours = strncmp(check->topic, "pacebus/", 8) == 0;
+    bool is_ours = strncmp(check->topic, "pacebus/", 8) == 0 ||
+                   (check->access == MOSQ_ACL_READ && is_account_topic(account, check->topic));
     int result = MOSQ_ERR_SUCCESS;
     switch (check->access) {
     case MOSQ_ACL_READ:
@@ -295,6 +335,7 @@ static int on_tick(int event, void *data, void *user_data) {
     last = time;
     bool is_changed = accounts_refresh();
     if (!is_changed && !is_new_second) return MOSQ_ERR_SUCCESS;
+    accounts_visit(publish_account);
     disconnect_all(is_unwanted);
     accounts_visit(report);
     accounts_sweep(clear_counts);

@@ -25,6 +25,78 @@ enum Press: Equatable, Sendable {
     }
 }
 
+/// The words of the buttons.
+extension Press {
+    var words: String {
+        switch self {
+        case .command(_, let action): action.words
+        case .request(.savePlan): "Save plan"
+        case .request(.deletePlan): "Delete plan"
+        case .request: "Change profile or history"
+        case .virtualRun(_, let action): action.words
+        }
+    }
+}
+
+extension SessionAction {
+    fileprivate var words: String {
+        switch self {
+        case .start: "Start"
+        case .deviceReady: "Measure with a watch"
+        case .pause: "Pause"
+        case .resume: "Resume"
+        case .lap: "Lap"
+        case .suspend: "Save for later"
+        case .end: "End"
+        case .discard: "Discard workout"
+        case .recover: "Recover"
+        case .update: "Change workout"
+        case .plan(let action): action.words
+        }
+    }
+}
+
+extension PlanAction {
+    fileprivate var words: String {
+        switch self {
+        case .completeSet: "Complete set"
+        case .uncompleteSet: "Undo"
+        case .skipExercise: "Skip"
+        case .flagPain: "Pain"
+        case .swapExercise: "Swap"
+        case .adjustDifficulty(_, .easier): "Easier"
+        case .adjustDifficulty(_, .harder): "Harder"
+        case .goTo: "Change the exercise"
+        case .setPresentationMode(.list): "Show all exercises"
+        case .setPresentationMode(.workout): "Show one exercise"
+        }
+    }
+}
+
+extension VirtualRunRequest.Action {
+    fileprivate var words: String {
+        switch self {
+        case .create: "Invite to a virtual run"
+        case .invite: "Invite"
+        case .remove(let user): "Remove \(user)"
+        case .begin: "Begin"
+        case .cancel: "Cancel run"
+        case .accept: "Accept"
+        case .decline: "Decline"
+        case .confirm: "Go"
+        case .leave: "Leave"
+        case .share: "Sharing"
+        case .keepWaiting: "Keep Waiting"
+        case .show, .routes, .runs: "Show virtual runs"
+        case .addContact(let user): "Add contact \(user)"
+        case .removeContact(let user): "Remove \(user)"
+        case .block(let user): "Block \(user)"
+        case .unblock(let user): "Unblock \(user)"
+        case .setInvites: "Who may invite me"
+        }
+    }
+}
+
 /// A person's command or request. Three days after its first POST it is gone; until then a repeated POST gets the same answer.
 struct PendingCommand: Equatable, Sendable {
     /// Identifies the press for its user; a POST with the same id is a repetition.
@@ -40,6 +112,8 @@ struct PendingCommand: Equatable, Sendable {
     /// `nil` until the service replied or this process gave up.
     var reply: Reply?
 
+    /// The size of its record, mostly without the reply.
+    var bytes = 0
     /// Whether the press is on disk. It is not sent before.
     var isStored = false
     /// When it was last sent on the present connection.
@@ -47,19 +121,15 @@ struct PendingCommand: Equatable, Sendable {
     /// The end of the wait that a refusal asked for.
     var pausedUntil: Moment?
 
-    /// The press's name for a person.
-    var words: String {
-        switch press {
-        case .command(_, let action): action.name
-        case .request: "changes of plans or profile"
-        case .virtualRun(_, let action): action.name
-        }
-    }
-
     func isDue(_ now: Moment) -> Bool {
         guard isStored, reply == nil else { return false }
         if let pausedUntil, now < pausedUntil { return false }
         return sent.map { now.seconds(since: $0) >= PendingCommands.interval } ?? true
+    }
+
+    func isPendingStart(of session: SessionID) -> Bool {
+        guard reply == nil, case .command(session, .start) = press else { return false }
+        return true
     }
 
     /// The message on the bus. Its content is the same at each repetition but for the reader of the reply.
@@ -72,9 +142,12 @@ struct PendingCommand: Equatable, Sendable {
             return Topic.user(user, .request)
                 .message(JSONCoding.encode(UserRequest(id: id, client: client, action: action)))
         case .virtualRun(let run, let action):
-            return Topic.user(user, .virtualRunRequest)
-                .message(JSONCoding.encode(VirtualRunRequest(id: id, client: client, run: run, action: action)))
+            return Self.message(VirtualRunRequest(id: id, client: client, run: run, action: action), of: user)
         }
+    }
+
+    static func message(_ request: VirtualRunRequest, of user: User) -> MQTTMessage {
+        Topic.user(user, .virtualRunRequest).message(JSONCoding.encode(request))
     }
 }
 

@@ -4,7 +4,8 @@ import Workouts
 
 /// The events of a stream.
 enum EventName: String, Sendable {
-    case announcements, beat, bus, current, end, metrics, partners, positions, profile, reply, route, services, state
+    case announcements, beat, bus, current, end, metrics, overview, partners, people, positions, profile, ready, reply,
+        route, seen, services, state
     case view, weather, workout
 }
 
@@ -46,16 +47,35 @@ extension EventFrame {
         return frame
     }
 
-    /// The same event for streams of several users and sessions: `{"user":…,"session":…,"payload":…}`.
-    func naming(_ topic: Topic) -> EventFrame {
+    /// The same event for streams of several users and sessions: `{"user":…,"session":…,"payload":…}`. It has of a route only
+    /// its end, and of a workout its totals, which are all that such a stream shows.
+    /// - Returns: `nil` for a payload without them.
+    func naming(_ topic: Topic) -> EventFrame? {
         let source: String
+        var payload = Array(payload)
         switch topic {
         case .session(let key, _): source = #""user":"\#(key.user)","session":"\#(key.session)""#
         case .user(let user, .virtualRun(let run)): source = #""user":"\#(user)","run":"\#(run)""#
         case .user(let user, _): source = #""user":"\#(user)""#
-        case .presence, .rejected: return self
+        case .presence, .rejected, .account, .limited: return self
         }
-        let named = Array("{\(source),\"payload\":".utf8) + Array(payload) + [UInt8(ascii: "}")]
-        return EventFrame(name, named, revision: revision) ?? self
+        switch topic {
+        case .session(_, .route):
+            guard let end = try? JSONCoding.decode(RouteEnd.self, from: payload) else { return nil }
+            payload = JSONCoding.encode(end)
+        case .session(_, .workout):
+            guard let totals = try? WorkoutTotals(payload) else { return nil }
+            payload = JSONCoding.encode(totals)
+        default: break
+        }
+        return EventFrame(
+            name, Array("{\(source),\"payload\":".utf8) + payload + [UInt8(ascii: "}")], revision: revision)
+    }
+
+    /// A `route` without its line.
+    private struct RouteEnd: Codable {
+        let s: Int64
+        let n: Int64?
+        let c, d, la, lo, v: Double?
     }
 }

@@ -24,9 +24,15 @@ enum HubAction: Equatable {
 struct Hub {
     /// What the hub knows of a session without decoding its state.
     struct Facts {
-        /// The newest revision of its state or record.
-        var revision: Int64
-        var isOver: Bool
+        /// The newest revision of its state or record, in Unix milliseconds.
+        var revision = Int64(-1)
+        /// `nil` for one that this version does not know.
+        var status: SessionStatus?
+        /// When items of its devices last arrived, and how many there are, while its metrics are subscribed to.
+        var heardAt: Timestamp?
+        var items = Int64(0)
+
+        var isOver: Bool { status?.isOver ?? false }
     }
 
     struct Counts: Equatable {
@@ -43,11 +49,15 @@ struct Hub {
     static let pastLimit = 20
     /// How long a session that is over is remembered after its last revision, in milliseconds.
     static let pastLifetime: Int64 = 48 * 3_600_000
+    /// Seconds after connecting within which the broker sends the presences.
+    static let presenceTime = 5.0
+    /// Topics of more watches are released as soon as their last stream ends.
+    static let needLimit = 2 * streamLimit
     /// The seconds from the end of the last stream that needs topics until they are released.
     static let releaseDelay = 30.0
 
-    private(set) var link: BrokerLink
-    /// Refuses new streams, before the process ends.
+    var link: BrokerLink
+    /// Refuses new streams, before the process ends or while another replica serves.
     var isClosed = false
     private(set) var counts = Counts()
     var streams: [Int: LiveStream] = [:]
@@ -56,18 +66,27 @@ struct Hub {
     var logins: [LoginID: Set<Int>] = [:]
     /// Streams whose task waits and whose events are not due yet.
     var pending: Set<Int> = []
-    /// The number of streams that need topics; with none, when they are released.
-    var needs: [WatchedTopics: (count: Int, releaseAt: Moment?)] = [:]
+    var needs: [WatchedTopics: Need] = [:]
     var haveNeedsChanged = false
+    /// The changes of the needs that the broker was asked for, and those that it has granted.
+    var changes = (asked: 0, granted: 0)
     var lastID = 0
     private var newest: [Topic: EventFrame] = [:]
+    /// The revisions of topics that were cleared while streams showed them: what comes back must be newer.
+    private var cleared: [Topic: Int64] = [:]
     private(set) var sessions: [User: [SessionID: Facts]] = [:]
     private(set) var runs: [User: Set<RunID>] = [:]
-    /// The processes that are online, by service.
-    private var services: [String: Set<ProcessName>] = [:]
+    /// Services that were known before the last loss of the connection, until the broker had the time to send presences.
+    var doubted: (services: Set<String>, until: Moment)?
+    /// Since when all metrics are subscribed to, if they are.
+    var allMetricsSince: Moment?
+    /// When the page of each view of operators is due.
+    var overviewsDue: [OperatorView: Moment] = [:]
+    var services: [String: [ProcessName: Process]] = [:]
+    var newestBeat: (at: Moment, frame: EventFrame)?
 
     /// The version of the assets; `nil` if there are none.
-    private let version: String?
+    let version: String?
 
     init(now: Moment, version: String? = nil) {
         self.version = version
@@ -80,13 +99,13 @@ struct Hub {
 
     // MARK: Messages
 
-    /// Takes a message.
+    /// Takes a message. Returns the streams that have something new, for ``deliver(_:_:)`` after all messages of a batch.
     /// - Throws: `PayloadError` for a payload that no event can have.
-    mutating func receive(_ message: MQTTMessage, _ now: Moment) throws(PayloadError) -> [HubAction] {
+    mutating func receive(_ message: MQTTMessage, _ now: Moment) throws(PayloadError) -> Set<Int> {
         counts.received += 1
         guard let topic = Topic(message.topic) else { return [] }
         if case .presence(let service, let instance) = topic {
-            return try receive(presence: message.payload, service, instance, now)
+            return try receive(presence: message, service, instance, now)
         }
         // A message of released topics may be under way.
         guard let (name, audiences) = Audience.of(topic), isSubscribed(topic) else { return [] }
@@ -100,41 +119,47 @@ struct Hub {
         }
         if name != .announcements {
             guard let revision = head.revision else { throw .malformed("revision: missing", field: "revision") }
-            guard revision > newest[topic]?.revision ?? -1, note(topic, head, revision, now) else {
+            let known = newest[topic]?.revision ?? cleared[topic] ?? -1
+            guard revision > known, note(topic, head, revision, now) else {
                 counts.ignored += 1
                 return []
             }
             newest[topic] = frame
+            cleared[topic] = nil
+            if case .session(let key, .metrics) = topic { note(key, head, revision) }
         }
-        return fanOut(frame, of: topic, to: audiences, now)
+        return fanOut(frame, of: topic, to: audiences)
     }
 
-    private mutating func fanOut(
-        _ frame: EventFrame, of topic: Topic, to audiences: [Audience], _ now: Moment
-    ) -> [HubAction] {
-        var actions: [HubAction] = []
+    private mutating func fanOut(_ frame: EventFrame, of topic: Topic, to audiences: [Audience]) -> Set<Int> {
         var named: EventFrame?
         // A stream may be in two audiences of a topic.
-        for id in Set(audiences.flatMap({ self.audiences[$0] ?? [] })) {
+        let ids = Set(audiences.flatMap { self.audiences[$0] ?? [] })
+        for id in ids {
             guard let namesSource = streams[id]?.watch.namesSource else { continue }
             if namesSource, named == nil { named = frame.naming(topic) }
-            put(namesSource ? named ?? frame : frame, in: .topic(topic), of: id, now, &actions)
+            guard let event = namesSource ? named : frame else { continue }
+            streams[id]?.put(event, in: .topic(topic))
         }
-        return actions
+        return ids
     }
 
     /// Remembers sessions and runs. Returns `false` for a session that is over for too long.
     private mutating func note(_ topic: Topic, _ head: PayloadHead, _ revision: Int64, _ now: Moment) -> Bool {
         switch topic {
         case .session(let key, .state):
-            let isOver = head.status.flatMap { SessionStatus(rawValue: $0) }?.isOver ?? false
-            return note(key, Facts(revision: revision, isOver: isOver), now)
+            var facts = sessions[key.user]?[key.session] ?? Facts()
+            facts.revision = revision
+            facts.status = head.status.flatMap { SessionStatus(rawValue: $0) }
+            return note(key, facts, now)
         case .session(let key, .workout):
-            let known = sessions[key.user]?[key.session]
-            let isNewer = revision > known?.revision ?? -1
-            return note(
-                key, Facts(revision: isNewer ? revision : known?.revision ?? revision, isOver: known?.isOver ?? true),
-                now)
+            var facts = sessions[key.user]?[key.session] ?? Facts(status: .completed)
+            facts.revision = max(facts.revision, revision)
+            return note(key, facts, now)
+        case .session(let key, .metrics):
+            // A session's own viewers come before its state; for operators unknown sessions would add up.
+            return sessions[key.user]?[key.session] != nil || needs[.session(key)] != nil
+                || needs[.metrics(key.user)] != nil
         case .user(let user, .virtualRun(let run)):
             runs[user, default: []].insert(run)
             return true
@@ -156,6 +181,21 @@ struct Hub {
         return oldest != key.session
     }
 
+    /// Notes when items arrived. New ones came with this message; the first one may be hours old, and only its newest item says
+    /// so.
+    private mutating func note(_ key: SessionKey, _ head: PayloadHead, _ revision: Int64) {
+        guard needs[.allMetrics] != nil, var facts = sessions[key.user]?[key.session] else { return }
+        let published = Timestamp(microseconds: revision * 1_000)
+        let count = head.count ?? 0
+        if facts.heardAt == nil {
+            facts.heardAt = head.newest.map { min($0, published) }
+        } else if count > facts.items {
+            facts.heardAt = published
+        }
+        facts.items = count
+        sessions[key.user]?[key.session] = facts
+    }
+
     /// Removes the sessions that are over for too long.
     mutating func forgetPast(_ now: Moment) {
         for (user, facts) in sessions {
@@ -170,13 +210,19 @@ struct Hub {
     private mutating func forget(_ key: SessionKey) {
         sessions[key.user]?[key.session] = nil
         if sessions[key.user]?.isEmpty == true { sessions[key.user] = nil }
-        for topic: SessionTopic in [.state, .workout, .metrics, .route, .weather] { newest[.session(key, topic)] = nil }
+        for topic: SessionTopic in [.state, .workout, .metrics, .route, .weather] { drop(.session(key, topic)) }
     }
 
-    /// Removes a topic that was cleared. While streams show it, its revision stays: what comes back must be newer.
-    private mutating func remove(_ topic: Topic) {
-        guard Audience.of(topic)?.audiences.contains(where: isWatched) != true else { return }
+    private mutating func drop(_ topic: Topic) {
         newest[topic] = nil
+        cleared[topic] = nil
+    }
+
+    /// Removes a topic that was cleared. While streams show it, its revision stays.
+    private mutating func remove(_ topic: Topic) {
+        if let frame = newest.removeValue(forKey: topic) { cleared[topic] = frame.revision }
+        guard Audience.of(topic)?.audiences.contains(where: isWatched) != true else { return }
+        cleared[topic] = nil
         switch topic {
         case .session(let key, .state): forget(key)
         case .user(let user, .virtualRun(let run)):
@@ -199,66 +245,39 @@ struct Hub {
         let released: [Topic] =
             switch topics {
             case .session(let key): [.metrics, .route, .weather].map { .session(key, $0) }
+            case .allMetrics: forgetArrivals()
             case .metrics(let user): (sessions[user] ?? [:]).keys.map { .session(SessionKey(user, $0), .metrics) }
-            case .views(let user): (runs.removeValue(forKey: user) ?? []).map { .user(user, .virtualRun($0)) }
+            case .routes(let user): (sessions[user] ?? [:]).keys.map { .session(SessionKey(user, $0), .route) }
+            case .views(let user):
+                [.user(user, .virtualRunPeople)]
+                    + (runs.removeValue(forKey: user) ?? []).map { .user(user, .virtualRun($0)) }
             case .run(let user, let run): [.partners(run), .partnerPositions(run)].map { .user(user, $0) }
             }
-        for topic in released where !isSubscribed(topic) { newest[topic] = nil }
+        for topic in released where !isSubscribed(topic) { drop(topic) }
     }
 
-    // MARK: Services and the broker
-
-    private mutating func receive(
-        presence payload: ArraySlice<UInt8>, _ service: String, _ instance: ProcessName, _ now: Moment
-    ) throws(PayloadError) -> [HubAction] {
-        let isOnline = payload.isEmpty ? false : try PayloadHead(payload).status == "online"
-        let before = services
-        if isOnline {
-            services[service, default: []].insert(instance)
-        } else if services[service] != nil {
-            services[service]?.remove(instance)
-        } else if !payload.isEmpty {
-            services[service] = []
+    /// Forgets when items arrived. Returns the topics of all sessions' metrics.
+    private mutating func forgetArrivals() -> [Topic] {
+        var topics: [Topic] = []
+        for (user, known) in sessions {
+            for session in known.keys {
+                sessions[user]?[session]?.heardAt = nil
+                sessions[user]?[session]?.items = 0
+                topics.append(.session(SessionKey(user, session), .metrics))
+            }
         }
-        guard services != before else { return [] }
-        return putAll(servicesFrame, in: .services, now)
+        return topics
     }
 
-    mutating func connected(_ now: Moment) -> [HubAction] {
-        link = .connected
-        // The broker sends the presences again. Those of processes that ended meanwhile it may have lost.
-        services = [:]
-        return putAll(linkFrame, in: .bus, now)
-    }
-
-    mutating func disconnected(_ now: Moment) -> [HubAction] {
-        if link == .connected { link = .away(since: now.wallClock) }
-        return putAll(linkFrame, in: .bus, now)
-    }
-
-    func isOnline(_ service: String) -> Bool { services[service]?.isEmpty == false }
-
-    /// Which services are online.
-    var servicesFrame: EventFrame { .json(.services, services.mapValues { !$0.isEmpty }) }
-
-    var linkFrame: EventFrame {
-        switch link {
-        case .connected: .json(.bus, Link(connected: true, since: nil))
-        case .away(let since): .json(.bus, Link(connected: false, since: since))
+    /// Subscribes to all metrics for a page that is about to be rendered. Returns whether they were subscribed to before.
+    mutating func needAllMetrics(_ now: Moment) -> Bool {
+        let need = needs[.allMetrics]
+        if need == nil {
+            haveNeedsChanged = true
+            allMetricsSince = now
         }
-    }
-
-    /// The server's clock, for a browser's, and the version, by which a page finds that it is of an earlier one.
-    func beatFrame(_ now: Moment) -> EventFrame { .json(.beat, Beat(now: now.wallClock, version: version)) }
-
-    private struct Beat: Encodable {
-        let now: Timestamp
-        let version: String?
-    }
-
-    private struct Link: Encodable {
-        let connected: Bool
-        let since: Timestamp?
+        if need?.count ?? 0 == 0 { needs[.allMetrics, default: Need()].releaseAt = now + Self.releaseDelay }
+        return need != nil
     }
 
     // MARK: Counts

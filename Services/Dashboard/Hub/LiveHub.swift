@@ -53,15 +53,19 @@ final class LiveHub: Sendable {
 
     /// Begins a stream.
     ///
-    /// - Parameter abort: closes the connection if the stream does not read.
+    /// - Parameters:
+    ///   - page: the page that opens it. It replaces the page's former stream, which a silent network may keep open here.
+    ///   - abort: closes the connection if the stream does not read.
     /// - Throws: ``StreamLimit``.
     func watch(
-        _ watch: Watch, login: Login, abort: @escaping @Sendable () -> Void = {}
+        _ watch: Watch, login: Login, page: String? = nil, abort: @escaping @Sendable () -> Void = {}
     ) throws(StreamLimit) -> Viewer {
         let now = clock.moment
+        if let page { close { $0.stream(of: page, login.id) } }
+        close { $0.crowding(login) }
         let result: Result<Int, StreamLimit> = state.withLock { state in
             do throws(StreamLimit) {
-                let id = try state.hub.watch(watch, login, now)
+                let id = try state.hub.watch(watch, login, page: page, now)
                 state.aborts[id] = abort
                 return .success(id)
             } catch {
@@ -69,6 +73,13 @@ final class LiveHub: Sendable {
             }
         }
         return Viewer(id: try result.get(), hub: self)
+    }
+
+    private func close(_ find: (borrowing Hub) -> Int?) {
+        let found = state.withLock { state in find(state.hub).map { (id: $0, abort: state.aborts[$0]) } }
+        guard let found else { return }
+        leave(found.id)
+        found.abort?()
     }
 
     /// Ends the login's streams.
@@ -82,6 +93,9 @@ final class LiveHub: Sendable {
 
     /// Ends all streams and refuses new ones.
     func endAll() { perform { $0.close($1) } }
+
+    /// Accepts streams again.
+    func open() { state.withLock { $0.hub.isClosed = false } }
 
     fileprivate func next(_ id: Int) async -> [ByteBuffer]? {
         await withTaskCancellationHandler {
@@ -121,35 +135,66 @@ final class LiveHub: Sendable {
     }
 
     /// Whether ``subscriptions`` are others than at the last call.
-    func takeSubscriptionChange() -> Bool {
-        state.withLock { state in
-            defer { state.hub.haveNeedsChanged = false }
-            return state.hub.haveNeedsChanged
-        }
+    func takeSubscriptionChange() -> Bool { state.withLock { $0.hub.takeNeedsChange() } }
+
+    /// The broker has granted the earliest change, or the connection is lost.
+    func subscriptionChangeGranted() {
+        let now = clock.moment
+        state.withLock { $0.hub.needsChangeGranted(now) }
     }
 
     func connected() { perform { $0.connected($1) } }
 
     func disconnected() { perform { $0.disconnected($1) } }
 
-    /// Takes messages. Returns the rejected ones.
+    /// Takes messages, whose events reach each stream in one write. Returns the rejected ones.
     func receive(_ messages: [MQTTMessage]) -> [(message: MQTTMessage, error: PayloadError)] {
         var rejected: [(MQTTMessage, PayloadError)] = []
         perform { hub, now in
-            var actions: [HubAction] = []
+            var changed: Set<Int> = []
             for message in messages {
                 do throws(PayloadError) {
-                    actions += try hub.receive(message, now)
+                    changed.formUnion(try hub.receive(message, now))
                 } catch {
                     rejected.append((message, error))
                 }
             }
-            return actions
+            return hub.deliver(changed, now)
         }
         return rejected
     }
 
     func tick() { perform { $0.tick($1) } }
+
+    // MARK: Operators
+
+    /// Subscribes to all metrics for a page that is about to be rendered. Returns whether they were subscribed to before.
+    func needAllMetrics() -> Bool {
+        let now = clock.moment
+        return state.withLock { $0.hub.needAllMetrics(now) }
+    }
+
+    /// What a view shows now, without what only an operator's own connection reads.
+    func overview(_ view: OperatorView) -> Overview {
+        let now = clock.now
+        return state.withLock { state in
+            let table = OperatorTable(state.hub.sessions, view, now)
+            let frames = table.rows.map { row in
+                (state.hub.frame(of: .session(row.key, .state)), state.hub.frame(of: .session(row.key, .metrics)))
+            }
+            return Overview(table: table, frames: frames, services: state.hub.services, link: state.hub.link)
+        }
+    }
+
+    var hasOperators: Bool { read { !$0.overviewsDue.isEmpty } }
+
+    /// See ``Hub/takeOverviews(_:)``.
+    func takeOverviews() -> [OperatorView] {
+        let now = clock.moment
+        return state.withLock { $0.hub.takeOverviews(now) }
+    }
+
+    func show(_ overview: EventFrame, to view: OperatorView) { perform { $0.show(overview, to: view, $1) } }
 
     /// Removes what is too old to show.
     func forgetPast() {

@@ -12,12 +12,14 @@ struct LiveStream {
     /// The minimum seconds between two writes.
     static let interval = 0.25
     static let beatInterval = 10.0
+    /// The seconds before a beat is due in which it goes with other events: one of its own would delay those that follow it.
+    static let beatAdvance = 2.5
     /// A write that takes longer, in seconds, ends the stream.
     static let writeLimit = 20.0
 
     enum Slot: Hashable {
         case topic(Topic)
-        case services, bus, beat, end
+        case services, bus, beat, overview, ready, seen, end
     }
 
     /// The task of a stream.
@@ -30,6 +32,8 @@ struct LiveStream {
 
     let watch: Watch
     let login: LoginID
+    /// The page that opened it; `nil` if that does not say.
+    let page: String?
     /// `nil` for the operator.
     let user: User?
     var phase: Phase
@@ -37,11 +41,14 @@ struct LiveStream {
     private var announcements: Deque<EventFrame> = []
     private var replies: Deque<EventFrame> = []
     private(set) var isEnding = false
+    /// Whether its viewer has, or gets next, everything that the stream begins with.
+    private(set) var isReady = false
     private var tookAt: Moment?
     private(set) var beatDue: Moment
 
-    init(_ watch: Watch, _ login: Login, now: Moment) {
+    init(_ watch: Watch, _ login: Login, page: String?, now: Moment) {
         self.watch = watch
+        self.page = page
         self.login = login.id
         user = login.user
         phase = .writing(since: now)
@@ -72,9 +79,16 @@ struct LiveStream {
         }
     }
 
+    func isBeatNear(_ now: Moment) -> Bool { now.seconds(since: beatDue) >= -Self.beatAdvance && !isEnding }
+
     mutating func beat(_ frame: EventFrame, _ now: Moment) {
         beatDue = now + Self.beatInterval
         put(frame, in: .beat)
+    }
+
+    mutating func putReady() {
+        isReady = true
+        put(.json(.ready, [String: String]()), in: .ready)
     }
 
     mutating func end(_ frame: EventFrame) {

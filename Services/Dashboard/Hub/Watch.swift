@@ -7,7 +7,8 @@ enum Watch: Hashable, Sendable {
     /// The cards of users.
     case home(Set<User>)
     case live(SessionKey, isOwner: Bool)
-    case operators
+    /// All sessions, for operators.
+    case operators(OperatorView)
     /// A virtual run, for one of its participants.
     case virtualRun(User, RunID)
 
@@ -23,9 +24,9 @@ enum Watch: Hashable, Sendable {
     func audiences(of user: User?) -> [Audience] {
         let own = user.map { [Audience.own($0)] } ?? []
         return switch self {
-        case .home(let users): users.map { .cards($0) } + own
+        case .home(let users): users.flatMap { [.cards($0), .places($0)] } + own
         case .live(let key, _): [.session(key)] + own
-        case .operators: []
+        case .operators(let view): [.operators(view)]
         // The cards bring the figures of the user's own session.
         case .virtualRun(let user, let run): [.run(user, run), .own(user), .cards(user)]
         }
@@ -35,9 +36,9 @@ enum Watch: Hashable, Sendable {
     func needs(of user: User?) -> [WatchedTopics] {
         let own = user.map { [WatchedTopics.views($0)] } ?? []
         return switch self {
-        case .home(let users): users.map { .metrics($0) } + own
+        case .home(let users): users.flatMap { [.metrics($0), .routes($0)] } + own
         case .live(let key, _): [.session(key)] + own
-        case .operators: []
+        case .operators: [.allMetrics]
         case .virtualRun(let user, let run): [.run(user, run), .views(user), .metrics(user)]
         }
     }
@@ -48,9 +49,12 @@ enum Audience: Hashable {
     case session(SessionKey)
     /// Streams with a card of the user.
     case cards(User)
+    /// Streams with a map of people, the user among them.
+    case places(User)
     /// Streams of the user's logins.
     case own(User)
     case run(User, RunID)
+    case operators(OperatorView)
 
     /// The audiences of a topic, and the name of its event.
     static func of(_ topic: Topic) -> (name: EventName, audiences: [Audience])? {
@@ -58,12 +62,13 @@ enum Audience: Hashable {
         case .session(let key, .state): (.state, [.session(key), .cards(key.user)])
         case .session(let key, .workout): (.workout, [.session(key), .cards(key.user)])
         case .session(let key, .metrics): (.metrics, [.session(key), .cards(key.user)])
-        case .session(let key, .route): (.route, [.session(key)])
+        case .session(let key, .route): (.route, [.session(key), .places(key.user)])
         case .session(let key, .weather): (.weather, [.session(key)])
         case .session(let key, .announcements): (.announcements, [.session(key)])
         case .user(let user, .current): (.current, [.cards(user), .own(user)])
         case .user(let user, .profile): (.profile, [.own(user)])
         case .user(let user, .virtualRun): (.view, [.own(user)])
+        case .user(let user, .virtualRunPeople): (.people, [.own(user)])
         case .user(let user, .partners(let run)): (.partners, [.run(user, run)])
         case .user(let user, .partnerPositions(let run)): (.positions, [.run(user, run)])
         case .user(let user, .virtualRunAnnouncements(let run)): (.announcements, [.run(user, run)])
@@ -77,7 +82,11 @@ enum WatchedTopics: Hashable {
     case session(SessionKey)
     /// The live metrics of all sessions of a user.
     case metrics(User)
-    /// The views of all virtual runs of a user.
+    /// The live routes of all sessions of a user.
+    case routes(User)
+    /// The live metrics of all sessions.
+    case allMetrics
+    /// The views of all virtual runs of a user, and the user's contacts.
     case views(User)
     case run(User, RunID)
 
@@ -93,6 +102,8 @@ enum WatchedTopics: Hashable {
                 TopicFilter.topic(.session(key, $0 as SessionTopic))
             }
         case .metrics(let user): [TopicFilter.metrics(of: user)]
+        case .allMetrics: TopicFilter.sessions(.metrics as SessionTopic.Kind, shards: Set(Shard.all))
+        case .routes(let user): [TopicFilter.routes(of: user)]
         case .views(let user): [TopicFilter.virtualRuns(of: user)]
         case .run(let user, let run):
             [.partners(run), .partnerPositions(run), .virtualRunAnnouncements(run)].map {
@@ -105,9 +116,10 @@ enum WatchedTopics: Hashable {
     static func bringing(_ topic: Topic) -> [WatchedTopics]? {
         switch topic {
         case .session(_, .state), .session(_, .workout): nil
-        case .session(let key, .metrics): [.session(key), .metrics(key.user)]
+        case .session(let key, .metrics): [.session(key), .metrics(key.user), .allMetrics]
+        case .session(let key, .route): [.session(key), .routes(key.user)]
         case .session(let key, _): [.session(key)]
-        case .user(let user, .virtualRun): [.views(user)]
+        case .user(let user, .virtualRun), .user(let user, .virtualRunPeople): [.views(user)]
         case .user(let user, .partners(let run)), .user(let user, .partnerPositions(let run)),
             .user(let user, .virtualRunAnnouncements(let run)):
             [.run(user, run)]

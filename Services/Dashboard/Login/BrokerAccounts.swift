@@ -1,4 +1,3 @@
-import AsyncAlgorithms
 import Bus
 import Foundation
 import Logging
@@ -12,8 +11,9 @@ import Workouts
 /// A password is sent to the broker and nowhere else.
 struct BrokerAccounts: Sendable {
     enum Answer: Equatable, Sendable {
-        /// The password is right; the users whose `current` arrived.
-        case accepted(Set<User>)
+        /// The password is right. If the broker does not publish the account's rights, those are the users whose `current`
+        /// arrived.
+        case accepted(AccountRights)
         /// The password is wrong, or the account is gone.
         case refused
         /// The broker did not answer.
@@ -25,20 +25,14 @@ struct BrokerAccounts: Sendable {
     private let settings: MQTTConfiguration
     private let clock: any WallClock
     private let timeout: Duration
-    private let window: Duration
 
     /// - Parameters:
     ///   - settings: those of the service's own connection.
     ///   - timeout: the longest time for an answer.
-    ///   - window: how long after SUBACK retained messages count.
-    init(
-        settings: MQTTConfiguration, clock: any WallClock, timeout: Duration = .seconds(4),
-        window: Duration = .milliseconds(500)
-    ) {
+    init(settings: MQTTConfiguration, clock: any WallClock, timeout: Duration = .seconds(4)) {
         self.settings = settings
         self.clock = clock
         self.timeout = timeout
-        self.window = window
     }
 
     /// Connects once.
@@ -53,7 +47,7 @@ struct BrokerAccounts: Sendable {
                 } catch {}
                 return .unavailable
             }
-            tasks.addTask { await readCurrents(client, of: credential.account) }
+            tasks.addTask { await readRights(client, of: credential.account) }
             tasks.addTask { [clock, timeout] in
                 try? await clock.wait(for: timeout)
                 return .unavailable
@@ -64,34 +58,29 @@ struct BrokerAccounts: Sendable {
         }
     }
 
-    private func readCurrents(_ client: MQTTClient, of account: AccountName) async -> Answer {
+    /// The broker confirms a repeated subscription after the retained messages of the first ones.
+    private func readRights(_ client: MQTTClient, of account: AccountName) async -> Answer {
         // The operator sees everyone.
-        let subscriptions = account == .operators ? [] : [TopicFilter.users(.current)]
-        let answer = try? await client.withSubscriptions(subscriptions) { events in
+        let rights = account.user.map { [TopicFilter.topic(.account($0))] } ?? []
+        // Of QoS 1 messages the broker sends only the first before their PUBACKs.
+        let current = MQTTSubscription(filter: TopicFilter.users(.current).filter, qos: .atMostOnce)
+        let answer = try? await client.withSubscriptions(rights.isEmpty ? [] : rights + [current]) { events in
             var seen = Set([account.user].compactMap(\.self))
-            var isConnected = false
-            let end = AsyncChannel<Void>()
-            return await withTaskGroup(of: Void.self) { tasks in
-                defer { tasks.cancelAll() }
-                for await event in merge(events.map { MQTTEvent?.some($0) }, end.map { MQTTEvent?.none }) {
-                    switch event {
-                    case .connected where account == .operators: return Answer.accepted([])
-                    case .connected where !isConnected:
-                        isConnected = true
-                        tasks.addTask { [clock, window] in
-                            try? await clock.wait(for: window)
-                            await end.send(())
-                        }
-                    case .batch(let batch):
-                        seen.formUnion(batch.messages.compactMap { Self.user($0) })
-                        batch.acknowledge()
-                    case .disconnected: return Answer.unavailable
-                    case .none: return Answer.accepted(seen)
-                    default: break
+            for await event in events {
+                switch event {
+                case .connected where rights.isEmpty: return Answer.accepted(AccountRights(seen: []))
+                case .connected: client.setSubscriptions(rights + [current], renewing: Set(rights))
+                case .batch(let batch):
+                    if let rights = batch.messages.lazy.compactMap({ AccountRights($0, of: account) }).first {
+                        return Answer.accepted(rights)
                     }
+                    seen.formUnion(batch.messages.compactMap { Self.user($0) })
+                    batch.acknowledge()
+                case .subscribed: return Answer.accepted(AccountRights(seen: seen))
+                case .disconnected: return Answer.unavailable
                 }
-                return Answer.unavailable
             }
+            return Answer.unavailable
         }
         return answer ?? .unavailable
     }
@@ -111,6 +100,8 @@ struct BrokerAccounts: Sendable {
         mqtt.tls = settings.tls.map { MQTTConfiguration.TLS(caFile: $0.caFile) }
         mqtt.username = credential.account.description
         mqtt.password = credential.password
+        // A press waits on it: a silent connection ends within 10 s.
+        mqtt.keepAlive = .seconds(5)
         mqtt.endsWhenRefused = true
         mqtt.batchInterval = .milliseconds(1)
         mqtt.backoffMaximum = .seconds(2)

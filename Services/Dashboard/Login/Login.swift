@@ -7,17 +7,20 @@ struct Login: Equatable, Sendable {
     let account: AccountName
     /// For connections with the person's own rights.
     let password: Secret
-    /// The users whose topics the broker delivers to the account, itself included. Empty for the operator, who may see all.
-    let seen: Set<User>
+    let rights: AccountRights
+    var seen: Set<User> { rights.seen }
 
     /// `nil` for the operator.
     var user: User? { account.user }
     var isOperator: Bool { account == .operators }
 
+    /// Whether it is a person who trains. The account of a viewer watches others and owns nothing.
+    var ownsWorkouts: Bool { user != nil && rights.isViewer != true }
+
     func maySee(_ user: User) -> Bool { isOperator || seen.contains(user) }
 
-    /// Only the own name, never for the operator.
-    func mayControl(_ user: User) -> Bool { self.user == user }
+    /// Only the own name, never for the operator or a viewer's account.
+    func mayControl(_ user: User) -> Bool { ownsWorkouts && self.user == user }
 }
 
 /// The SHA-256 of a login's token, in hex. It opens nothing.

@@ -1,18 +1,20 @@
-import Foundation
 import ServiceKit
 
-/// Slows down the guessing of passwords: after 5 failures of an account or 20 of a network within 15 minutes, each attempt
-/// waits 1, 2, 4 … 32 s. No account is ever locked.
+/// Slows down the guessing of passwords: after 5 failures of an account, 20 of a network or 100 of an IPv6 /48 within 15
+/// minutes, each attempt waits 1, 2, 4 … 32 s. No account is ever locked.
 ///
-/// Attempts in progress count as failures, so parallel attempts gain nothing. Attempts of a slowed network wait one after
-/// the other; those of an account do not, because a stranger's attempts would then delay its owner without limit.
+/// Attempts in progress count as failures, so parallel attempts gain nothing. Attempts of a slowed network or /48 wait one
+/// after the other; those of an account do not, because a stranger's attempts would then delay its owner without limit.
 struct LoginAttempts {
     struct Attempt: Equatable, Sendable {
         /// `nil` if the text is no account's name.
         let account: AccountName?
         let network: ClientNetwork
-        /// Whether this browser has logged in to the account before: the account's failures do not delay it.
+        /// Whether this browser has logged in to the account before: failures of the account and of the /48, which several
+        /// customers may share, do not delay it.
         let isKnownBrowser: Bool
+
+        fileprivate var site: String? { isKnownBrowser ? nil : network.site }
     }
 
     enum Decision: Equatable {
@@ -31,12 +33,14 @@ struct LoginAttempts {
 
     static let accountFailures = 5
     static let networkFailures = 20
+    static let siteFailures = 100
     static let window = 900.0
     static let longestDelay = 32.0
     /// The longest wait of an attempt behind others of its network.
     static let longestWait = 64.0
+    /// A browser that has logged in before is let in beyond it: an account has at most 20 of them.
     static let waitingLimit = 1_000
-    /// Accounts and networks with failures, of each the newest.
+    /// Accounts, networks and /48s with failures, of each the newest.
     static let tallyLimit = 10_000
 
     private struct Tally {
@@ -50,6 +54,17 @@ struct LoginAttempts {
         func delay(after limit: Int, _ now: Moment) -> Double {
             let recent = failures.count { now.seconds(since: $0) < window } + pending
             return recent < limit ? 0 : min(Double(1 << min(recent - limit, 10)), longestDelay)
+        }
+
+        /// When an attempt may be checked, after those that wait.
+        func start(after limit: Int, _ now: Moment) -> Moment {
+            let delay = delay(after: limit, now)
+            return delay > 0 ? max(now, latest ?? now) + delay : now
+        }
+
+        mutating func begin(at start: Moment) {
+            pending += 1
+            latest = start
         }
 
         func isIdle(_ now: Moment) -> Bool {
@@ -67,27 +82,29 @@ struct LoginAttempts {
 
     private var accounts: [AccountName: Tally] = [:]
     private var networks: [ClientNetwork: Tally] = [:]
+    private var sites: [String: Tally] = [:]
     /// Attempts in progress.
     private(set) var pending = 0
 
-    /// Accounts and networks in memory.
-    var count: Int { accounts.count + networks.count }
+    /// Accounts, networks and /48s in memory.
+    var count: Int { accounts.count + networks.count + sites.count }
 
     mutating func begin(_ attempt: Attempt, _ now: Moment) -> Decision {
-        guard pending < Self.waitingLimit else { return .refuse(retryAfter: Self.longestDelay) }
-        let network = networks[attempt.network] ?? Tally()
-        let account = attempt.account.map { accounts[$0] ?? Tally() }
-        var start = now
-        if !attempt.isKnownBrowser, let account { start = now + account.delay(after: Self.accountFailures, now) }
-        let delay = network.delay(after: Self.networkFailures, now)
-        if delay > 0 { start = max(start, max(now, network.latest ?? now) + delay) }
+        guard pending < Self.waitingLimit || attempt.isKnownBrowser else {
+            return .refuse(retryAfter: Self.longestDelay)
+        }
+        var start = networks[attempt.network]?.start(after: Self.networkFailures, now) ?? now
+        if let site = attempt.site.flatMap({ sites[$0] }) {
+            start = max(start, site.start(after: Self.siteFailures, now))
+        }
+        if !attempt.isKnownBrowser, let account = attempt.account.flatMap({ accounts[$0] }) {
+            start = max(start, now + account.delay(after: Self.accountFailures, now))
+        }
         let wait = start.seconds(since: now)
         guard wait <= Self.longestWait else { return .refuse(retryAfter: wait) }
         pending += 1
-        change(&networks, attempt.network, now) { tally in
-            tally.pending += 1
-            tally.latest = start
-        }
+        change(&networks, attempt.network, now) { $0.begin(at: start) }
+        if let site = attempt.site { change(&sites, site, now) { $0.begin(at: start) } }
         if let name = attempt.account { change(&accounts, name, now) { $0.pending += 1 } }
         return .check(after: wait)
     }
@@ -95,6 +112,7 @@ struct LoginAttempts {
     mutating func finish(_ attempt: Attempt, _ outcome: Outcome, _ now: Moment) {
         pending -= 1
         change(&networks, attempt.network, now) { $0.finish(outcome, keeping: Self.networkFailures, now) }
+        if let site = attempt.site { change(&sites, site, now) { $0.finish(outcome, keeping: Self.siteFailures, now) } }
         guard let name = attempt.account else { return }
         change(&accounts, name, now) { tally in
             tally.finish(outcome, keeping: Self.accountFailures, now)
@@ -117,24 +135,5 @@ struct LoginAttempts {
         var tally = tallies[key] ?? Tally()
         body(&tally)
         tallies[key] = tally.isIdle(now) ? nil : tally
-    }
-}
-
-/// The part of a client's address that counts: an IPv4 address, or the first 64 bits of an IPv6 address.
-struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
-    let description: String
-
-    /// - Parameter address: an address without port; any other text counts as a network of its own.
-    init(_ address: String) {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        guard inet_pton(AF_INET6, address, &bytes) == 1 else {
-            description = String(address.prefix(64))
-            return
-        }
-        let mapped: [UInt8] = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
-        description =
-            Array(bytes[..<12]) == mapped
-            ? bytes[12...].map(String.init).joined(separator: ".")
-            : bytes[..<8].map { String($0, radix: 16) }.joined(separator: ".") + "/64"
     }
 }

@@ -8,12 +8,13 @@ struct LoginMiddleware: RouterMiddleware {
 
     let logins: LoginService
     let cookies: LoginCookies
+    let shares: RequestShares
     /// Receives the login of each request.
     let onUse: @Sendable (Login) -> Void
 
-    /// The paths that need no login. Shared links bring their own check.
+    /// The paths that need no login. Shared links bring their own check; logging out works after the login ended.
     static func isOpen(_ path: String) -> Bool {
-        path == "/login" || path.hasPrefix("/assets/") || path.hasPrefix("/s/")
+        path == "/login" || path == "/logout" || path.hasPrefix("/assets/") || path.hasPrefix("/s/")
     }
 
     func handle(
@@ -21,13 +22,14 @@ struct LoginMiddleware: RouterMiddleware {
     ) async throws -> Response {
         var context = context
         let token = cookies.login(request)
-        guard token == nil || logins.isLoaded else {
-            // A restart must not look like a logout.
+        if let token { context.login = await logins.login(token) }
+        // A restart must not look like a logout, and a proxy must find the replica that serves.
+        guard logins.isLoaded || request.uri.path.hasPrefix("/assets/") else {
             throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"], message: "logins are not loaded yet")
         }
-        context.login = token.flatMap(logins.login)
         if let login = context.login { onUse(login) }
-        guard context.login == nil, !Self.isOpen(request.uri.path) else { return try await next(request, context) }
+        guard !Self.isOpen(request.uri.path) else { return try await next(request, context) }
+        if let login = context.login { return try await shares.run(login.account) { try await next(request, context) } }
         guard request.isNavigation else { throw HTTPError(.unauthorized, message: "log in first") }
         let target = request.uri.query.map { "\(request.uri.path)?\($0)" } ?? request.uri.path
         return .redirect(to: "/login?to=\(target.encodedForQuery)", type: .normal)

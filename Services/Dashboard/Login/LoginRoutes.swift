@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Storage
 import Workouts
 
 /// The login page and logging out. Both are forms and work without JavaScript.
@@ -47,27 +48,24 @@ extension DashboardRouter {
         }
 
         router.post("logout") { request, context in
-            guard let login = context.login else { return Response.redirect(to: "/login") }
+            var left = Response.redirect(to: "/login")
+            cookies.clear(&left)
+            left.headers[.clearSiteData] = #""cache""#
+            guard let login = context.login else { return left }
             let form = try await request.form(LogoutForm.self, context)
-            if let user = login.user {
-                let unsent = parts.connections.unfinished(of: user)
-                switch form.unsent {
-                case "discard": try await parts.connections.discard(user)
-                case "keep": break
-                case _ where unsent.isEmpty: break
-                default: return try pages.logout(unsent, everywhere: form.everywhere != nil)
-                }
+            let unsent = login.user.map(parts.connections.unfinished) ?? []
+            guard unsent.isEmpty || ["discard", "keep"].contains(form.unsent) else {
+                return try pages.logout(login.account, unsent, everywhere: form.everywhere != nil)
             }
             do {
+                if form.unsent == "discard", let user = login.user { try await parts.connections.discard(user) }
                 try await parts.logins.logOut(login, everywhere: form.everywhere != nil)
-            } catch {
+            } catch is StoreError {
                 throw HTTPError(
-                    .serviceUnavailable, message: "The logout cannot be stored now; log out again in a minute.")
+                    .serviceUnavailable, headers: [.retryAfter: "60"],
+                    message: "The logout cannot be stored now; log out again in a minute.")
             }
-            var response = Response.redirect(to: "/login")
-            cookies.clear(&response)
-            response.headers[.clearSiteData] = #""cache""#
-            return response
+            return left
         }
     }
 
@@ -96,9 +94,11 @@ private struct LoginPages: Sendable {
 
     func login(_ page: Login, status: HTTPResponse.Status = .ok, retryAfter: Double? = nil) throws -> Response {
         let templates = try templates.get()
-        struct Values: Sendable { let to: String, name: String, error: String?, assets: String }
+        // The first empty field has the focus, and Mustache takes an empty string for a name.
+        struct Values: Sendable { let to: String, name: String?, error: String?, assets: String }
         var response = try templates.response(
-            Values(to: page.to, name: page.name, error: page.error, assets: templates.assets), template: "login",
+            Values(to: page.to, name: page.name.isEmpty ? nil : page.name, error: page.error, assets: templates.assets),
+            template: "login",
             status: status)
         response.headers[.cacheControl] = "no-store"
         if let retryAfter { response.headers[.retryAfter] = "\(Int(retryAfter.rounded(.up)))" }
@@ -106,12 +106,13 @@ private struct LoginPages: Sendable {
     }
 
     /// Asks what happens to presses without a reply.
-    func logout(_ presses: [String], everywhere: Bool) throws -> Response {
+    func logout(_ account: AccountName, _ presses: [String], everywhere: Bool) throws -> Response {
         let templates = try templates.get()
-        struct Values: Sendable { let presses: [String], everywhere: Bool, assets: String }
+        struct Values: Sendable { let login: String, presses: [String], everywhere: Bool, assets: String }
         return try templates.response(
-            Values(presses: presses, everywhere: everywhere, assets: templates.assets), template: "logout",
-            status: .conflict)
+            Values(
+                login: "\(account)", presses: presses, everywhere: everywhere, assets: templates.assets),
+            template: "logout", status: .conflict)
     }
 }
 
@@ -128,10 +129,10 @@ extension Request {
 
     /// The browser's address. Only the trusted proxy may name another than the connection's.
     func clientAddress(_ context: DashboardContext, _ configuration: DashboardConfiguration) -> String {
-        let address = context.address?.ipAddress ?? ""
-        guard address == configuration.trustedProxy, let forwarded = headers[values: .forwardedFor].last,
+        let peer = context.peer
+        guard peer == configuration.trustedProxy, let forwarded = headers[values: .forwardedFor].last,
             let last = forwarded.split(separator: ",").last
-        else { return address }
-        return last.trimmingCharacters(in: .whitespaces)
+        else { return peer ?? "" }
+        return IPAddress.canonical(last.trimmingCharacters(in: .whitespaces)) ?? peer ?? ""
     }
 }

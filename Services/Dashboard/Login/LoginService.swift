@@ -20,10 +20,12 @@ final class LoginService: Sendable {
         case notStored
     }
 
-    private struct State {
+    struct State {
         var attempts = LoginAttempts()
         var sessions = LoginSessions()
-        var probes = RightsProbes()
+        var probes: RightsProbes
+        /// The probes that requests wait for, begun after the last change of their account.
+        var awaited: [RightsProbes.Credential: Task<Void, Never>] = [:]
         var isLoaded = false
         var refused = 0
     }
@@ -31,17 +33,18 @@ final class LoginService: Sendable {
     /// A failure takes at least as long, so that its time says nothing.
     private static let failureTime = 0.3
     private static let concurrentChecks = 4
-    private static let expiryInterval = 60.0
     private static let longestPassword = 256
 
-    private let clock: any WallClock
+    let clock: any WallClock
     private let logger: Logger
     private let records: RecordStore
-    private let ask: @Sendable (RightsProbes.Credential) async -> BrokerAccounts.Answer
-    private let isEngineOnline: @Sendable () -> Bool
+    let ask: @Sendable (RightsProbes.Credential) async -> BrokerAccounts.Answer
+    let isEngineOnline: @Sendable () -> Bool
     private let onEnd: @Sendable (LoginSessions.Changes) -> Void
     private let slots = CheckSlots(concurrentChecks)
-    private let state = Mutex(State())
+    /// A probe is one round trip to the broker, so many may run.
+    let probeSlots = CheckSlots(32)
+    let state: Mutex<State>
 
     /// - Parameters:
     ///   - ask: see ``BrokerAccounts/ask(_:)``.
@@ -57,26 +60,27 @@ final class LoginService: Sendable {
         self.ask = ask
         self.isEngineOnline = isEngineOnline
         self.onEnd = onEnd
+        state = Mutex(State(probes: RightsProbes(clock.moment)))
     }
 
-    /// Loads the stored logins. Until then nobody is logged in.
+    /// Loads the stored logins. No token is valid before.
     func load() async throws {
-        let now = clock.moment
-        let logins = try await records.records(in: .logins)
-        let browsers = try await records.records(in: .browsers)
+        let logins = try await records.values(LoginSessions.Record.self, in: .logins)
+        let browsers = try await records.values(LoginSessions.Browser.self, in: .browsers)
         state.withLock { state in
             guard !state.isLoaded else { return }
-            for stored in logins {
-                guard let record = try? JSONCoding.decode(LoginSessions.Record.self, from: stored.value, now: now)
-                else { continue }
-                state.sessions.load(LoginID(stored.key), record, now)
-            }
-            for stored in browsers {
-                guard let browser = try? JSONCoding.decode(LoginSessions.Browser.self, from: stored.value, now: now)
-                else { continue }
-                state.sessions.load(LoginID(stored.key), browser, now)
-            }
+            let now = clock.moment
+            for (key, record) in logins { state.sessions.load(LoginID(key), record, now) }
+            for (key, browser) in browsers { state.sessions.load(LoginID(key), browser, now) }
             state.isLoaded = true
+        }
+    }
+
+    /// Drops the logins: another replica changes them now.
+    func unload() {
+        state.withLock { state in
+            (state.sessions, state.probes, state.awaited) = (LoginSessions(), RightsProbes(clock.moment), [:])
+            state.isLoaded = false
         }
     }
 
@@ -121,41 +125,47 @@ final class LoginService: Sendable {
                 return .wrong
             }
             let credential = RightsProbes.Credential(account: account, password: Secret(password))
+            let changes = state.withLock { $0.probes.changes(of: account) }
             switch await slots.run({ await ask(credential) }) {
             case .unavailable: return .brokerAway
             case .refused:
                 outcome = .wrong
                 state.withLock { $0.refused += 1 }
-                logger.notice("login refused", metadata: [LogKey.user: "\(account)"])
+                logger.notice("login refused", metadata: [LogKey.address: "\(network)"])
                 return .wrong
-            case .accepted(let seen):
+            case .accepted(let rights):
                 outcome = .right
-                return await begin(credential, seen: seen, browser: browser)
+                return await begin(credential, rights, since: changes, browser: browser)
             }
         }
     }
 
+    /// - Parameter changes: those of the account when the broker was asked for its rights.
     private func begin(
-        _ credential: RightsProbes.Credential, seen: Set<User>, browser: LoginToken?
+        _ credential: RightsProbes.Credential, _ rights: AccountRights, since changes: Int, browser: LoginToken?
     ) async -> Answer {
         let token = LoginToken()
         // A known browser keeps its token; another account's login on it gets a new one.
         let sealed = token.seal(credential.password, for: credential.account)
-        let (browser, changes) = state.withLock { state in
+        let (browser, begun) = state.withLock { state in
             let now = clock.moment
+            let isOutdated = state.probes.changes(of: credential.account) != changes
             let known = browser.flatMap { state.sessions.knows($0.id, for: credential.account) ? $0 : nil }
             let browser = known ?? LoginToken()
-            var changes = state.sessions.begin(token.id, credential.account, sealed: sealed, seen: seen, now)
-            changes.writes += state.sessions.remember(browser.id, for: credential.account, now)
-            state.probes.begin(credential, seen: seen, now)
-            records.enqueue(changes.writes)
-            return (browser, changes)
+            var begun = state.sessions.begin(token.id, credential.account, sealed: sealed, rights, now)
+            if rights.isViewer != nil, !isOutdated { begun += state.sessions.set(rights, of: credential.account) }
+            begun.writes += state.sessions.remember(browser.id, for: credential.account, now)
+            state.probes.begin(credential, of: token.id, rights, now)
+            if isOutdated { state.probes.outdated(credential, now) }
+            state.endProbes(begun)
+            records.enqueue(begun.writes)
+            return (browser, begun)
         }
-        onEnd(changes)
+        onEnd(begun)
         do {
             try await records.committed()
         } catch {
-            perform { $0.end(token.id) }
+            perform { $0.sessions.end(token.id) }
             return .notStored
         }
         logger.info("logged in", metadata: [LogKey.user: "\(credential.account)"])
@@ -167,93 +177,86 @@ final class LoginService: Sendable {
     /// The logins, and the attempts that were refused.
     var counts: (logins: Int, refused: Int) { state.withLock { ($0.sessions.records.count, $0.refused) } }
 
-    /// The login of a cookie's token; `nil` if it is over, or the broker has not confirmed its password for an hour.
-    func login(_ token: LoginToken) -> Login? {
-        let (login, changes) = state.withLock { state -> (Login?, LoginSessions.Changes) in
-            let now = clock.moment
-            let (record, changes) = state.sessions.use(token.id, now)
-            records.enqueue(changes.writes)
-            guard let record, let password = token.open(record.sealed, for: record.account) else {
-                return (nil, changes)
+    /// The login of a cookie's token; `nil` if it is over, or the broker has not confirmed its password for an hour. The
+    /// first use after a pause waits for a probe.
+    func login(_ token: LoginToken) async -> Login? {
+        func find() -> (login: Login?, stale: RightsProbes.Credential?) {
+            let (found, changes) = state.withLock { state in
+                let now = clock.moment
+                let (record, changes) = state.use(token.id, now)
+                records.enqueue(changes.writes)
+                guard let record, let password = token.open(record.sealed, for: record.account) else {
+                    return ((Login?.none, RightsProbes.Credential?.none), changes)
+                }
+                let credential = RightsProbes.Credential(account: record.account, password: password)
+                state.probes.use(credential, of: token.id, record.rights, now)
+                let login = Login(
+                    id: token.id, account: record.account, password: password, rights: record.rights)
+                let stale = state.probes.takeStale(credential, now) ? credential : nil
+                return ((state.probes.isTrusted(credential, now) ? login : nil, stale), changes)
             }
-            let credential = RightsProbes.Credential(account: record.account, password: password)
-            state.probes.use(credential, seen: record.seen, now)
-            guard state.probes.isTrusted(credential, now) else { return (nil, changes) }
-            let login = Login(id: token.id, account: record.account, password: password, seen: record.seen)
-            return (login, changes)
+            if !changes.ended.isEmpty { onEnd(changes) }
+            return found
         }
-        if !changes.ended.isEmpty { onEnd(changes) }
-        return login
+        let (login, stale) = find()
+        guard let stale else { return login }
+        await awaitProbe(stale)
+        return find().login
     }
 
     /// Keeps a login in use while one of its streams is open, and returns whether the login is still valid.
     func use(_ login: Login) -> Bool {
-        state.withLock { state in
+        let (isValid, changes) = state.withLock { state -> (Bool, LoginSessions.Changes) in
             let now = clock.moment
-            let (record, changes) = state.sessions.use(login.id, now)
+            let (record, changes) = state.use(login.id, now)
             records.enqueue(changes.writes)
-            guard let record else { return false }
+            guard let record else { return (false, changes) }
             let credential = RightsProbes.Credential(account: login.account, password: login.password)
-            state.probes.use(credential, seen: record.seen, now)
-            return state.probes.isTrusted(credential, now)
+            state.probes.use(credential, of: login.id, record.rights, now)
+            return (state.probes.isTrusted(credential, now), changes)
         }
+        if !changes.ended.isEmpty { onEnd(changes) }
+        return isValid
     }
+
+    /// Whether a login is still valid, with the same rights.
+    func isCurrent(_ login: Login) -> Bool { state.withLock { $0.sessions.records[login.id]?.rights == login.rights } }
 
     /// - Throws: if the disk does not take the logout; the login is over all the same, until a restart.
     func logOut(_ login: Login, everywhere: Bool) async throws(StoreError) {
-        perform { everywhere ? $0.endAll(of: login.account) : $0.end(login.id) }
+        perform { everywhere ? $0.sessions.endAll(of: login.account) : $0.sessions.end(login.id) }
         try await records.committed()
     }
 
-    /// The broker refused an account's password: its logins end.
-    func refused(_ account: AccountName) {
-        logger.notice("password no longer valid, logged out", metadata: [LogKey.user: "\(account)"])
-        state.withLock { $0.probes.remove(account) }
-        perform { $0.endAll(of: account) }
+    /// The broker refused a password: the logins that used it end.
+    func refused(_ credential: RightsProbes.Credential) {
+        logger.notice("password no longer valid, logged out", metadata: [LogKey.user: "\(credential.account)"])
+        perform { state in
+            state.probes.refused(credential).sorted().reduce(into: .init()) { $0 += state.sessions.end($1) }
+        }
     }
 
-    private func perform(_ body: (inout LoginSessions) -> LoginSessions.Changes) {
+    func perform(_ body: (inout State) -> LoginSessions.Changes) {
         let changes = state.withLock { state in
-            let changes = body(&state.sessions)
+            let changes = body(&state)
+            state.endProbes(changes)
             records.enqueue(changes.writes)
             return changes
         }
         if !changes.ended.isEmpty { onEnd(changes) }
     }
+}
 
-    // MARK: Probes
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { tasks in
-                var expired = self.clock.moment
-                while (try? await self.clock.wait(for: .seconds(1))) != nil {
-                    let now = self.clock.moment
-                    if now.seconds(since: expired) >= Self.expiryInterval {
-                        expired = now
-                        self.perform { $0.expire(now) }
-                    }
-                    for credential in self.state.withLock({ $0.probes.take(now) }) {
-                        tasks.addTask { await self.probe(credential) }
-                    }
-                }
-                tasks.cancelAll()
-            }
-        }
+extension LoginService.State {
+    /// The login of a token, if it is still valid.
+    fileprivate mutating func use(_ id: LoginID, _ now: Moment) -> (LoginSessions.Record?, LoginSessions.Changes) {
+        let (record, changes) = sessions.use(id, now)
+        endProbes(changes)
+        return (record, changes)
     }
 
-    private func probe(_ credential: RightsProbes.Credential) async {
-        let answer = await ask(credential)
-        let now = clock.moment
-        switch answer {
-        case .refused: refused(credential.account)
-        case .unavailable: state.withLock { $0.probes.unanswered(credential, now) }
-        case .accepted(let seen):
-            let isOnline = isEngineOnline()
-            let changed = state.withLock {
-                $0.probes.answered(credential, seen, isEngineOnline: isOnline, now)
-            }
-            if let changed { perform { $0.see(changed, by: credential.account) } }
-        }
+    /// Forgets the passwords of logins that ended.
+    fileprivate mutating func endProbes(_ changes: LoginSessions.Changes) {
+        for id in changes.ended where sessions.records[id] == nil { probes.end(id) }
     }
 }

@@ -14,6 +14,13 @@ struct LoginSessions {
         var begun: Moment
         var used: Moment
         var seen: Set<User>
+        /// `nil` if the broker does not publish it, and in a login of an earlier version.
+        var isViewer: Bool?
+
+        var rights: AccountRights {
+            get { AccountRights(seen: seen, isViewer: isViewer) }
+            set { (seen, isViewer) = (newValue.seen, newValue.isViewer) }
+        }
     }
 
     /// A browser's record: the SHA-256 of a token of its own, which it keeps after a logout.
@@ -71,14 +78,15 @@ struct LoginSessions {
     // MARK: Logins
 
     mutating func begin(
-        _ id: LoginID, _ account: AccountName, sealed: [UInt8], seen: Set<User>, _ now: Moment
+        _ id: LoginID, _ account: AccountName, sealed: [UInt8], _ rights: AccountRights, _ now: Moment
     ) -> Changes {
         var changes = Changes()
         let others = logins[account] ?? []
         if others.count >= Self.limit, let oldest = others.min(by: { used($0, now) < used($1, now) }) {
             changes += end(oldest)
         }
-        let record = Record(account: account, sealed: sealed, begun: now, used: now, seen: seen)
+        let record = Record(
+            account: account, sealed: sealed, begun: now, used: now, seen: rights.seen, isViewer: rights.isViewer)
         records[id] = record
         logins[account, default: []].insert(id)
         changes.writes.append(.put(.logins, "\(id)", record))
@@ -129,12 +137,12 @@ struct LoginSessions {
         return age >= longest || now.seconds(since: record.used) >= longestUnused
     }
 
-    /// Stores whom an account may see. If that changed, its streams have to open again: they count as ended.
-    mutating func see(_ seen: Set<User>, by account: AccountName) -> Changes {
+    /// Stores the rights of an account. If they changed, its streams have to open again: they count as ended.
+    mutating func set(_ rights: AccountRights, of account: AccountName) -> Changes {
         var changes = Changes()
         for id in (logins[account] ?? []).sorted() {
-            guard var record = records[id], record.seen != seen else { continue }
-            record.seen = seen
+            guard var record = records[id], record.rights != rights else { continue }
+            record.rights = rights
             records[id] = record
             changes.writes.append(.put(.logins, "\(id)", record))
             changes.ended.insert(id)

@@ -16,6 +16,25 @@ struct Formatting {
         var joined: String { unit.map { "\(number) \($0)" } ?? number }
     }
 
+    /// A text of a card or table. Template `value` lets screen readers speak the unknown, as `value` in `dom.js` does.
+    struct Value: Equatable, Encodable, Sendable {
+        let text: String
+        let isUnknown: Bool
+        /// What is unknown, if no label says it: `heart rate`.
+        let name: String
+
+        init(_ text: String, name: String = "") {
+            self.text = text
+            isUnknown = text.hasPrefix(Text.unknown.number)
+            self.name = name
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(text)
+        }
+    }
+
     private static let metresPerMile = Units.imperial.splitLength
     private static let metresPerYard = 0.9144
     private var isImperial: Bool { units == .imperial }
@@ -37,6 +56,13 @@ struct Formatting {
         let length = metres / (isImperial ? Self.metresPerMile : 1000)
         let digits = Self.whole(length * 100) < 10_000 ? 2 : 1
         return Text(number: Self.decimal(length, digits), unit: isImperial ? "mi" : "km")
+    }
+
+    /// A distance for a glance: `5.2 km`.
+    func roughDistance(_ metres: Double) -> Text {
+        guard activity != .swimming else { return distance(metres) }
+        return Text(
+            number: Self.decimal(metres / (isImperial ? Self.metresPerMile : 1000), 1), unit: isImperial ? "mi" : "km")
     }
 
     func pace(_ secondsPerKilometre: Double) -> Text {
@@ -138,9 +164,10 @@ struct Formatting {
         return "\(scaled / scale)." + String(format: "%0\(digits)d", scaled % scale)
     }
 
-    /// `5:45`, `0:42`.
+    /// `5:45`, `0:42`, from an hour on `1:05:07`.
     private static func minutes(_ seconds: Double) -> String {
         let all = whole(max(0, seconds))
-        return "\(all / 60):" + String(format: "%02d", all % 60)
+        return all < 3_600
+            ? "\(all / 60):" + String(format: "%02d", all % 60) : Formatting().duration(Double(all)).number
     }
 }

@@ -34,61 +34,98 @@ struct LivePage: Sendable {
     let statusText: String
     let activity: String
     let asOf: String
+    /// How long ago the newest item was measured.
+    let dataAge: String?
     let main: [Field]
     let more: [Field]
-    /// Whether to leave room for the map before the first position.
+    /// Whether to leave room for the map and the weather before the first of them.
     let expectsMap: Bool
+    /// What the page says of a workout that only the history knows.
+    let past: String?
+    /// Its distance, for a change of units.
+    let metres: Double?
     let tileURL: String?
     let tileAttribution: String?
 
+    /// - Parameter totals: those of a finished workout. Without a state the page shows them alone.
     init(
-        _ key: SessionKey, _ state: SessionState?, _ metrics: MetricsSnapshot?, login: Login, units: Units?,
-        assets: String, configuration: DashboardConfiguration, now: Timestamp
+        _ key: SessionKey, _ state: SessionState?, _ metrics: MetricsSnapshot?, _ totals: WorkoutTotals? = nil,
+        login: Login, units: Units?, assets: String, configuration: DashboardConfiguration, now: Timestamp
     ) {
+        let totals = state == nil ? totals : nil
         let units = units ?? state?.units ?? .metric
-        let format = Formatting(units: units, activity: state?.activity)
-        name = state?.name ?? "Workout"
+        let format = Formatting(units: units, activity: state?.activity ?? totals?.activity)
+        name = state?.name ?? totals?.name ?? "Workout"
+        isOwner = login.mayControl(key.user)
         frame = PageFrame(
-            title: name, assets: assets, login: "\(login.account)", module: "live", homeIcon: "arrow-left", hasMap: true
-        )
+            title: isOwner ? name : "\(key.user) · \(name)", assets: assets, login: "\(login.account)", module: "live",
+            homeIcon: "arrow-left", hasMap: true, hasPlans: login.ownsWorkouts)
         user = "\(key.user)"
         session = "\(key.session)"
-        isOwner = login.mayControl(key.user)
         self.units = units.rawValue
-        status = state?.status.rawValue ?? ""
-        statusText = state?.status.title ?? "Waiting for data"
-        activity = state?.activity.rawValue ?? ""
+        let shownStatus = state?.status ?? totals.map { _ in .completed }
+        status = shownStatus?.rawValue ?? ""
+        statusText = shownStatus?.title ?? "Waiting for data"
+        activity = (state?.activity ?? totals?.activity)?.rawValue ?? ""
+        past = totals.map {
+            "Started \(Formatting.date($0.began, zone: $0.timeZone)). Only the totals are available here."
+        }
+        metres = totals?.distance
         asOf = Formatting.timeOfDay(now, zone: state?.timeZone)
         let moment = state?.isLive == true ? now : metrics?.newest ?? now
         let isEstimated = metrics?.energySource.map { $0 != .device } ?? false
-        let heartRate = Field("heartRate", "Heart rate", metrics?.heartRate.map(format.heartRate))
-        let pace = Field("pace", "Pace", (metrics?.displayPace ?? metrics?.pace).map(format.pace))
-        let speed = Field("speed", "Speed", (metrics?.displaySpeed ?? metrics?.speed).map(format.speed))
+        let isActive = state?.status == .active
+        let age = metrics?.age(state, now)
+        dataAge = age.map { Formatting.age($0) }
+        let isFresh = isActive && age.map { $0 < OperatorContent.Row.silentAfter } ?? false
+        /// A value of the moment, unknown without fresh data.
+        func current(_ key: String, _ label: String, _ value: Double?, _ write: (Double) -> Formatting.Text) -> Field {
+            Field(key, label, isFresh ? value.map(write) : nil)
+        }
+        let heartRate = current("heartRate", "Heart rate", metrics?.heartRate, format.heartRate)
+        let pace = current("pace", "Pace", metrics?.displayPace ?? metrics?.pace, format.pace)
+        let speed = current("speed", "Speed", metrics?.displaySpeed ?? metrics?.speed, format.speed)
+        let averageHeartRate = Field(
+            "averageHeartRate", "Average heart rate", metrics?.averageHeartRate.map(format.heartRate))
+        let averagePace = Field("averagePace", "Average pace", metrics?.averagePace.map(format.pace))
+        let averageSpeed = Field(
+            "averageSpeed", "Average speed", metrics?.averagePace.flatMap { $0 > 0 ? format.speed(1000 / $0) : nil })
+        let isResting = state != nil && !isActive
         let special =
             switch state?.activity {
-            case .cycling: speed
-            case .running, .walking: pace
-            default: heartRate
+            case .cycling: isResting ? averageSpeed : speed
+            case .running, .walking: isResting ? averagePace : pace
+            default: isResting ? averageHeartRate : heartRate
             }
-        main = [
-            Field("duration", "Time", state.map { format.duration($0.segments.activeDuration(at: moment)) }),
-            Field("distance", "Distance", metrics?.distance.map(format.distance)),
+        let duration = state?.segments.activeDuration(at: moment) ?? totals?.activeDuration
+        let fields = [
+            Field("duration", "Time", duration.map(format.duration)),
+            Field("distance", "Distance", (totals?.distance ?? metrics?.distance).map(format.distance)),
             Field(
                 "energy", "Energy", metrics?.activeEnergy.map { format.energy($0, isEstimated: isEstimated) }),
             special,
         ]
+        main = totals == nil ? fields : Array(fields.prefix(2))
         let rest = [
-            heartRate, pace, speed,
-            Field("averageHeartRate", "Average heart rate", metrics?.averageHeartRate.map(format.heartRate)),
-            Field("averagePace", "Average pace", metrics?.averagePace.map(format.pace)),
-            Field("power", "Power", metrics?.power.map(format.power)),
-            Field("cadence", "Cadence", metrics?.cadence.map(format.cadence)),
+            heartRate, pace, speed, averageHeartRate, averagePace,
+            current("power", "Power", metrics?.power, format.power),
+            current("cadence", "Cadence", metrics?.cadence, format.cadence),
             Field("ascent", "Ascent", metrics?.ascent.map(format.height)),
         ]
         more = rest.filter { !$0.isUnknown && $0.key != special.key }
-        expectsMap = state?.environment == .outdoor
+        expectsMap = state.map { $0.environment == .outdoor } ?? (totals == nil)
         tileURL = configuration.tileURL
         tileAttribution = configuration.tileAttribution
+    }
+}
+
+extension MetricsSnapshot {
+    /// Seconds since the newest item, corrected by the clock of the device that sent it; like `arrival` in `session.js`.
+    fileprivate func age(_ state: SessionState?, _ now: Timestamp) -> Double? {
+        guard let newest else { return nil }
+        let device = devices.first { $0.value.newest == newest }?.key
+        let skew = device.flatMap { state?.clockSkew?[$0] } ?? 0
+        return max(0, now.seconds(since: newest) + skew)
     }
 }
 

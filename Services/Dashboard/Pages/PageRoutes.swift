@@ -1,17 +1,28 @@
 import Bus
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import ServiceKit
 import Workouts
 
 extension DashboardRouter {
     static func addPageRoutes(to router: Router<DashboardContext>, _ parts: DashboardParts) {
         let pages = PageRoutes(
-            hub: parts.hub, configuration: parts.configuration, clock: parts.context.clock,
+            hub: parts.hub, history: parts.history, configuration: parts.configuration, clock: parts.context.clock,
             templates: Result { try PageTemplates(folder: parts.configuration.webFolder) })
-        router.get("/") { _, context in
+        router.get("/") { _, context -> Response in
             guard let login = context.login else { throw HTTPError(.unauthorized) }
+            // An operator has no workout and watches everyone's.
+            guard !login.isOperator else { return .redirect(to: "/operator", type: .normal) }
             return try pages.home(login)
+        }
+        // What a page of `/` shows again when a workout was finished, revised or deleted.
+        router.get("recent") { _, context in
+            guard let login = context.login else { throw HTTPError(.unauthorized) }
+            let body = JSONCoding.encode(parts.history.recent(login.seen, now: parts.context.clock.now))
+            return Response(
+                status: .ok, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
         }
         router.get("live/:user/:session") { _, context in
             guard let login = context.login else { throw HTTPError(.unauthorized) }
@@ -22,12 +33,12 @@ extension DashboardRouter {
         }
         router.get("virtual-runs") { _, context in
             guard let login = context.login else { throw HTTPError(.unauthorized) }
-            guard login.user != nil else { throw HTTPError(.notFound) }
+            guard login.ownsWorkouts else { throw HTTPError(.notFound) }
             return try pages.runs(login)
         }
         router.get("virtual-runs/:run") { _, context in
             guard let login = context.login else { throw HTTPError(.unauthorized) }
-            guard login.user != nil, let run = context.parameters.get("run").flatMap({ RunID($0) }) else {
+            guard login.ownsWorkouts, let run = context.parameters.get("run").flatMap({ RunID($0) }) else {
                 throw HTTPError(.notFound)
             }
             return try pages.run(run, login)
@@ -38,6 +49,7 @@ extension DashboardRouter {
 /// The pages, made of the newest messages.
 private struct PageRoutes: Sendable {
     let hub: LiveHub
+    let history: WorkoutHistory
     let configuration: DashboardConfiguration
     let clock: any WallClock
     let templates: Result<PageTemplates, any Error>
@@ -49,18 +61,19 @@ private struct PageRoutes: Sendable {
         let units = units(of: login) ?? .metric
         let cards = login.seen.sorted().compactMap { user in
             hub.sessions(of: user).lazy.compactMap(hub.state).first { $0.isOnHomePage(now) }
-                .map { HomePage.Card($0, metrics(of: $0.key), units: units, now: now) }
+                .map { HomePage.Card($0, metrics(of: $0.key), history.totals(of: $0.key), units: units, now: now) }
         }
         let page = HomePage(
-            login: login, current: login.user.flatMap(hub.current), cards: cards, units: units, assets: templates.assets
-        )
+            login: login, current: login.user.flatMap(hub.current), cards: cards,
+            recent: history.recent(login.seen, now: now), units: units, assets: templates.assets,
+            configuration: configuration)
         return try templates.response(page, template: "home")
     }
 
     func live(_ key: SessionKey, _ login: Login) throws -> Response {
         let templates = try templates.get()
         let page = LivePage(
-            key, hub.state(of: key), metrics(of: key), login: login, units: units(of: login),
+            key, hub.state(of: key), metrics(of: key), history.totals(of: key), login: login, units: units(of: login),
             assets: templates.assets, configuration: configuration, now: now)
         return try templates.response(page, template: "live")
     }

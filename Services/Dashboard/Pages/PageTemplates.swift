@@ -60,4 +60,6 @@ struct PageFrame: Sendable {
     let module: String
     let homeIcon: String
     var hasMap = false
+    /// Whether the menu leads to the reader's plans.
+    var hasPlans = false
 }

@@ -14,7 +14,8 @@ struct RunPage: Sendable {
     init(_ run: RunID?, login: Login, units: Units?, _ configuration: DashboardConfiguration, assets: String) {
         frame = PageFrame(
             title: run == nil ? "Virtual runs" : "Virtual run", assets: assets, login: "\(login.account)",
-            module: run == nil ? "runs" : "run", homeIcon: "arrow-left", hasMap: run != nil)
+            module: run == nil ? "runs" : "run", homeIcon: "arrow-left", hasMap: run != nil,
+            hasPlans: login.ownsWorkouts)
         self.run = run?.description
         self.units = (units ?? .metric).rawValue
         tileURL = configuration.tileURL

@@ -13,6 +13,8 @@ struct RecordChange: Equatable, Sendable {
     /// `nil` to delete the record.
     let value: [UInt8]?
 
+    var bytes: Int { key.key.utf8.count + (value?.count ?? 0) }
+
     static func put(_ collection: StoreCollection, _ key: String, _ value: some Encodable) -> RecordChange {
         RecordChange(key: Key(collection: collection, key: key), value: JSONCoding.encode(value))
     }
@@ -25,6 +27,8 @@ struct RecordChange: Equatable, Sendable {
 extension StoreCollection {
     static let logins = StoreCollection("logins")
     static let browsers = StoreCollection("browsers")
+    /// The totals of finished workouts.
+    static let workouts = StoreCollection("workouts")
     /// Commands and requests of persons, until a day after their reply.
     static let presses = StoreCollection("presses")
 }

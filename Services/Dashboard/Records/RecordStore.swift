@@ -1,3 +1,4 @@
+import Bus
 import Logging
 import ServiceKit
 import Storage
@@ -6,7 +7,8 @@ import Workouts
 
 /// Writes changed records in the order of their changes, many in one commit.
 ///
-/// After a failed commit it reports the failure to those who wait, keeps the changes and retries with a backoff.
+/// After a failed commit it reports the failure to those who wait, keeps the changes and retries with a backoff. Without the
+/// shard it drops changes: another replica has newer records.
 final class RecordStore: Sendable {
     private struct State {
         var epoch: Epoch?
@@ -20,11 +22,12 @@ final class RecordStore: Sendable {
         var waiters: [(number: Int, continuation: CheckedContinuation<Result<Void, StoreError>, Never>)] = []
     }
 
-    /// All records belong to one shard: one process serves all pages.
+    /// All records belong to one shard: its owner serves all pages, and other replicas stand by.
     static let shard = Shard(0)
     /// Seconds between a failed commit and the next.
     private static let backoff = 1.0
     private static let stopped = StoreError.notWritable("the service stops")
+    private static let disowned = StoreError.notWritable("another process owns the store")
 
     private let store: any Store
     private let clock: any WallClock
@@ -47,14 +50,40 @@ final class RecordStore: Sendable {
         wake.yield()
     }
 
-    func records(in collection: StoreCollection) async throws(StoreError) -> [StoreRecord] {
-        try await store.records(in: collection, shards: [Self.shard])
+    /// The shard was lost. What is not committed is void.
+    func disown() {
+        state.withLock { state in
+            (state.epoch, state.changes, state.failed) = (nil, [:], nil)
+            state.committed = state.enqueued
+        }
+        finish(upTo: .max, .failure(Self.disowned))
+    }
+
+    /// Whether this process owns the records.
+    var isOwner: Bool { state.withLock { $0.epoch != nil } }
+
+    /// The stored values by key. One that cannot be read is logged and left out.
+    func values<Value: Decodable>(
+        _ type: Value.Type, in collection: StoreCollection
+    ) async throws(StoreError) -> [(key: String, value: Value)] {
+        let now = clock.moment
+        return try await store.records(in: collection, shards: [Self.shard]).compactMap { stored in
+            do {
+                return (stored.key, try JSONCoding.decode(Value.self, from: stored.value, now: now))
+            } catch {
+                logger.error(
+                    "stored record unreadable, dropped",
+                    metadata: [LogKey.record: "\(stored.key)", LogKey.error: "\(error)"])
+                return nil
+            }
+        }
     }
 
     /// Adds changes to the next commit. Callers change their own state under the same lock, so that both have one order.
     func enqueue(_ changes: [RecordChange]) {
         guard !changes.isEmpty else { return }
         state.withLock { state in
+            guard state.epoch != nil else { return }
             for change in changes { state.changes[change.key] = change }
             state.enqueued += 1
         }
@@ -66,6 +95,7 @@ final class RecordStore: Sendable {
     func committed() async throws(StoreError) {
         let result = await withCheckedContinuation { continuation in
             let known: Result<Void, StoreError>? = state.withLock { state in
+                guard state.epoch != nil else { return .failure(Self.disowned) }
                 guard state.committed < state.enqueued else { return .success(()) }
                 guard !state.isStopped else { return .failure(Self.stopped) }
                 state.waiters.append((state.enqueued, continuation))
@@ -91,23 +121,22 @@ final class RecordStore: Sendable {
 
     func run() async throws {
         for await _ in wakes {
-            while let (changes, number) = take(), await commit(changes, number) {}
+            while let (changes, number, epoch) = take(), await commit(changes, number, epoch) {}
         }
         state.withLock { $0.isStopped = true }
         finish(upTo: .max, .failure(Self.stopped))
     }
 
-    private func take() -> ([RecordChange], Int)? {
+    private func take() -> ([RecordChange], Int, Epoch)? {
         state.withLock { state in
-            guard state.epoch != nil, !state.changes.isEmpty else { return nil }
+            guard let epoch = state.epoch, !state.changes.isEmpty else { return nil }
             defer { state.changes = [:] }
-            return (Array(state.changes.values), state.enqueued)
+            return (Array(state.changes.values), state.enqueued, epoch)
         }
     }
 
     /// Whether the commit succeeded.
-    private func commit(_ changes: [RecordChange], _ number: Int) async -> Bool {
-        guard let epoch = state.withLock(\.epoch) else { return false }
+    private func commit(_ changes: [RecordChange], _ number: Int, _ epoch: Epoch) async -> Bool {
         let writes = changes.map { change in
             StoreWrite(
                 shard: Self.shard, epoch: epoch, collection: change.key.collection,
@@ -115,14 +144,16 @@ final class RecordStore: Sendable {
         }
         do throws(StoreError) {
             let report = try await store.commit(writes)
-            guard report.lostShards.isEmpty else { throw .notWritable("another process owns the store") }
+            guard report.lostShards.isEmpty else { throw Self.disowned }
             state.withLock { $0.committed = max($0.committed, number) }
             finish(upTo: number, .success(()))
             return true
         } catch {
-            logger.error("commit failed, retrying", metadata: [LogKey.error: "\(error)"])
+            // A canceled commit is no failure of the store.
+            if !Task.isCancelled { logger.error("commit failed, retrying", metadata: [LogKey.error: "\(error)"]) }
             let now = clock.moment
             state.withLock { state in
+                guard state.epoch == epoch else { return }
                 state.failed = now
                 for change in changes where state.changes[change.key] == nil { state.changes[change.key] = change }
             }

@@ -4,17 +4,18 @@ import NIOCore
 /// What handlers know of a request.
 struct DashboardContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// The person who is signed in; `nil` if nobody is.
+    /// The person who is signed in; `nil` without a login.
     var login: Login?
     /// The browser's address, or the proxy's.
-    let address: SocketAddress?
+    var peer: String?
     let channel: any Channel
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
         // A stream of HTTP/2 is a channel in the connection's.
-        address = source.channel.remoteAddress ?? source.channel.parent?.remoteAddress
+        let address = source.channel.remoteAddress ?? source.channel.parent?.remoteAddress
+        peer = address?.ipAddress.flatMap(IPAddress.canonical)
     }
 
     var maxUploadSize: Int { 64 * 1_024 }

@@ -8,10 +8,13 @@ enum DashboardRouter {
         router.add(
             middleware: LoginMiddleware(
                 logins: parts.logins, cookies: LoginCookies(isSecure: parts.configuration.isSecure),
+                shares: parts.shares,
                 // Presses that a restart interrupted go out again.
                 onUse: parts.connections.resume))
         addPageRoutes(to: router, parts)
+        addPlanRoutes(to: router, parts)
         addStreamRoutes(to: router, parts)
+        addOperatorRoutes(to: router, parts)
         addAssetRoutes(to: router, parts.assets)
         addLoginRoutes(to: router, parts)
         addCommandRoutes(to: router, parts)

@@ -1,5 +1,6 @@
 import HummingbirdCore
 import HummingbirdHTTP2
+import MQTT
 import NIOCore
 import NIOSSL
 import ServiceKit
@@ -29,9 +30,10 @@ extension DashboardConfiguration {
         configuration.publicURL = try values.text(.publicURL, options.publicURL).map(publicURL)
         configuration.trustedProxy = values.text(.trustedProxy, options.trustedProxy)
         if let proxy = configuration.trustedProxy {
-            guard (try? SocketAddress(ipAddress: proxy, port: 0)) != nil else {
+            guard let address = IPAddress.canonical(proxy) else {
                 throw SettingError(.trustedProxy, refusing: proxy)
             }
+            configuration.trustedProxy = address
             guard configuration.publicURL?.hasPrefix("https://") == true else {
                 throw SettingError(.trustedProxy, "requires --public-url (PUBLIC_URL) with https://")
             }
@@ -72,6 +74,15 @@ extension DashboardConfiguration {
         }
     }
 
+    /// People's passwords go to the broker: over TLS, on this machine, or to a name without domain, as containers on a private
+    /// network have.
+    static func checkBroker(_ mqtt: MQTTConfiguration) throws(SettingError) {
+        guard mqtt.tls != nil || isLoopback(mqtt.host) || !mqtt.host.contains(where: { ".:".contains($0) }) else {
+            throw SettingError(
+                .mqttURL, "'\(mqtt.host)' is another machine, and people's passwords go there; use mqtts://…")
+        }
+    }
+
     /// Scheme, host and port of a URL; `nil` if they contain anything that a header could misread.
     private static func origin(_ url: String) -> String? {
         guard let scheme = ["https://", "http://"].first(where: url.hasPrefix) else { return nil }
@@ -80,15 +91,14 @@ extension DashboardConfiguration {
         return host.isEmpty || !isPlain ? nil : scheme + host
     }
 
-    private static func isLoopback(origin: String) -> Bool {
+    static func isLoopback(origin: String) -> Bool {
         let host = origin.drop { $0 != "/" }.dropFirst(2)
         guard host.hasPrefix("[") else { return isLoopback(String(host.prefix { $0 != ":" })) }
         return isLoopback(String(host.dropFirst().prefix { $0 != "]" }))
     }
 
-    private static func isLoopback(_ host: String) -> Bool {
-        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
-        return host == "localhost" || host == "::1" || isAddress && host.hasPrefix("127.")
+    static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || IPAddress.isLoopback(host)
     }
 
     /// HTTP/2 and HTTP/1.1 over TLS with a certificate, else HTTP/1.1.
@@ -96,7 +106,13 @@ extension DashboardConfiguration {
     /// - Throws: `SettingError` if certificate and key are not a pair.
     var server: HTTPServerBuilder {
         get throws {
-            guard let certificateFile, let keyFile else { return .http1(configuration: http1) }
+            let shares = ConnectionShares(proxy: trustedProxy)
+            let http1 = http1
+            guard let certificateFile, let keyFile else {
+                return HTTPServerBuilder { responder in
+                    BoundedChannel(base: HTTP1Channel(responder: responder, configuration: http1), shares: shares)
+                }
+            }
             do {
                 var tls = TLSConfiguration.makeServerConfiguration(
                     certificateChain: try NIOSSLCertificate.fromPEMFile(certificateFile).map { .certificate($0) },
@@ -104,9 +120,13 @@ extension DashboardConfiguration {
                 tls.minimumTLSVersion = .tlsv12
                 // A builder reads them only once it listens.
                 _ = try NIOSSLContext(configuration: tls)
-                return try .http2Upgrade(
-                    tlsConfiguration: tls,
-                    configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http1))
+                return HTTPServerBuilder { [tls] responder in
+                    let channel = try HTTP2UpgradeChannel(
+                        tlsConfiguration: tls,
+                        configuration: .init(idleTimeout: .seconds(60), streamConfiguration: http1),
+                        responder: responder)
+                    return BoundedChannel(base: channel, shares: shares)
+                }
             } catch {
                 throw SettingError(
                     .tlsCertFile,

@@ -7,7 +7,7 @@ import ServiceKit
 /// - `host`, `port` (`WEB_HOST`, `WEB_PORT`): the web server's address; by default 127.0.0.1 and 8080. Beyond loopback it requires
 ///   TLS, its own or a trusted proxy's.
 /// - `publicURL` (`PUBLIC_URL`): the address in browsers, without a path, for the check of origins. With one of loopback, as for
-///   a container whose port is published there, the web server listens anywhere without TLS.
+///   a container whose port is published there, the web server listens anywhere without TLS, for loopback addresses alone.
 /// - `certificateFile`, `keyFile` (`TLS_CERT_FILE`, `TLS_KEY_FILE`): the server's certificate chain and key.
 /// - `trustedProxy` (`TRUSTED_PROXY`): the address of a proxy that terminates TLS and sets `X-Forwarded-For`.
 /// - `tileURL`, `tileAttribution` (`TILE_URL`, `TILE_ATTRIBUTION`): a tile server; by default maps have no tiles.

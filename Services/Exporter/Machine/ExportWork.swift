@@ -1,3 +1,4 @@
+import Storage
 import Workouts
 
 /// A workout that is collected once and delivered to one or more targets.
@@ -25,6 +26,7 @@ struct CollectedWork: Sendable {
     let workout: WorkoutRecord
     let series: Series
     let track: Track
+    let fence: DeliveryFence
 }
 
 /// Work that runs beside the loop.
@@ -33,8 +35,8 @@ enum TargetJob: Sendable {
     case deliver(CollectedWork)
     /// Removes deleted sessions from every target.
     case remove(Set<SessionKey>)
-    /// Removes incomplete files of killed processes.
-    case removeLeftovers(Set<Shard>)
+    /// Removes incomplete files of earlier owners.
+    case removeLeftovers([Shard: Epoch])
 
     /// The sessions of a delivery's shard belong to another process.
     func isDelivery(in shards: Set<Shard>) -> Bool {

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Dispatch
 import Formats
 import ServiceKit
+import Storage
 import Workouts
 
 /// A place that finished workouts are exported to.
@@ -24,21 +25,23 @@ protocol ExportTarget: Sendable {
     /// Brings a workout to the target. A repeated delivery does no harm.
     ///
     /// A target with ``ExportPolicy/replace`` also removes everything that earlier revisions left there.
-    /// - Parameter idempotencyKey: the same for every attempt at one delivery, also after a restart.
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery
+    /// - Parameters:
+    ///   - idempotencyKey: the same for every attempt at one delivery, also after a restart.
+    ///   - fence: asked before an earlier delivery is replaced, unless the place itself compares idempotency keys.
+    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery
 
     /// Removes everything of deleted sessions. Sessions without anything there are no error.
     func remove(_ keys: Set<SessionKey>) async throws
 
-    /// Removes incomplete files of killed processes for sessions of these shards. Deliveries of this process may run at
-    /// the same time and keep their files.
-    func removeLeftovers(_ shards: Set<Shard>) async throws
+    /// Removes incomplete files of earlier owners for sessions of these shards, which this process owns under these epochs.
+    /// Deliveries of this process may run at the same time and keep their files.
+    func removeLeftovers(_ epochs: [Shard: Epoch]) async throws
 }
 
 extension ExportTarget {
     func takes(_ user: User) async -> Bool { true }
     func remove(_ keys: Set<SessionKey>) async throws {}
-    func removeLeftovers(_ shards: Set<Shard>) async throws {}
+    func removeLeftovers(_ epochs: [Shard: Epoch]) async throws {}
 }
 
 /// How a target handles later revisions of a workout, and which component performs the export.

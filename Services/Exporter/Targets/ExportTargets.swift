@@ -2,6 +2,7 @@ import Formats
 import Foundation
 import Logging
 import ServiceKit
+import Storage
 import Workouts
 
 /// The export targets, and the work that they do beside the loop.
@@ -78,21 +79,23 @@ struct ExportTargets: Sendable {
         let exported = ExportedWorkout(workout: collected.workout, series: collected.series, track: collected.track)
         for destination in collected.work.destinations {
             let began = ContinuousClock.now
-            let delivery = await deliver(exported, destination)
+            let delivery = await deliver(exported, destination, collected.fence)
             report(
                 DeliveryOutcome(
                     key: collected.work.key, destination, delivery: delivery, took: ContinuousClock.now - began))
         }
     }
 
-    private func deliver(_ workout: ExportedWorkout, _ destination: ExportWork.Destination) async -> Delivery {
+    private func deliver(
+        _ workout: ExportedWorkout, _ destination: ExportWork.Destination, _ fence: DeliveryFence
+    ) async -> Delivery {
         guard let target = configured.first(where: { type(of: $0).name == destination.target }) else {
             let names = configured.map { "\(type(of: $0).name)" }.joined(separator: ", ")
             return .refused("export target '\(destination.target)' is not configured; configured: \(names)")
         }
         // The session was deleted or belongs to another process.
         if Task.isCancelled { return .failed("canceled") }
-        return await target.deliver(workout, idempotencyKey: destination.idempotencyKey)
+        return await target.deliver(workout, idempotencyKey: destination.idempotencyKey, fence: fence)
     }
 
     /// Removes deleted sessions from every target.
@@ -106,11 +109,11 @@ struct ExportTargets: Sendable {
         }
     }
 
-    /// Removes incomplete files of killed processes for sessions of these shards.
-    func removeLeftovers(_ shards: Set<Shard>, _ logger: Logger) async {
+    /// Removes incomplete files of earlier owners for sessions of these shards.
+    func removeLeftovers(_ epochs: [Shard: Epoch], _ logger: Logger) async {
         for target in configured {
             do {
-                try await target.removeLeftovers(shards)
+                try await target.removeLeftovers(epochs)
             } catch {
                 logger.warning("removing half-written exports failed", metadata: metadata(target, error))
             }

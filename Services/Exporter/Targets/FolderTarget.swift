@@ -1,6 +1,7 @@
 import Formats
 import Foundation
 import ServiceKit
+import Storage
 import Workouts
 
 /// Writes workouts as files, in one folder for each user.
@@ -16,8 +17,6 @@ struct FolderTarget: ExportTarget {
     let folder: String
     let formats: [ExportFormat]
     private let encode: @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
-    /// Marks this process's hidden files, which are no leftovers.
-    private let process = UUID().uuidString.prefix(8)
 
     init(
         folder: String, formats: [ExportFormat],
@@ -35,51 +34,84 @@ struct FolderTarget: ExportTarget {
 
     // MARK: Delivery
 
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery {
-        await onFileThread { write(workout) }
+    /// Files under hidden names, and what else the user's folder has of the session.
+    private struct Draft {
+        let place: DurableFolder
+        let files: [(hidden: String, file: ExportFile)]
+        /// The names of the session's files that these do not replace.
+        let outdated: [String]
     }
 
-    /// Writes the files of a workout in place of all others of its session.
-    private func write(_ workout: ExportedWorkout) -> Delivery {
-        let key = SessionKey(workout.workout.user, workout.workout.session)
-        let files = formats.map { ExportFile(workout.workout, $0) }
-        let place = place(of: key.user)
+    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
         do throws(DurableFolder.Problem) {
-            try place.make()
-            try write(files, of: workout, to: place)
-            let endings = ExportFormat.allCases.map { ExportFile.ending(key.session, $0) }
-            try remove(from: place, of: key.user) { name in
-                endings.contains { name.hasSuffix($0) } && !files.contains { $0.name == name }
+            let draft = try await onFileThread { () throws(DurableFolder.Problem) in try write(workout, fence.epoch) }
+            if let refusal = await fence.refusal() {
+                try await onFileThread { () throws(DurableFolder.Problem) in try discard(draft) }
+                return refusal
             }
+            try await onFileThread { () throws(DurableFolder.Problem) in try publish(draft) }
+            return .delivered(files: draft.files.map(\.file.path))
         } catch {
             // The user reads the reason, so it has no path.
             return .failed("cannot write the files: \(String(cString: strerror(error.code)))")
         }
-        return .delivered(files: files.map(\.path))
     }
 
-    private func write(
-        _ files: [ExportFile], of workout: ExportedWorkout, to place: DurableFolder
-    ) throws(DurableFolder.Problem) {
-        var hidden: [(name: String, file: ExportFile)] = []
+    /// Writes hidden files, then removes those of earlier owners.
+    ///
+    /// A process may be frozen between the fence check and a rename. Its later rename fails, because the next owner has removed
+    /// the hidden file before its own fence check. What it removes later was there before its fence check.
+    private func write(_ workout: ExportedWorkout, _ epoch: Epoch) throws(DurableFolder.Problem) -> Draft {
+        let key = SessionKey(workout.workout.user, workout.workout.session)
+        let place = place(of: key.user)
+        try place.make()
+        var written: [(hidden: String, file: ExportFile)] = []
         do throws(DurableFolder.Problem) {
-            for file in files {
-                let label = "\(file.key.session)-\(process)"
-                hidden.append((try place.writeHidden(encode(file.format, workout), label), file))
+            for file in formats.map({ ExportFile(workout.workout, $0) }) {
+                let label = HiddenLabel(key.session, epoch).text
+                written.append((try place.writeHidden(encode(file.format, workout), label), file))
             }
-            for (name, file) in hidden { try place.rename(name, to: file.name) }
+            try place.removeHidden { text in
+                guard let label = HiddenLabel(text) else { return false }
+                return label.session == key.session && label.isOlder(than: epoch)
+            }
+            let endings = ExportFormat.allCases.map { ExportFile.ending(key.session, $0) }
+            let outdated = try place.names().filter { name in
+                endings.contains { name.hasSuffix($0) } && ExportFile("\(key.user)/\(name)") != nil
+                    && !written.contains { $0.file.name == name }
+            }
+            return Draft(place: place, files: written, outdated: outdated)
         } catch {
-            for (name, _) in hidden { try place.remove(name) }
+            for (hidden, _) in written { try place.remove(hidden) }
             throw error
         }
-        try place.sync()
+    }
+
+    private func publish(_ draft: Draft) throws(DurableFolder.Problem) {
+        do throws(DurableFolder.Problem) {
+            for (hidden, file) in draft.files { try draft.place.rename(hidden, to: file.name) }
+        } catch {
+            try discard(draft)
+            throw error
+        }
+        try draft.place.sync()
+        guard !draft.outdated.isEmpty else { return }
+        for name in draft.outdated { try draft.place.remove(name) }
+        try draft.place.sync()
+    }
+
+    private func discard(_ draft: Draft) throws(DurableFolder.Problem) {
+        for (hidden, _) in draft.files { try draft.place.remove(hidden) }
     }
 
     // MARK: Removal
 
     func remove(_ keys: Set<SessionKey>) async throws {
+        let sessions = Set(keys.map(\.session))
         try await onFileThread { () throws(DurableFolder.Problem) in
             for user in Set(keys.map(\.user)) {
+                // First those of deliveries in progress, which then fail.
+                try place(of: user).removeHidden { HiddenLabel($0).map { sessions.contains($0.session) } ?? false }
                 try remove(from: place(of: user), of: user) { name in
                     ExportFile("\(user)/\(name)").map { keys.contains($0.key) } ?? false
                 }
@@ -108,12 +140,12 @@ struct FolderTarget: ExportTarget {
         if !names.isEmpty { try place.sync() }
     }
 
-    func removeLeftovers(_ shards: Set<Shard>) async throws {
+    func removeLeftovers(_ epochs: [Shard: Epoch]) async throws {
         try await onFileThread { () throws(DurableFolder.Problem) in
             for user in try DurableFolder(path: folder).names().compactMap(User.init) {
-                try place(of: user).removeHidden { label in
-                    guard let session = SessionID(String(label.prefix(36))) else { return false }
-                    return shards.contains(session.shard) && !label.hasSuffix("-\(process)")
+                try place(of: user).removeHidden { text in
+                    guard let label = HiddenLabel(text), let epoch = epochs[label.session.shard] else { return false }
+                    return label.isOlder(than: epoch)
                 }
             }
         }
@@ -122,6 +154,30 @@ struct FolderTarget: ExportTarget {
     private func place(of user: User) -> DurableFolder {
         DurableFolder(path: "\(folder)/\(user)")
     }
+}
+
+/// The label of a hidden file: its session, and the epoch of its owner.
+private struct HiddenLabel {
+    let session: SessionID
+    /// `nil` in files of older versions.
+    private let epoch: Epoch?
+
+    init(_ session: SessionID, _ epoch: Epoch) {
+        (self.session, self.epoch) = (session, epoch)
+    }
+
+    init?(_ text: String) {
+        guard let session = SessionID(String(text.prefix(36))) else { return nil }
+        self.session = session
+        let rest = text.dropFirst(36)
+        epoch = rest.hasPrefix(Self.separator) ? Int64(rest.dropFirst(Self.separator.count)).map(Epoch.init) : nil
+    }
+
+    private static let separator = "-epoch-"
+
+    var text: String { "\(session)\(Self.separator)\(epoch?.number ?? 0)" }
+
+    func isOlder(than epoch: Epoch) -> Bool { self.epoch.map { $0 < epoch } ?? true }
 }
 
 extension Target {

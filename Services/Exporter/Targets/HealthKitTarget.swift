@@ -13,7 +13,7 @@ struct HealthKitTarget: ExportTarget {
 
     init(_ configuration: ExportConfiguration, _ resources: ExportResources) {}
 
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery {
+    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
         .refused("the user's device performs this export")
     }
 }

@@ -62,8 +62,8 @@ struct UploadTarget: ExportTarget {
     /// Users with credentials have their workouts uploaded.
     func takes(_ user: User) async -> Bool { await onFileThread { credentials.has(user) } }
 
-    /// Uploads a workout; the header `Idempotency-Key` is the same for every attempt.
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery {
+    /// Uploads a workout; the header `Idempotency-Key` is the same for every attempt, also of another process.
+    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
         let user = workout.workout.user
         do {
             let authorization = try await onFileThread { () throws(UploadCredentials.Problem) in

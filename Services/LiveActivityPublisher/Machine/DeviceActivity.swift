@@ -86,6 +86,15 @@ struct DeviceActivity: Codable, Equatable, Sendable {
 
     var isWithdrawn: Bool { withdrawnAt != nil }
 
+    /// Whether a push may show the session's values now or soon.
+    func isShown(isOver: Bool) -> Bool {
+        switch phase {
+        case .none, .starting: !isOver && !isWithdrawn
+        case .active, .ending: true
+        case .ended, .dismissed: false
+        }
+    }
+
     /// Whether another activity follows the one that ends.
     var isRenewed: Bool {
         guard case .ending(_, let end) = phase else { return false }

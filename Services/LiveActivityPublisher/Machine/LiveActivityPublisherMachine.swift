@@ -12,8 +12,10 @@ struct LiveActivityPublisherMachine {
     static let stateTimeout = 60.0
     /// The maximum number of sessions without a `state`.
     static let strangerLimit = 10_000
-    /// The timeout for the retained snapshot after a restart, in seconds.
+    /// The timeout for the retained snapshot after a restart, or when a device shows it for the first time, in seconds.
     static let snapshotTimeout = 1.0
+    /// The active time below which a session hardly has metrics, in seconds.
+    static let newSession = 2.0
     /// The minimum duration of a restart, in seconds.
     static let restartTime = 0.5
 
@@ -31,7 +33,7 @@ struct LiveActivityPublisherMachine {
         var waiting: [ActivityRegistration] = []
         /// When a state or a snapshot was last received.
         var receivedAt: Moment
-        /// For a loaded session: when to push without a snapshot.
+        /// For a session whose metrics were just subscribed to: when to push without a snapshot.
         var snapshotAwaitedUntil: Moment?
         /// `activity`.
         var topic: RetainedTopic
@@ -50,7 +52,7 @@ struct LiveActivityPublisherMachine {
     private(set) var entries: [SessionKey: Entry] = [:]
     /// Sessions with neither a state nor a record.
     private(set) var strangers: Set<SessionKey> = []
-    var readers = RunReaders()
+    var shown = ShownTopics()
     /// The deadlines of starts and ends, of updates, and of everything else.
     var urgent = Deadlines<SessionKey, Moment>()
     var updates = Deadlines<SessionKey, Moment>()
@@ -122,13 +124,17 @@ struct LiveActivityPublisherMachine {
         return change(key, now) { $0.session?.course = .over }
     }
 
-    /// Receives a session's live metrics; older ones change nothing.
+    /// Receives the live metrics of a session whose devices show them; older ones change nothing.
     mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey, now: Moment) {
-        guard snapshot.revision > entries[key]?.snapshot?.revision ?? -1 else { return }
-        guard var entry = entries[key] ?? stranger(now), entry.session?.course != .deleted else { return }
-        entry.snapshot = snapshot
+        guard var entry = entries[key], shown.hasMetrics(of: key),
+            snapshot.revision >= entry.snapshot?.revision ?? 0
+        else { return }
+        // A subscription after a while without one may bring the known metrics again.
+        if snapshot.revision > entry.snapshot?.revision ?? -1 {
+            entry.snapshot = snapshot
+            if entry.session != nil { entry.receivedAt = now }
+        }
         entry.snapshotAwaitedUntil = nil
-        if entry.session != nil { entry.receivedAt = now }
         store(entry, key, now)
     }
 
@@ -182,23 +188,55 @@ struct LiveActivityPublisherMachine {
 
     mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
         var entry = entry
+        let isShown = canPush && entry.isShown
+        if isShown, !shown.hasMetrics(of: key), entry.mayHaveMetrics(now) {
+            entry.snapshotAwaitedUntil = now + Self.snapshotTimeout
+        }
         entry.content = entry.session.map { ContentState($0, entry.snapshot, entry.partner) }
         entries[key] = entry
-        let isShown = !entry.isOver && entry.record?.devices.isEmpty == false
-        readers.link(key, to: isShown ? entry.session?.run : nil)
+        shown.show(metrics: isShown, of: key)
+        shown.show(isShown && !entry.isOver ? entry.session?.run : nil, in: key)
         if entry.session == nil, entry.record == nil { strangers.insert(key) } else { strangers.remove(key) }
         schedule(entry, key, now)
     }
 
     mutating func forget(_ key: SessionKey) {
-        readers.link(key, to: nil)
+        shown.show(metrics: false, of: key)
+        shown.show(nil, in: key)
         entries[key] = nil
         strangers.remove(key)
         urgent.remove(key)
         updates.remove(key)
         looks.remove(key)
     }
+}
 
+/// The topics to subscribe to besides those of shards: what devices show, and the retained views of new users.
+extension LiveActivityPublisherMachine {
+    func subscriptions(of shards: Set<Shard>) -> [MQTTSubscription] {
+        shown.subscriptions(of: shards)
+            + notifications.newUsers.filter { shards.contains($0.shard) }.map { TopicFilter.virtualRuns(of: $0) }
+    }
+
+    /// Returns whether they are others than at the last call.
+    mutating func takeSubscriptionChange() -> Bool {
+        defer { (shown.haveChanged, notifications.haveNewUsersChanged) = (false, false) }
+        return shown.haveChanged || notifications.haveNewUsersChanged
+    }
+}
+
+extension LiveActivityPublisherMachine.Entry {
+    /// Whether a push may show the session's values.
+    fileprivate var isShown: Bool {
+        session?.course != .deleted && record?.devices.contains { $0.isShown(isOver: isOver) } ?? false
+    }
+
+    /// Whether the session has run for long enough to have metrics.
+    fileprivate func mayHaveMetrics(_ now: Moment) -> Bool {
+        guard let session else { return false }
+        let open = session.openSince.map { now.wallClock.seconds(since: $0) } ?? 0
+        return session.closedSeconds + open >= LiveActivityPublisherMachine.newSession
+    }
 }
 
 /// Retained topics: the broker may lose them or restore old ones, and the owner corrects them.

@@ -14,19 +14,14 @@ struct PlanFile {
 
     let definition: WorkoutDefinition
 
-    /// - Throws: a problem that names the file and the field. Unknown fields are errors, because they are most likely typing
-    ///   mistakes.
+    /// - Throws: a problem that names the file and the field.
     init(path: String) throws(Problem) {
         let data = try Self.bytes(path)
-        let written = try Self.json(data, path)
+        try Self.check(data, path)
         do {
             definition = try WorkoutDefinition(file: data)
         } catch {
             throw Problem(description: "\(path): \(error.text)")
-        }
-        let known = try Self.json(Data(JSONCoding.encode(definition)), path)
-        if let field = Self.unknown(written, known) {
-            throw Problem(description: "\(path): \(field): unknown field")
         }
     }
 
@@ -44,9 +39,10 @@ struct PlanFile {
         return Data(bytes[..<count])
     }
 
-    private static func json(_ data: Data, _ path: String) throws(Problem) -> Any {
+    /// Names the position of an error in the JSON.
+    private static func check(_ data: Data, _ path: String) throws(Problem) {
         do {
-            return try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
+            _ = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
         } catch {
             let text = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String ?? "\(error)"
             let place = text.firstRange(of: " around character ") ?? text.firstRange(of: " starting from character ")
@@ -68,23 +64,5 @@ struct PlanFile {
         let lines = read.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let column = String(decoding: lines.last ?? Data(), as: UTF8.self).count + 1
         return Problem(description: "\(path): line \(lines.count), column \(column): not JSON: \(text)")
-    }
-
-    /// The first field that definitions do not have.
-    private static func unknown(_ written: Any?, _ known: Any?) -> String? {
-        if let written = written as? [String: Any] {
-            let known = known as? [String: Any] ?? [:]
-            for (key, value) in written.sorted(by: { $0.key < $1.key }) where !(value is NSNull) {
-                guard let other = known[key] else { return key }
-                if let field = unknown(value, other) { return field.hasPrefix("[") ? key + field : "\(key).\(field)" }
-            }
-        }
-        guard let written = written as? [Any], let known = known as? [Any] else { return nil }
-        for (index, (value, other)) in zip(written, known).enumerated() {
-            if let field = unknown(value, other) {
-                return field.hasPrefix("[") ? "[\(index)]\(field)" : "[\(index)].\(field)"
-            }
-        }
-        return nil
     }
 }

@@ -14,10 +14,27 @@ extension Pacebus {
         @Option(help: "The plan to replace, a UUID. (default: a new plan)")
         var planID: PlanID?
 
+        @Option(
+            help: "Saves only if the plan was not saved again since this time, such as 2026-11-22T07:30:00+01:00.",
+            transform: { text in
+                guard let time = Timestamp(iso8601: text) else {
+                    throw ValidationError("invalid time '\(text)'; allowed: such as 2026-11-22T07:30:00+01:00")
+                }
+                return time
+            })
+        var unchangedSince: Timestamp?
+
         @OptionGroup var options: UserOptions
 
+        func validate() throws {
+            guard unchangedSince == nil || planID != nil else {
+                throw ValidationError("--unchanged-since needs --plan-id, the plan to replace")
+            }
+        }
+
         func request() throws -> ControlService.Request {
-            .savePlan(planID ?? PlanID(UUID()), try PlanFile(path: file).definition)
+            .savePlan(
+                planID ?? PlanID(UUID()), try PlanFile(path: file).definition, unchangedSince: unchangedSince)
         }
     }
 

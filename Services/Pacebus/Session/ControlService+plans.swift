@@ -10,8 +10,16 @@ extension ControlService {
     /// Seconds between repetitions of a request.
     private static let requestInterval = 5.0
 
-    func save(_ plan: PlanID, _ definition: WorkoutDefinition) async throws {
-        try await send(.savePlan(plan, definition))
+    func save(_ plan: PlanID, _ definition: WorkoutDefinition, unchangedSince time: Timestamp?) async throws {
+        var base: SavedPlans.Version?
+        if let time {
+            guard let saved = try await savedPlans().first(where: { $0.plan == plan }) else {
+                throw Failure.noSuchPlan(user, plan)
+            }
+            guard saved.savedAt <= time else { throw Failure.refused(.planChanged) }
+            base = SavedPlans.Version(savedAt: saved.savedAt)
+        }
+        try await send(.savePlan(plan, definition, base: base))
         terminal.output("saved plan \(plan): \(Text.planName(definition))\n")
     }
 

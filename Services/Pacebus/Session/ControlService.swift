@@ -14,7 +14,8 @@ struct ControlService: Service {
         case status
         /// Shows the session until it ends.
         case follow
-        case savePlan(PlanID, WorkoutDefinition)
+        /// With a time only if the plan was not saved again since.
+        case savePlan(PlanID, WorkoutDefinition, unchangedSince: Timestamp?)
         case deletePlan(PlanID)
         case plans
         /// Lists finished workouts.
@@ -87,7 +88,7 @@ struct ControlService: Service {
             case .command(let action): try await command(action, try await key())
             case .status: try await status(try await key())
             case .follow: try await watch(try await key())
-            case .savePlan(let plan, let definition): try await save(plan, definition)
+            case .savePlan(let plan, let definition, let time): try await save(plan, definition, unchangedSince: time)
             case .deletePlan(let plan): try await delete(plan)
             case .plans: try await listPlans()
             case .history(let query): try await listWorkouts(query)

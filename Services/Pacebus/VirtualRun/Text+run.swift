@@ -108,7 +108,7 @@ extension Text {
         let place = column(result.place.map { "\($0)." }, 3)
         let name = result.user == nil && result.ghost == nil ? "deleted account" : name(result.user, result.ghost)
         let behind = result.behind.flatMap { behind in
-            behind.seconds.map { "+\(duration($0))" } ?? behind.meters.map { "-\(distance($0))" }
+            behind.seconds.map(Text.behind) ?? behind.meters.map { "-\(distance($0))" }
         }
         let pauses = result.pauses.flatMap { pauses in
             pauses.count == 0

@@ -126,23 +126,25 @@ extension SessionEngineMachine {
         }
         try check(start.startAt, "startAt", now)
         try check(start.endAt, "endAt", now)
-        if let obstacle = obstacle(key.user, from: at, to: start.endAt), !start.replace {
-            throw .sessionInProgress(obstacle.session)
-        }
+        // A late start, which waited for a connection, replaces no session that its sender did not know of.
+        let obstacle = obstacles(key.user, from: at, to: start.endAt).first { !start.replace || $0.began(after: at) }
+        if let obstacle { throw .sessionInProgress(obstacle.key.session) }
         let session = Session(key: key, start: start, profile: profile(key.user), at: at, now: now.wallClock)
         var entry = Entry(record: SessionRecord(session: session, revision: 0, lastActiveAt: now), receivedAt: now)
         if session.profile != nil { entry.record.profileRevision = entry.profileTopic.revise(now.wallClock) }
         return entry
     }
 
-    /// Discards the session that a new one replaces.
+    /// Discards the sessions that a new one replaces.
     private mutating func replace(
         _ start: SessionStart, _ key: SessionKey, _ at: Timestamp, _ now: Moment
     ) -> [SessionEngineAction] {
         var actions: [SessionEngineAction] = []
-        while let obstacle = obstacle(key.user, from: at, to: start.endAt), var other = entries[obstacle] {
+        for obstacle in obstacles(key.user, from: at, to: start.endAt).map(\.key) {
             // Every unfinished session can be discarded.
-            guard (try? other.record.session.apply(.discard, at: at)) != nil else { break }
+            guard var other = entries[obstacle], (try? other.record.session.apply(.discard, at: at)) != nil else {
+                continue
+            }
             bump(&other, now)
             store(other, obstacle, now)
             actions += [.save(obstacle), .publishState(obstacle)]
@@ -154,10 +156,16 @@ extension SessionEngineMachine {
 /// The user's saved plans. A session has its own copy, so changes here do not affect it.
 extension SessionEngineMachine {
     mutating func save(
-        _ definition: WorkoutDefinition, _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Moment
+        _ definition: WorkoutDefinition, _ id: PlanID, _ base: SavedPlans.Version?, _ request: UserRequest,
+        _ user: User, _ now: Moment
     ) -> [SessionEngineAction] {
-        var plans = (users[user]?.plans?.plans ?? []).filter { $0.plan != id }
-        plans.append(SavedPlans.Plan(plan: id, savedAt: now.wallClock, definition: definition))
+        var plans = users[user]?.plans?.plans ?? []
+        let saved = plans.first { $0.plan == id }
+        guard base == nil || base?.savedAt == saved?.savedAt else { return [refuse(request, user, .planChanged, now)] }
+        plans.removeAll { $0.plan == id }
+        // Two versions of a plan differ in their time, also if the clock stepped backwards.
+        let savedAt = max(now.wallClock, (saved?.savedAt ?? now.wallClock - 1) + 0.001)
+        plans.append(SavedPlans.Plan(plan: id, savedAt: savedAt, definition: definition))
         guard plans.count <= SavedPlans.limit, JSONCoding.encode(plans).count <= SavedPlans.bytes else {
             return [refuse(request, user, .planLimit, now)]
         }
@@ -165,10 +173,13 @@ extension SessionEngineMachine {
     }
 
     mutating func delete(
-        _ id: PlanID, _ request: UserRequest, _ user: User, _ now: Moment
+        _ id: PlanID, _ base: SavedPlans.Version?, _ request: UserRequest, _ user: User, _ now: Moment
     ) -> [SessionEngineAction] {
         let plans = users[user]?.plans?.plans ?? []
-        guard plans.contains(where: { $0.plan == id }) else { return [refuse(request, user, .planNotFound(id), now)] }
+        guard let saved = plans.first(where: { $0.plan == id }) else {
+            return [refuse(request, user, .planNotFound(id), now)]
+        }
+        guard base == nil || base?.savedAt == saved.savedAt else { return [refuse(request, user, .planChanged, now)] }
         return set(plans.filter { $0.plan != id }, user, now) + accept(request, user, now)
     }
 

@@ -160,8 +160,8 @@ extension SessionEngineMachine {
                 return [refuse(request, user, .invalidCommand(error), now)]
             }
             return set(profile, user, now) + accept(request, user, now)
-        case .savePlan(let plan, let definition): return save(definition, plan, request, user, now)
-        case .deletePlan(let plan): return delete(plan, request, user, now)
+        case .savePlan(let plan, let definition, let base): return save(definition, plan, base, request, user, now)
+        case .deletePlan(let plan, let base): return delete(plan, base, request, user, now)
         case .deleteWorkout(let session):
             let key = SessionKey(user, session)
             guard entries[key] != nil else {

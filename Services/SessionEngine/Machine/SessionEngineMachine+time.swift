@@ -4,21 +4,43 @@ import Timing
 import Workouts
 
 extension SessionEngineMachine {
-    /// Handles a service's report of its items: their silences, clocks that are off, and their number.
+    /// Handles a service's report of its items: their number and silences, live metrics, clocks that are off. Reports of a
+    /// deleted session are ignored.
+    ///
+    /// Most change nothing that readers see, and are not saved: the service publishes them again after a restart of either.
     mutating func receive(
         _ heard: Heard, _ kind: StreamName.Kind, of key: SessionKey, now: Moment
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         let before = entry.record
         entry.record.session.receive(heard.silences)
+        if heard.hasLiveMetrics { entry.record.session.receiveLiveMetrics() }
         let skewed = take(heard, kind, &entry.record, key, now)
-        var actions: [SessionEngineAction] = []
-        if entry.record != before {
-            actions = [.save(key)] + publish(&entry, before, now)
-            store(entry, key, now)
+        let isNew = heard.count > (kind == .samples ? before.itemCount : before.locationCount ?? 0)
+        if isNew {
+            if kind == .samples {
+                entry.record.itemCount = heard.count
+            } else {
+                entry.record.locationCount = heard.count
+            }
+            entry.receivedAt = now
+            entry.record.newest = [entry.record.newest, heard.newest].compactMap(\.self).max()
+            entry.record.session.receiveFirstItem()
         }
-        let progress = MetricsProgress(count: heard.count, newest: heard.newest)
-        return actions + skewed + receive(progress, kind, of: key, now: now)
+        if isNew, case .canceled(.expired, _) = entry.record.session.status {
+            store(entry, key, now)
+            return restore(key, now) + skewed
+        }
+        var actions = publish(&entry, before, now)
+        let isOverdue = now.seconds(since: before.lastActiveAt) >= Self.activityInterval
+        if isNew, isOverdue, actions.isEmpty, entry.record.session.isUnfinished {
+            bump(&entry, now)
+            actions = [.publishState(key), .publishCurrent(key.user)]
+        }
+        if isNew, !actions.isEmpty { entry.record.lastActiveAt = now }
+        store(entry, key, now)
+        actions += skewed
+        return actions.isEmpty ? [] : [.save(key)] + actions
     }
 
     /// Takes the clocks that are off, and announces each once. Played at its own speed, a recording would look like one.
@@ -59,40 +81,6 @@ extension SessionEngineMachine {
         guard [.saving, .completed].contains(entry.record.session.statusName) else { return }
         entry.record.endRevision = entry.record.revision
         if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
-    }
-
-    /// Handles new items, as `heard`, `metrics` or `route` report them. Items of a deleted session are ignored.
-    mutating func receive(
-        _ progress: MetricsProgress, _ kind: StreamName.Kind = .samples, of key: SessionKey, now: Moment
-    ) -> [SessionEngineAction] {
-        guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
-        let before = entry.record
-        if progress.hasLiveMetrics { entry.record.session.receiveLiveMetrics() }
-        let known = kind == .samples ? before.itemCount : before.locationCount ?? 0
-        let isNew = progress.count > known
-        guard isNew || entry.record.session != before.session else { return [] }
-        if isNew {
-            if kind == .samples {
-                entry.record.itemCount = progress.count
-            } else {
-                entry.record.locationCount = progress.count
-            }
-            entry.receivedAt = now
-            entry.record.newest = [entry.record.newest, progress.newest].compactMap(\.self).max()
-            entry.record.session.receiveFirstItem()
-        }
-        store(entry, key, now)
-        let restored = isNew ? restore(key, now) : []
-        guard restored.isEmpty else { return restored }
-        let isOverdue = now.seconds(since: before.lastActiveAt) >= Self.activityInterval
-        guard !entry.record.session.looks(like: before.session) || entry.record.session.isUnfinished && isOverdue else {
-            return []
-        }
-        entry.record.lastActiveAt = now
-        bump(&entry, now)
-        reviseEnd(&entry, now)
-        store(entry, key, now)
-        return [.save(key), .publishState(key), .publishCurrent(key.user)]
     }
 
     /// Restores an expired session to its former status, or to `saving` if the user has another unfinished session.

@@ -15,7 +15,7 @@ struct SessionEngineMachine {
     static let deletedRetention = 90 * 86_400.0
     /// The minimum seconds between changes of `lastActiveAt` alone.
     static let activityInterval = 600.0
-    /// Seconds after a connect before sessions expire, so that retained `metrics` arrive first.
+    /// Seconds after a connect before sessions expire, so that retained `heard` arrive first.
     static let retainedTimeout = 60.0
     /// Seconds until a failed action is tried again.
     static let retryInterval = 1.0
@@ -180,9 +180,9 @@ struct SessionEngineMachine {
         unfinishedRecords(user).first { $0.session.endAt == nil }
     }
 
-    /// The unfinished session that overlaps one from `start` to `end`.
-    func obstacle(_ user: User, from start: Timestamp, to end: Timestamp?) -> SessionKey? {
-        unfinishedRecords(user).first { $0.session.overlaps(from: start, to: end) }?.session.key
+    /// The unfinished sessions that overlap one from `start` to `end`.
+    func obstacles(_ user: User, from start: Timestamp, to end: Timestamp?) -> [Session] {
+        unfinishedRecords(user).map(\.session).filter { $0.overlaps(from: start, to: end) }
     }
 
     private func unfinishedRecords(_ user: User) -> [SessionRecord] {

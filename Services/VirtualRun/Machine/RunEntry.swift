@@ -64,7 +64,7 @@ extension RunEntry {
             overview: overview, sessions: Set((participant.entry?.sessions.map(\.session) ?? []) + ghosts).sorted())
     }
 
-    private func curve(of ghost: RunGhost) -> RunCurve? {
+    func curve(of ghost: RunGhost) -> RunCurve? {
         ghost.pace.map { RunCurve(pace: $0) } ?? finals[.ghost(ghost.number)]?.curve
     }
 

@@ -63,6 +63,7 @@ extension VirtualRunMachine {
             var reply = Reply(
                 id: request.id, revision: entries[id]?.record.views[user]?.topic.revision, now: now.wallClock)
             reply.routes = routes(of: id, for: user)
+            reply.splits = splits(of: id, for: user)
             return actions + [.reply(id.shard, user, request.client, reply)]
         default: break
         }

@@ -182,6 +182,24 @@ extension VirtualRunMachine {
         }
     }
 
+    /// The splits of those with a place: distance and pace are always shared.
+    func splits(of id: RunID, for user: User) -> [RunSplits] {
+        guard let entry = entries[id] else { return [] }
+        let ghosts = entry.run.ghosts(for: user)
+        let placed = (entry.results?.rows ?? []).filter { $0.place != nil }
+        let longest = placed.compactMap(\.distance).max() ?? 0
+        return placed.compactMap { row in
+            guard let number = row.ghost else {
+                guard let runner = row.user, let curve = entry.finals[.participant(runner)]?.curve else { return nil }
+                return RunSplits(user: runner, curve, upTo: row.distance ?? 0)
+            }
+            guard let ghost = ghosts.first(where: { $0.number == number }), let curve = entry.curve(of: ghost) else {
+                return nil
+            }
+            return RunSplits(user: ghost.owner, ghost: number, curve, upTo: longest)
+        }
+    }
+
     /// Whether a session's owner shares it as a ghost with another participant of its finished run.
     func sharesGhost(_ key: SessionKey, with user: User) -> Bool {
         (sessions[key] ?? []).compactMap { entries[$0]?.run }.contains { run in

@@ -10,9 +10,9 @@ import Workouts
 /// A value: it reads no clock and performs nothing. It settles what needs several runs or people: limits, contacts, ghosts,
 /// replies, views. ``Run`` has the rules of one run, ``LiveRun`` the figures of its runners.
 ///
-/// A user's limits count the runs of this process. Today one process owns all shards.
+/// A user's limits count the runs of this process: one owns all shards.
 struct VirtualRunMachine {
-    /// Seconds after a connect in which no deadline of a run passes: repeated requests come first.
+    /// Seconds after a connect or a takeover in which no deadline of a run passes: repeated requests come first.
     static let grace = 10.0
 
     /// A reply to an accepted request.
@@ -26,6 +26,10 @@ struct VirtualRunMachine {
     var entries: [RunID: RunEntry] = [:]
     /// The runs in memory in which each user has a part.
     private(set) var runs: [User: Set<RunID>] = [:]
+    /// The participants of runs in memory that are not over, with these runs: their live metrics are subscribed to.
+    private(set) var followed: [User: Set<RunID>] = [:]
+    /// Whether ``followed`` has other users than when this was last cleared.
+    var haveFollowedChanged = false
     /// The runs of sessions: those of participants, and those that ghosts repeat.
     private(set) var sessions: [SessionKey: Set<RunID>] = [:]
     var people: [User: PersonRecord] = [:]
@@ -46,7 +50,7 @@ struct VirtualRunMachine {
     var viewing: Set<RunID> = []
     /// Messages that depend on nothing in the store.
     private var outgoing: [(shard: Shard, message: MQTTMessage)] = []
-    /// `nil` without a connection.
+    /// When messages began to arrive; `nil` without a connection, and until a takeover has its subscriptions.
     private(set) var connectedAt: Moment?
     /// The metrics-aggregators that are online.
     private var aggregators: Set<ProcessName> = []
@@ -157,12 +161,27 @@ struct VirtualRunMachine {
             if runs[user]?.isEmpty ?? false { runs[user] = nil }
         }
         for participant in run?.participants ?? [] { runs[participant.user, default: []].insert(id) }
+        follow(id, before: before?.followed ?? [], now: run?.followed ?? [])
         let (old, new) = (before?.sessionKeys ?? [], run?.sessionKeys ?? [])
         for key in old.subtracting(new) {
             sessions[key]?.remove(id)
             if sessions[key]?.isEmpty ?? false { sessions[key] = nil }
         }
         for key in new.subtracting(old) { sessions[key, default: []].insert(id) }
+    }
+
+    private mutating func follow(_ id: RunID, before: Set<User>, now: Set<User>) {
+        guard before != now else { return }
+        for user in before.subtracting(now) {
+            followed[user]?.remove(id)
+            guard followed[user]?.isEmpty ?? false else { continue }
+            followed[user] = nil
+            haveFollowedChanged = true
+        }
+        for user in now {
+            if followed[user] == nil { haveFollowedChanged = true }
+            followed[user, default: []].insert(id)
+        }
     }
 
     /// Removes a run from memory.
@@ -196,16 +215,23 @@ struct VirtualRunMachine {
 
     /// A new connection: every view goes out again, then the partners, live runs first.
     mutating func connected(now: Moment) -> [VirtualRunAction] {
-        connectedAt = now
         for id in entries.keys {
             for user in entries[id]?.record.views.keys ?? [:].keys {
                 entries[id]?.record.views[user]?.topic.reconnected()
             }
-            entries[id]?.live.connect(now: now)
-            schedule(id)
         }
         for user in people.keys { people[user]?.topic.reconnected() }
         return announce(Set(Shard.all), now)
+    }
+
+    /// Gains shards: until ``announce(_:_:)`` or the next connection no message about them arrives.
+    mutating func takeOver() { connectedAt = nil }
+
+    /// Removes what messages say that no longer arrive.
+    mutating func standBy() {
+        (connectedAt, aggregators) = (nil, [])
+        (profiles, rates, collecting, collector) = ([:], [:], [:], ChunkCollector(timing: .virtualRun))
+        (touched, viewing) = ([], [])
     }
 
     /// Ages stand until the next connection has a metrics-aggregator.
@@ -215,8 +241,13 @@ struct VirtualRunMachine {
         return entries.keys.sorted().flatMap { advanceLive($0, now) }
     }
 
-    /// Publishes the retained topics of some shards, live runs first.
+    /// Publishes the retained topics of some shards whose messages now arrive, live runs first.
     mutating func announce(_ shards: Set<Shard>, _ now: Moment) -> [VirtualRunAction] {
+        connectedAt = now
+        for id in entries.keys {
+            if shards.contains(id.shard) { entries[id]?.live.connect(now: now) }
+            schedule(id)
+        }
         let ids = entries.filter { shards.contains($0.key.shard) }
             .sorted { ($0.value.run.status.isOver ? 1 : 0, $0.key) < ($1.value.run.status.isOver ? 1 : 0, $1.key) }
             .map(\.key)
@@ -259,4 +290,9 @@ struct VirtualRunMachine {
     }
 
     mutating func takeDue(_ now: Moment) -> RunID? { deadlines.takeFirst(by: now) }
+}
+
+extension Run {
+    /// The users whose live metrics matter to it.
+    fileprivate var followed: Set<User> { status.isOver ? [] : Set(participants.map(\.user)) }
 }

@@ -62,9 +62,10 @@ extension WeatherFetcherMachine: OwningMachine {
     }
 
     mutating func drop(_ shards: Set<Shard>) {
+        for key in positions.keys where shards.contains(key.session.shard) { positions[key] = nil }
         for key in entries.keys where shards.contains(key.session.shard) {
             leave(key)
-            entries[key] = nil
+            store(nil, key)
         }
     }
 }

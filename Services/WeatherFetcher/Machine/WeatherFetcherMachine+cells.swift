@@ -33,25 +33,30 @@ extension WeatherFetcherMachine {
     mutating func leave(_ key: SessionKey) {
         guard let place = entries[key]?.record.cell else { return }
         cells[place]?.sessions.remove(key)
+        if cells[place]?.sessions.isEmpty == true { emptyCells.insert(place) }
     }
 
     mutating func give(_ reading: Reading, to key: SessionKey, _ now: Moment) -> [WeatherAction] {
-        entries[key]?.record.reading = reading
-        entries[key]?.record.isStale = false
+        change(key) { entry in
+            entry.record.reading = reading
+            entry.record.isStale = false
+        }
         return revise(key, now)
     }
 
     /// Gives changed content a new revision.
     mutating func revise(_ key: SessionKey, _ now: Moment) -> [WeatherAction] {
-        entries[key]?.topic.revise(now.wallClock)
+        change(key) { $0.topic.revise(now.wallClock) }
         return noteRevision(key, now)
     }
 
     /// Saves and publishes the topic's new revision.
     mutating func noteRevision(_ key: SessionKey, _ now: Moment) -> [WeatherAction] {
-        guard let revision = entries[key]?.topic.revision else { return [] }
-        entries[key]?.record.revision = revision
-        entries[key]?.record.changedAt = now
+        guard entries[key] != nil else { return [] }
+        change(key) { entry in
+            entry.record.revision = entry.topic.revision
+            entry.record.changedAt = now
+        }
         return [.save(key), .publish(key)]
     }
 
@@ -59,6 +64,8 @@ extension WeatherFetcherMachine {
     mutating func requests(now: Moment) -> [WeatherRequest] {
         guard needsLook, provider != nil else { return [] }
         needsLook = false
+        // Until all due cells are requested.
+        lookDue = now
         let free = Self.concurrency - cells.values.count { $0.askedAt != nil }
         guard free > 0, !breaker.isOpen(now) else { return [] }
         let due = cells.filter { !$0.value.sessions.isEmpty && $0.value.isDue(now) }
@@ -71,6 +78,9 @@ extension WeatherFetcherMachine {
             guard budget?.take(now) ?? true else { break }
             cells[place]?.askedAt = now
             requests.append(WeatherRequest(cell: place, validator: cells[place]?.reading?.validator))
+        }
+        if requests.count == due.count {
+            lookDue = cells.values.lazy.filter { !$0.sessions.isEmpty && $0.askedAt == nil }.map(\.dueAt).min()
         }
         return requests
     }

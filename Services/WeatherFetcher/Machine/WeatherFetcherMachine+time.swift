@@ -7,39 +7,53 @@ import Workouts
 extension WeatherFetcherMachine {
     private static let sweepInterval = 1.0
 
-    /// Advances to `now`: values become stale, expired sessions leave their cells, retained topics are cleared. Goes
-    /// through all sessions once a second.
+    /// Advances to `now`, once a second: values become stale, expired sessions leave their cells, retained topics are cleared.
     mutating func advance(to now: Moment) -> [WeatherAction] {
         guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval }) ?? true else { return [] }
         sweptAt = now
-        needsLook = true
-        var actions: [WeatherAction] = []
-        for (key, entry) in entries {
-            if case .live(let until?) = entry.phase, until <= now {
-                // The engine published no state for hours, so the session may be over.
-                leave(key)
-                entries[key]?.phase = .unknown
-            } else if entry.isLive, let reading = entry.record.reading, !entry.record.isStale, reading.staleAt <= now {
-                entries[key]?.record.isStale = true
-                actions += revise(key, now)
-            } else if now.seconds(since: entry.record.changedAt) >= RetainedTopic.lifetime {
-                actions += expire(key)
-            }
+        if let lookDue, lookDue <= now { needsLook = true }
+        var actions = placeWaiting(now)
+        for key in deadlines.take(by: now) {
+            actions += advance(key, to: now)
+            if let due = entries[key]?.due { deadlines.schedule(key, at: due) }
         }
         for user in newCells.keys where newCells[user]?.available(now) == Self.newCells { newCells[user] = nil }
-        cells = cells.filter { !$0.value.sessions.isEmpty || $0.value.askedAt != nil || $0.value.dueAt > now }
+        for place in emptyCells {
+            guard let cell = cells[place], cell.sessions.isEmpty else {
+                emptyCells.remove(place)
+                continue
+            }
+            guard cell.isDue(now) else { continue }
+            cells[place] = nil
+            emptyCells.remove(place)
+        }
         return actions
+    }
+
+    private mutating func advance(_ key: SessionKey, to now: Moment) -> [WeatherAction] {
+        guard let entry = entries[key] else { return [] }
+        if case .live(let until?) = entry.phase, until <= now {
+            // The engine published no state for hours, so the session may be over.
+            leave(key)
+            change(key) { $0.phase = .unknown }
+        } else if entry.isLive, let reading = entry.record.reading, !entry.record.isStale, reading.staleAt <= now {
+            change(key) { $0.record.isStale = true }
+            return revise(key, now)
+        } else if now.seconds(since: entry.record.changedAt) >= RetainedTopic.lifetime {
+            return expire(key)
+        }
+        return []
     }
 
     private mutating func expire(_ key: SessionKey) -> [WeatherAction] {
         guard let entry = entries[key] else { return [] }
         let clears: [WeatherAction] = entry.record.reading == nil ? [] : [.clear(key)]
         guard entry.isLive else {
-            entries[key] = nil
+            store(nil, key)
             return [.erase(key)] + clears
         }
         guard !clears.isEmpty else { return [] }
-        entries[key]?.record.reading = nil
+        change(key) { $0.record.reading = nil }
         return [.save(key)] + clears
     }
 }
@@ -48,7 +62,7 @@ extension WeatherFetcherMachine {
 extension WeatherFetcherMachine {
     /// A new connection: all retained topics are published again, live sessions first.
     mutating func connected() -> [WeatherAction] {
-        for key in entries.keys { entries[key]?.topic.reconnected() }
+        for key in entries.keys { change(key) { $0.topic.reconnected() } }
         return announce(Set(Shard.all))
     }
 
@@ -62,7 +76,7 @@ extension WeatherFetcherMachine {
     /// The session's weather; `nil` if there is none.
     mutating func message(of key: SessionKey) -> MQTTMessage? {
         guard let weather = entries[key]?.record.weather else { return nil }
-        entries[key]?.topic.published(weather.revision)
+        change(key) { $0.topic.published(weather.revision) }
         return Topic.session(key, .weather).message(JSONCoding.encode(weather))
     }
 
@@ -75,14 +89,14 @@ extension WeatherFetcherMachine {
             guard revision > entry.topic.revision else { return [.clear(key)] }
             entry.topic.raise(to: revision)
             entry.record.revision = revision
-            entries[key] = entry
+            store(entry, key)
             return [.save(key)]
         }
         switch entry.topic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publish(key)]
         case .revised:
-            entries[key] = entry
+            store(entry, key)
             return noteRevision(key, now)
         }
     }

@@ -15,6 +15,16 @@ struct JSONScanner {
         self.bytes = bytes
     }
 
+    @inline(__always)
+    static func scan(
+        _ payload: ArraySlice<UInt8>, _ read: (inout JSONScanner) throws(PayloadError) -> Void
+    ) throws(PayloadError) {
+        try payload.withUnsafeBufferPointer { (bytes) throws(PayloadError) in
+            var scanner = JSONScanner(bytes)
+            try read(&scanner)
+        }
+    }
+
     /// A decimal number as written: `mantissa × 10^exponent`.
     struct Number {
         var isNegative = false
@@ -81,6 +91,50 @@ struct JSONScanner {
         throw unexpected("unterminated string")
     }
 
+    /// A key of one or two bytes with its colon; the second is 0 for one byte, and both are for other keys.
+    mutating func shortKey() throws(PayloadError) -> (UInt8, UInt8) {
+        let key = try string()
+        try expect(UInt8(ascii: ":"))
+        switch key.count {
+        case 1: return (key[key.startIndex], 0)
+        case 2: return (key[key.startIndex], key[key.startIndex + 1])
+        default: return (0, 0)
+        }
+    }
+
+    /// Skips a string, eight bytes at a time: polylines have thousands.
+    private mutating func skipString() throws(PayloadError) {
+        try expect(UInt8(ascii: "\""))
+        while index < bytes.count {
+            if index + 8 <= bytes.count, let start = bytes.baseAddress,
+                Self.isPlain(UnsafeRawPointer(start + index).loadUnaligned(as: UInt64.self))
+            {
+                index += 8
+                continue
+            }
+            switch bytes[index] {
+            case UInt8(ascii: "\""):
+                index += 1
+                return
+            case UInt8(ascii: "\\"): index += 2
+            case 0..<0x20: throw unexpected("control character in a string")
+            default: index += 1
+            }
+        }
+        throw unexpected("unterminated string")
+    }
+
+    /// Whether none of eight bytes is a quotation mark, a backslash or a control character.
+    private static func isPlain(_ bytes: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        // The highest bit of a byte is set if the byte is below the limit. A borrow may set those of later bytes too.
+        func isBelow(_ limit: UInt8, _ bytes: UInt64) -> UInt64 { (bytes &- (ones &* UInt64(limit))) & ~bytes }
+        let quote = bytes ^ (ones &* UInt64(UInt8(ascii: "\"")))
+        let backslash = bytes ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        let special = isBelow(0x20, bytes) | isBelow(1, quote) | isBelow(1, backslash)
+        return special & (ones &* 0x80) == 0
+    }
+
     /// A number; `nil` for any other value, which is skipped.
     mutating func number() throws(PayloadError) -> Number? {
         let first = peek()
@@ -131,6 +185,11 @@ struct JSONScanner {
             text: bytes[start..<index])
     }
 
+    /// A number that is not infinite; `nil` for any other value, which is skipped.
+    mutating func finite() throws(PayloadError) -> Double? {
+        try number().map(\.double).flatMap { $0.isFinite ? $0 : nil }
+    }
+
     private mutating func writtenExponent() throws(PayloadError) -> Int {
         var isNegative = false
         if index < bytes.count, bytes[index] == UInt8(ascii: "-") || bytes[index] == UInt8(ascii: "+") {
@@ -150,7 +209,7 @@ struct JSONScanner {
     mutating func skipValue(depth: Int = 0) throws(PayloadError) {
         guard depth < Self.depthLimit else { throw .tooLarge("nested deeper than \(Self.depthLimit)") }
         switch peek() {
-        case UInt8(ascii: "\""): _ = try string()
+        case UInt8(ascii: "\""): try skipString()
         case UInt8(ascii: "{"):
             index += 1
             if take(UInt8(ascii: "}")) { return }

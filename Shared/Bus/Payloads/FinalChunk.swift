@@ -13,16 +13,7 @@ package struct FinalChunk: Equatable, Sendable {
 
     /// Reads a payload of the form of ``FinalRows/payload(number:revision:)``.
     package init(_ payload: ArraySlice<UInt8>) throws(PayloadError) {
-        let outcome: Result<Void, PayloadError> = payload.withUnsafeBufferPointer { bytes in
-            var scanner = JSONScanner(bytes)
-            do throws(PayloadError) {
-                try read(&scanner)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try outcome.get()
+        try JSONScanner.scan(payload) { (scanner) throws(PayloadError) in try read(&scanner) }
         guard revision >= 0, count > 0, (0..<count).contains(number), count <= SessionTopic.chunkLimit + 1 else {
             throw .malformed("revision, n or of is missing or out of range")
         }

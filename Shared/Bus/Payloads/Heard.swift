@@ -8,8 +8,10 @@ package struct Heard: Equatable, Sendable {
     package var newest: Timestamp?
     /// The number of stored items.
     package var count: Int
-    /// The newest position; of locations only.
+    /// The newest position that counts; of locations only.
     package var position: Coordinate?
+    /// Whether an item of a watch or a heart rate is stored.
+    package var hasLiveMetrics = false
     /// The seconds by which clocks of devices are ahead, of those whose clock is off.
     package var clockSkew: [Device: Double] = [:]
     package var silences = Silences()
@@ -24,7 +26,7 @@ package struct Heard: Equatable, Sendable {
 
 extension Heard: Codable {
     private enum CodingKeys: String, CodingKey {
-        case c, gaps, la, lo, n, s, sk
+        case c, gaps, la, liveMetrics, lo, n, s, sk
     }
 
     package init(from decoder: any Decoder) throws {
@@ -35,6 +37,7 @@ extension Heard: Codable {
         let latitude = try container.decodeIfPresent(Double.self, forKey: .la)
         let longitude = try container.decodeIfPresent(Double.self, forKey: .lo)
         if let latitude, let longitude { position = Coordinate(latitude: latitude, longitude: longitude) }
+        hasLiveMetrics = try container.decodeIfPresent(Bool.self, forKey: .liveMetrics) ?? false
         clockSkew = try container.decodeIfPresent([Device: Double].self, forKey: .sk) ?? [:]
         silences = try container.decode(Silences.self, forKey: .gaps)
     }
@@ -44,6 +47,7 @@ extension Heard: Codable {
         try container.encodeIfPresent(newest, forKey: .c)
         try container.encode(silences, forKey: .gaps)
         try container.encodeIfPresent(position?.latitude, forKey: .la)
+        if hasLiveMetrics { try container.encode(true, forKey: .liveMetrics) }
         try container.encodeIfPresent(position?.longitude, forKey: .lo)
         try container.encode(count, forKey: .n)
         try container.encode(revision, forKey: .s)

@@ -35,7 +35,8 @@ package struct ItemBatch<Item: StreamItem>: Equatable, Sendable where Item.Field
         @specialized(where Item == Location)
         get {
             var newest: Timestamp?
-            for item in items { if let time = item.time { newest = max(newest ?? time, time) } }
+            // By index, which copies no item.
+            for index in items.indices { if let time = items[index].time { newest = max(newest ?? time, time) } }
             return newest
         }
     }
@@ -52,18 +53,11 @@ extension ItemBatch {
     /// A payload of another shape is rejected as a whole. Otherwise every number is consumed: a field out of range is
     /// left out, an item without a usable `c` becomes an empty one, and each counts as an invalid value. A list may
     /// also be a single number.
+    @specialized(where Item == Sample)
+    @specialized(where Item == Location)
     package init(_ payload: ArraySlice<UInt8>, accepting times: AcceptedTimes) throws(PayloadError) {
         self.init(first: -1, items: [])
-        let outcome: Result<Void, PayloadError> = payload.withUnsafeBufferPointer { bytes in
-            var scanner = JSONScanner(bytes)
-            do throws(PayloadError) {
-                try read(&scanner, times)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try outcome.get()
+        try JSONScanner.scan(payload) { (scanner) throws(PayloadError) in try read(&scanner, times) }
         guard first >= 0 else { throw .malformed("no number of the first item in \"s\"") }
         guard !items.isEmpty else { throw .malformed("no items in \"x\"") }
     }
@@ -92,8 +86,6 @@ extension ItemBatch {
         try scanner.expectEnd()
     }
 
-    @specialized(where Item == Sample)
-    @specialized(where Item == Location)
     private mutating func readItems(_ scanner: inout JSONScanner, _ times: AcceptedTimes) throws(PayloadError) {
         let fields = Item.Field.table
         try scanner.expect(UInt8(ascii: "["))

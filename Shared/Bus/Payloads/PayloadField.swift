@@ -10,9 +10,6 @@ package protocol PayloadField: StreamField {
 
     /// The field with the metres since the previous item, if items have one.
     static var distance: Self? { get }
-
-    /// The fields of a position, if items have one.
-    static var position: (latitude: Self, longitude: Self)? { get }
 }
 
 /// Finds a field and its properties by its key of one or two lower-case letters.
@@ -20,6 +17,7 @@ package struct FieldTable<Field: PayloadField>: Sendable {
     private static var none: UInt8 { .max }
     /// The raw values, by the key's letters as digits of base 32.
     private var places = [UInt8](repeating: none, count: 1_024)
+    private let fields = Field.allCases
     private let ranges = Field.allCases.map(\.range)
     private let lists = Field.lists
 
@@ -43,7 +41,7 @@ package struct FieldTable<Field: PayloadField>: Sendable {
             digits = digits << 5 | Int(second & 31)
         }
         let place = places[digits]
-        return place == Self.none ? nil : Field(rawValue: Int(place))
+        return place == Self.none ? nil : fields[Int(place)]
     }
 
     func range(_ field: Field) -> ClosedRange<Double> { ranges[field.rawValue] }
@@ -73,7 +71,6 @@ package typealias SampleBatch = ItemBatch<Sample>
 extension Quantity: PayloadField {
     package static let table = FieldTable<Self>()
     package static var distance: Quantity? { Optional(.distance) }
-    package static var position: (latitude: Quantity, longitude: Quantity)? { nil }
 }
 
 /// A batch on `locations/{device}`.
@@ -94,5 +91,4 @@ extension LocationField: PayloadField {
 
     package static let table = FieldTable<Self>()
     package static var distance: LocationField? { nil }
-    package static var position: (latitude: LocationField, longitude: LocationField)? { (.latitude, .longitude) }
 }

@@ -1,22 +1,18 @@
+package import Workouts
+
 /// What a service that passes payloads on unchanged reads of them.
 package struct PayloadHead: Equatable, Sendable {
     /// `revision`, or `s` in high-rate messages; `nil` if the payload has none.
     package private(set) var revision: Int64?
     /// `status`; `nil` if the payload has none.
     package private(set) var status: String?
+    /// `c`, the time of the newest item, and `n`, the number of items, of live metrics and routes; `nil` for other payloads.
+    package private(set) var newest: Timestamp?
+    package private(set) var count: Int64?
 
     /// Validates the shape of the whole payload, which must be an object.
     package init(_ payload: ArraySlice<UInt8>) throws(PayloadError) {
-        let outcome: Result<Void, PayloadError> = payload.withUnsafeBufferPointer { bytes in
-            var scanner = JSONScanner(bytes)
-            do throws(PayloadError) {
-                try read(&scanner)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try outcome.get()
+        try JSONScanner.scan(payload) { (scanner) throws(PayloadError) in try read(&scanner) }
     }
 
     private mutating func read(_ scanner: inout JSONScanner) throws(PayloadError) {
@@ -33,6 +29,10 @@ package struct PayloadHead: Equatable, Sendable {
                 revision = number
             } else if key.elementsEqual("status".utf8), scanner.peek() == UInt8(ascii: "\"") {
                 status = String(decoding: try scanner.string(), as: UTF8.self)
+            } else if key.elementsEqual("c".utf8) {
+                newest = try scanner.number()?.millionths.map(Timestamp.init(microseconds:))
+            } else if key.elementsEqual("n".utf8) {
+                count = try scanner.number()?.integer.map(Int64.init)
             } else {
                 try scanner.skipValue()
             }

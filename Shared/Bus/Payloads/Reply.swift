@@ -20,6 +20,8 @@ package struct Reply: Codable, Hashable, Sendable {
     package var runs: [RunOverview]?
     /// The routes that participants of a virtual run share.
     package var routes: [RunRoute]?
+    /// The splits of all its runners.
+    package var splits: [RunSplits]?
 
     package init(id: CommandID, revision: Int64?, now: Timestamp, error: Refusal? = nil) {
         self.id = id

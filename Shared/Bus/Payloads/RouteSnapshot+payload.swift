@@ -24,22 +24,38 @@ extension RouteSnapshot {
     }
 }
 
-extension RouteProgress: Decodable {
-    private enum Key: String, CodingKey {
-        case c, d, el, g, la, lo, s, v, vx
+extension RouteProgress {
+    /// Reads a payload of `route`, without its lines.
+    package init(_ payload: ArraySlice<UInt8>) throws(PayloadError) {
+        self.init(revision: -1)
+        try JSONScanner.scan(payload) { (scanner) throws(PayloadError) in
+            try scanner.expect(UInt8(ascii: "{"))
+            repeat {
+                let key = try scanner.shortKey()
+                if try !read(key, &scanner) { try scanner.skipValue() }
+            } while scanner.take(UInt8(ascii: ","))
+            try scanner.expect(UInt8(ascii: "}"))
+            try scanner.expectEnd()
+        }
+        guard hasRevision else { throw .malformed("s: missing or out of range", field: "s") }
     }
 
-    package init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: Key.self)
-        func number(_ key: Key) throws -> Double? { try container.decodeIfPresent(Double.self, forKey: key) }
-        self.init(revision: try container.decode(Int64.self, forKey: .s))
-        newest = try container.decodeIfPresent(Timestamp.self, forKey: .c)
-        distance = try number(.d)
-        ascent = try number(.el)
-        latitude = try number(.la)
-        longitude = try number(.lo)
-        speed = try number(.v)
-        maximumSpeed = try number(.vx)
-        grade = try number(.g)
+    var hasRevision: Bool { SeenRevision.range.contains(revision) }
+
+    /// Reads the value of a key. Returns `false` if the key is none of the route's figures.
+    mutating func read(_ key: (UInt8, UInt8), _ scanner: inout JSONScanner) throws(PayloadError) -> Bool {
+        switch key {
+        case (UInt8(ascii: "c"), 0): newest = try scanner.number()?.millionths.map { Timestamp(microseconds: $0) }
+        case (UInt8(ascii: "d"), 0): distance = try scanner.finite()
+        case (UInt8(ascii: "e"), UInt8(ascii: "l")): ascent = try scanner.finite()
+        case (UInt8(ascii: "g"), 0): grade = try scanner.finite()
+        case (UInt8(ascii: "l"), UInt8(ascii: "a")): latitude = try scanner.finite()
+        case (UInt8(ascii: "l"), UInt8(ascii: "o")): longitude = try scanner.finite()
+        case (UInt8(ascii: "s"), 0): revision = Int64(try scanner.number()?.integer ?? -1)
+        case (UInt8(ascii: "v"), 0): speed = try scanner.finite()
+        case (UInt8(ascii: "v"), UInt8(ascii: "x")): maximumSpeed = try scanner.finite()
+        default: return false
+        }
+        return true
     }
 }

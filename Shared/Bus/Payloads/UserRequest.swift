@@ -7,9 +7,9 @@ package struct UserRequest: Equatable, Sendable {
         /// Replaces the profile.
         case setProfile(Profile)
         case workouts(HistoryQuery)
-        /// Saves a planned workout and replaces the one with the same id.
-        case savePlan(PlanID, WorkoutDefinition)
-        case deletePlan(PlanID)
+        /// Saves a planned workout and replaces the one with the same id; with a base only that version.
+        case savePlan(PlanID, WorkoutDefinition, base: SavedPlans.Version? = nil)
+        case deletePlan(PlanID, base: SavedPlans.Version? = nil)
         case deleteWorkout(SessionID)
         case deleteEverything
     }
@@ -30,7 +30,7 @@ package struct UserRequest: Equatable, Sendable {
 
 extension UserRequest: Codable {
     private enum Key: String, CodingKey {
-        case id, client, type, profile, session, plan, definition
+        case id, client, type, profile, session, plan, definition, base
     }
 
     package init(from decoder: any Decoder) throws {
@@ -57,8 +57,11 @@ extension UserRequest: Codable {
                 throw DecodingError.keyNotFound(
                     Key.definition, .init(codingPath: container.codingPath, debugDescription: "missing"))
             }
-            action = .savePlan(plan, definition)
-        case "deletePlan": action = .deletePlan(try container.decode(PlanID.self, forKey: .plan))
+            action = .savePlan(plan, definition, base: try container.number(SavedPlans.Version.self, forKey: .base))
+        case "deletePlan":
+            action = .deletePlan(
+                try container.decode(PlanID.self, forKey: .plan),
+                base: try container.number(SavedPlans.Version.self, forKey: .base))
         case "deleteWorkout": action = .deleteWorkout(try container.decode(SessionID.self, forKey: .session))
         case "deleteEverything": action = .deleteEverything
         case let type:
@@ -78,13 +81,15 @@ extension UserRequest: Codable {
         case .workouts(let query):
             try container.encode("workouts", forKey: .type)
             try query.encode(to: encoder)
-        case .savePlan(let plan, let definition):
+        case .savePlan(let plan, let definition, let base):
             try container.encode("savePlan", forKey: .type)
             try container.encode(plan, forKey: .plan)
             try container.encode(definition, forKey: .definition)
-        case .deletePlan(let plan):
+            try container.encodeIfPresent(base, forKey: .base)
+        case .deletePlan(let plan, let base):
             try container.encode("deletePlan", forKey: .type)
             try container.encode(plan, forKey: .plan)
+            try container.encodeIfPresent(base, forKey: .base)
         case .deleteWorkout(let session):
             try container.encode("deleteWorkout", forKey: .type)
             try container.encode(session, forKey: .session)

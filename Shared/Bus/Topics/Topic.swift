@@ -1,7 +1,7 @@
 package import MQTT
 package import Workouts
 
-/// A topic of the bus, below `pacebus/v1`.
+/// A topic of the bus, below `pacebus/v1`, or of the broker's plugin, below `$SYS/pacebus`.
 package enum Topic: Hashable, Sendable {
     case session(SessionKey, SessionTopic)
     case user(User, UserTopic)
@@ -9,12 +9,16 @@ package enum Topic: Hashable, Sendable {
     case presence(service: String, ProcessName)
     /// Payloads that a service rejected. Only operators may read it.
     case rejected(service: String)
+    /// From the broker's plugin: whose topics an account reads, and whether it is a viewer's.
+    case account(User)
+    /// From the broker's plugin: how often it refused an account by a limit. Only session-engine and operators may read it.
+    case limited(limit: String, User)
 
     /// The prefix of every topic of this version.
     static let root = "pacebus/v1"
     static let users = "u"
     static let services = "services"
-    private static let rejections = "rejected"
+    static let rejections = "rejected"
 
     /// The name below the root, of a topic or of a filter.
     static func name(_ levels: String...) -> String { "\(root)/\(levels.joined(separator: "/"))" }
@@ -27,12 +31,17 @@ package enum Topic: Hashable, Sendable {
         case .user(let user, let topic): Self.name(Self.users, "\(user)", topic.levels)
         case .presence(let service, let instance): Self.name(Self.services, "_\(service)", "\(instance)")
         case .rejected(let service): Self.name(Self.rejections, "_\(service)")
+        case .account(let user): "\(Self.accountPrefix)\(user)"
+        case .limited(let limit, let user): "\(Self.limitPrefix)\(limit)/\(user)"
         }
     }
 
     /// Parses a name; `nil` if it is not a topic of the bus, or a level does not match its pattern.
     package init?(_ name: String) {
-        guard name.utf8.starts(with: Self.root.utf8) else { return nil }
+        guard name.utf8.starts(with: Self.root.utf8) else {
+            self.init(ofBroker: name)
+            return
+        }
         var levels = name.utf8.dropFirst(Self.root.utf8.count)
             .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { String(Substring($0)) }
         guard levels.count >= 3, levels.removeFirst().isEmpty else { return nil }
@@ -86,7 +95,8 @@ package enum Topic: Hashable, Sendable {
         switch self {
         case .session(_, let topic): topic.qos
         case .user(_, let topic): topic.qos
-        case .presence, .rejected: .atLeastOnce
+        case .presence, .rejected, .account: .atLeastOnce
+        case .limited: .atMostOnce
         }
     }
 
@@ -94,7 +104,7 @@ package enum Topic: Hashable, Sendable {
         switch self {
         case .session(_, let topic): topic.isRetained
         case .user(_, let topic): topic.isRetained
-        case .presence: true
+        case .presence, .account, .limited: true
         case .rejected: false
         }
     }

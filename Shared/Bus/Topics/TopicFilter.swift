@@ -46,6 +46,10 @@ package enum TopicFilter {
     package static let allPresences = MQTTSubscription(
         filter: Topic.name(Topic.services, "+", "+"), qos: .atLeastOnce)
 
+    /// What every service rejected. Only operators may read it.
+    package static let allRejections = MQTTSubscription(
+        filter: Topic.name(Topic.rejections, "+"), qos: .atLeastOnce)
+
     /// The views of all virtual runs, of one user or of every user, with the users' requests and people.
     package static func virtualRuns(of user: User? = nil) -> MQTTSubscription {
         MQTTSubscription(
@@ -54,9 +58,13 @@ package enum TopicFilter {
     }
 
     /// The live metrics of all sessions of a user.
-    package static func metrics(of user: User) -> MQTTSubscription {
-        MQTTSubscription(
-            filter: Topic.name("+", "\(user)", "+", SessionTopic.Kind.metrics.rawValue), qos: .atMostOnce)
+    package static func metrics(of user: User) -> MQTTSubscription { sessions(.metrics, of: user) }
+
+    /// The live routes of all sessions of a user.
+    package static func routes(of user: User) -> MQTTSubscription { sessions(.route, of: user) }
+
+    private static func sessions(_ topic: SessionTopic, of user: User) -> MQTTSubscription {
+        MQTTSubscription(filter: Topic.name("+", "\(user)", "+", topic.levels), qos: topic.qos)
     }
 
     /// The other runners of all virtual runs of every user.

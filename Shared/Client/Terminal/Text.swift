@@ -18,6 +18,12 @@ package enum Text {
             : String(format: "%d:%02d", minutes, whole % 60)
     }
 
+    /// How far behind someone is: `+0:37`, or `+0:08.3` below 10 s.
+    package static func behind(_ seconds: Double) -> String {
+        let tenths = (seconds * 10).rounded()
+        return (0..<100).contains(tenths) ? String(format: "+0:%04.1f", tenths / 10) : "+\(duration(seconds))"
+    }
+
     /// `5:45 /km`, or `1:45 /100 m` of swimming.
     package static func pace(_ secondsPerKilometre: Double, _ activity: Activity? = nil) -> String {
         activity == .swimming

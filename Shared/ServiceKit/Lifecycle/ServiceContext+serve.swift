@@ -24,13 +24,18 @@ extension ServiceContext {
     /// - Parameters:
     ///   - ownSubscriptions: the subscriptions that a replica with these shards needs.
     ///   - haveChanged: whether the same shards need other subscriptions than before; called after each event.
+    ///   - haveBeenGranted: called once for each such change, in order, when the broker has granted it or the connection is lost.
     package func serve(
         store: any Store, subscriptions ownSubscriptions: (Set<Shard>) -> [MQTTSubscription],
-        haveChanged: () -> Bool = { false },
+        haveChanged: () -> Bool = { false }, haveBeenGranted: () -> Void = {},
         _ handleOnce: (ServiceEvent) async throws -> Void
     ) async throws {
+        let busyRatio = Meter(label: "pacebus_loop_busy_ratio", factory: metrics)
+        var busy = BusyShare(from: clock.moment)
         func handle(_ event: ServiceEvent) async throws {
+            let begin = clock.moment
             try await retryingReads { try await handleOnce(event) }
+            if let share = busy.handled(from: begin, to: clock.moment) { busyRatio.set(share) }
         }
         func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
             ownSubscriptions(shards) + (presence?.subscriptions(shards) ?? [])
@@ -64,6 +69,7 @@ extension ServiceContext {
                         bus.setSubscriptions(
                             subscriptions(shards.owned), renewing: Set(subscriptions(gained)))
                     case .bus(.subscribed):
+                        if shards.isResubscribing { haveBeenGranted() }
                         guard let event = shards.subscribed() else { continue }
                         try await handle(event)
                         if case .ownership(.releasing(let released)) = event { await store.released(released) }
@@ -100,6 +106,8 @@ extension ServiceContext {
             do {
                 return try await body()
             } catch StoreError.notReadable(let text) {
+                // A canceled read is no failure of the store.
+                try Task.checkCancellation()
                 logger.error("read failed, retrying", metadata: [LogKey.error: "\(text)"])
                 Counter(label: "pacebus_store_read_failures_total", factory: metrics).increment()
                 try await clock.wait(for: delay)

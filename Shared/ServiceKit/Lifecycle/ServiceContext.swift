@@ -49,10 +49,20 @@ extension ServiceContext {
 }
 
 extension ServiceContext {
-    /// Opens the store that the settings name.
-    package func openStore(_ schema: StoreSchema) throws(StoreError) -> any Store {
+    /// Opens the store that the settings name. On PostgreSQL it adds the check `membership` to the readiness.
+    ///
+    /// - Parameter sharing: how replicas share the shards of PostgreSQL with `SHARDS=auto`. A service whose records of one
+    ///   shard depend on those of others, or whose limits count for all, takes ``OwnershipPlan/single``.
+    package func openStore(
+        _ schema: StoreSchema, sharing: OwnershipPlan = .balanced
+    ) throws(StoreError) -> any Store {
         switch configuration.store {
-        case .sqlite(let path): try SQLiteStore(path: path, schema: schema, shards: configuration.shards.shards)
+        case .sqlite(let path):
+            return try SQLiteStore(path: path, schema: schema, shards: configuration.shards.shards)
+        case .postgres(let address):
+            let store = try PostgresStore(address, schema: schema, plan: configuration.shards.plan(sharing))
+            readiness.add("membership") { store.isMember }
+            return store
         }
     }
 }

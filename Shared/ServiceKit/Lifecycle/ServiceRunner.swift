@@ -19,15 +19,18 @@ package enum ServiceRunner {
     /// - Parameters:
     ///   - connects: whether the executable uses the broker; without, `bus` never connects.
     ///   - batchInterval: the minimum time between two batches, if it is not that of ``MQTTConfiguration``.
+    ///   - keepAlive: the keep-alive of the broker connection, if it is not that of ``MQTTConfiguration``.
     /// - Throws: the error of a service, a `SettingError`, a ``LoginError`` or a ``DrainError``. If a command's `run`
     ///   rethrows it, the process prints it in one line and exits with 1.
     package static func run(
         _ name: String, _ base: BaseOptions, _ store: StoreOptions? = nil, connects: Bool = true,
-        batchInterval: Duration? = nil, drainLimit: Duration = .seconds(5),
+        batchInterval: Duration? = nil, keepAlive: Duration? = nil, drainLimit: Duration = .seconds(5),
         build: (ServiceContext) async throws -> [any Service]
     ) async throws {
-        let configuration = try ServiceConfiguration.resolve(
+        var resolved = try ServiceConfiguration.resolve(
             name, base, store, environment: ProcessInfo.processInfo.environment)
+        if let keepAlive { resolved.mqtt.keepAlive = keepAlive }
+        let configuration = resolved
         configuration.bootstrapLogging()
         let metrics = PrometheusMetrics()
         metrics.describe(MQTTMetricsHelp.texts)
@@ -52,7 +55,8 @@ package enum ServiceRunner {
         let limits = Limits(logger: logger, metrics: metrics)
         var mqtt = configuration.mqtt
         mqtt.endsWhenRefused = !announced
-        if let batchInterval { (mqtt.batchInterval, mqtt.readInterval) = (batchInterval, batchInterval / 4) }
+        if let batchInterval { mqtt.batchInterval = batchInterval }
+        mqtt.readInterval = mqtt.batchInterval / 4
         if announced {
             mqtt.will = Presence.will(configuration, at: clock.now)
             mqtt.queueRule = Topic.queueRule

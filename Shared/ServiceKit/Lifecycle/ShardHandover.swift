@@ -7,6 +7,7 @@ struct ShardHandover {
     private enum Step {
         case announce(Set<Shard>)
         case release(Set<Shard>)
+        case resubscribe
         case nothing
     }
 
@@ -48,7 +49,12 @@ struct ShardHandover {
 
     /// Takes a change of the subscriptions alone.
     mutating func resubscribe() {
-        steps.append(.nothing)
+        steps.append(.resubscribe)
+    }
+
+    /// Whether the earliest change that the bus has not confirmed is one of the subscriptions alone.
+    var isResubscribing: Bool {
+        if case .resubscribe = steps.first { true } else { false }
     }
 
     /// The bus has confirmed the earliest change. Shards that were lost meanwhile are left out.
@@ -61,7 +67,7 @@ struct ShardHandover {
             let released = shards.intersection(releasing)
             releasing.subtract(released)
             return released.isEmpty ? nil : .ownership(.releasing(released))
-        case .nothing: return nil
+        case .resubscribe, .nothing: return nil
         }
     }
 }

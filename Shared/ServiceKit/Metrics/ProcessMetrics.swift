@@ -5,6 +5,7 @@ enum ProcessMetrics {
     static let help = [
         "pacebus_build_info": "Always 1; the label is this executable's version.",
         "pacebus_disk_free_bytes": "Free space on the disk of the store, in bytes.",
+        "pacebus_loop_busy_ratio": "Share of the last 10 s that the service's loop spent handling events.",
         "pacebus_shards_owned": "Shards of 256 that this process owns.",
         "pacebus_store_bytes": "Size of the store with its write-ahead log, in bytes.",
         "process_cpu_seconds_total": "User and system time this process has used, in seconds.",

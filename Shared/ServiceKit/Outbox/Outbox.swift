@@ -20,7 +20,7 @@ package import Workouts
 ///   and registrations, and retained topics come again with the next connection. Only while the pending actions take more than
 ///   ``pendingLimit`` does the batch wait for a commit that succeeds. The client then reads no further batch.
 /// - **Ownership**: actions and messages name their shard. The outbox takes none of a shard that this process does not own, and
-///   drops those of a shard that it loses, even when the commit itself reports the loss.
+///   drops those of a shard that it loses, even when the commit itself reports the loss or only the store knows of it.
 /// - **Rejections** and other messages that depend on nothing in the store go out with the next flush.
 package struct Outbox<Machine: OwningMachine> {
     private let context: ServiceContext
@@ -99,6 +99,10 @@ package struct Outbox<Machine: OwningMachine> {
     ) async -> Flushed<Machine.Action> {
         actions = actions.uniqued()
         var flushed = Flushed<Machine.Action>(commit: await commit(&machine, now))
+        // The store may know of a loss that the loop has yet to handle.
+        let lost = store.lost(of: epochs)
+        drop(lost, from: &machine)
+        flushed.lost.formUnion(lost)
         if flushed.isSaved {
             flushed.performed = actions
             actions = []
@@ -170,13 +174,16 @@ package struct Flushed<Action: Sendable>: Sendable {
     /// The actions that are done as far as store and bus go, in order. The loop does the rest of them.
     package fileprivate(set) var performed: [Action] = []
 
+    /// Shards that the commit or the store reported as lost.
+    package fileprivate(set) var lost: Set<Shard>
+
+    fileprivate init(commit: Commit) {
+        self.commit = commit
+        if case .succeeded(_, _, let lost) = commit { self.lost = lost } else { lost = [] }
+    }
+
     /// Whether everything added before is on disk.
     package var isSaved: Bool {
         if case .failed = commit { false } else { true }
-    }
-
-    /// Shards that the commit reported as lost.
-    package var lost: Set<Shard> {
-        if case .succeeded(_, _, let lost) = commit { lost } else { [] }
     }
 }

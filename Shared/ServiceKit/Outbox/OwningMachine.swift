@@ -46,6 +46,14 @@ package enum Urgency: Sendable {
     case now
 }
 
+extension StoreWrite {
+    /// Changes nothing: its commit shows whether this process still owns the shard.
+    package static func fence(_ shard: Shard, _ epoch: Epoch, _ collection: StoreCollection) -> StoreWrite {
+        // No record has this key.
+        StoreWrite(shard: shard, epoch: epoch, collection: collection, change: .delete(key: "fence"))
+    }
+}
+
 /// One change to the store that waits for a commit.
 package struct PendingWrite: Equatable, Sendable {
     let collection: StoreCollection

@@ -37,6 +37,9 @@ package struct StoreOptions: ParsableArguments {
     @Option(name: .customLong(Setting.storeURL.flag), help: Setting.storeURL.help)
     package var storeURL: String?
 
+    @Option(name: .customLong(Setting.storeCAFile.flag), help: Setting.storeCAFile.help)
+    package var storeCAFile: String?
+
     @Option(name: .customLong(Setting.shards.flag), help: Setting.shards.help)
     package var shards: String?
 

@@ -37,7 +37,9 @@ package struct PasswordFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw unreadable() }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .notAFile(path) }
-        guard status.st_mode & 0o077 == 0 else { throw .readableByOthers(path) }
+        guard Self.isPrivate(mode: status.st_mode, owner: status.st_uid, reader: geteuid()) else {
+            throw .readableByOthers(path)
+        }
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = Foundation.read(descriptor, &bytes, bytes.count)
         guard count >= 0 else { throw unreadable() }
@@ -45,6 +47,12 @@ package struct PasswordFile {
         let password = text.reversed().drop { $0.isNewline }.reversed()
         guard !password.isEmpty else { throw .empty(path) }
         return Secret(String(password))
+    }
+
+    /// Whether the owner alone has access, or root gave one group the right to read, as Kubernetes does for a process that is
+    /// not root: then neither the process nor any other account can change the file.
+    static func isPrivate(mode: mode_t, owner: uid_t, reader: uid_t) -> Bool {
+        mode & 0o077 == 0 || (mode & 0o077 == 0o040 && owner == 0 && reader != 0)
     }
 
     private func unreadable() -> Problem {

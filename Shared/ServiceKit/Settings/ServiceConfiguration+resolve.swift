@@ -25,9 +25,7 @@ extension ServiceConfiguration {
         if let store {
             configuration.shards =
                 try values.value(.shards, store.shards) { ShardSelection($0) } ?? configuration.shards
-            if let url = values.text(.storeURL, store.storeURL) {
-                configuration.store = try StoreURL(setting: url)
-            }
+            configuration.store = try values.store(store) ?? configuration.store
         }
         return configuration
     }

@@ -11,7 +11,7 @@ package import Workouts
 ///   random bits.
 /// - `client`: the topic level of replies to this process. Its random bits are not those of the MQTT client id: everyone who
 ///   reads the user's commands reads it, and could take the connection over.
-/// - `store`: the store (`STORE_URL`); by default `sqlite:./data/<name>.sqlite`.
+/// - `store`: the store (`STORE_URL`, `STORE_CA_FILE`, `STORE_PASSWORD_FILE`); by default `sqlite:./data/<name>.sqlite`.
 /// - `shards`: the shards this process owns (`SHARDS`); by default all.
 /// - `httpHost`, `httpPort`: the health port (`HTTP_HOST`, `HTTP_PORT`); by default on loopback and, with 0, off.
 /// - `logLevel`, `logFormat`: the log's level and format (`LOG_LEVEL`, `LOG_FORMAT`); by default `info` and `text`.

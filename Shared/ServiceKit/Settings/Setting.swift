@@ -55,11 +55,17 @@ extension Setting {
     static let logFormat = Setting(
         flag: "log-format", explanation: "The log's format", accepted: "text or json", standard: "text")
     static let storeURL = Setting(
-        flag: "store-url", explanation: "The store", accepted: "sqlite:PATH",
+        flag: "store-url",
+        explanation: "The store; PostgreSQL's password comes from the file named by STORE_PASSWORD_FILE",
+        accepted: "sqlite:PATH or postgres://user@host[:port][,host…]/database",
         standard: "sqlite:./data/<executable>.sqlite")
+    static let storeCAFile = Setting(
+        flag: "store-ca-file", explanation: "The CA certificates that PostgreSQL's certificate is verified against",
+        accepted: "a PEM file; required unless the server is on loopback or a socket")
     static let shards = Setting(
         flag: "shards", explanation: "The shards this process owns",
-        accepted: "hex pairs, ranges and lists, such as 00-3f,80", standard: "00-ff")
+        accepted: "hex pairs, ranges and lists, such as 00-3f,80; or auto to share PostgreSQL's with other replicas",
+        standard: "00-ff")
 }
 
 /// An invalid setting. The description is one line that names the setting.

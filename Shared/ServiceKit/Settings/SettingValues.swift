@@ -6,6 +6,7 @@ import MQTT
 /// Looks up settings: the flag, else the environment variable. An empty variable counts as absent.
 package struct SettingValues {
     static let passwordVariable = "MQTT_PASSWORD_FILE"
+    static let storePasswordVariable = "STORE_PASSWORD_FILE"
 
     let environment: [String: String]
 
@@ -65,6 +66,25 @@ package struct SettingValues {
             return try PasswordFile(path: path).read()
         } catch {
             throw SettingError(Self.passwordVariable, "\(error)")
+        }
+    }
+
+    /// The store's location with its credentials; `nil` if unset.
+    func store(_ options: StoreOptions) throws(SettingError) -> StoreURL? {
+        let caFile = try file(.storeCAFile, options.storeCAFile)
+        guard let url = text(.storeURL, options.storeURL) else { return nil }
+        guard let path = variable(Self.storePasswordVariable) else { return try StoreURL(setting: url, caFile: caFile) }
+        let file = PasswordFile(path: path)
+        do {
+            let first = try file.read().value
+            // The file may change while the process runs.
+            return try StoreURL(setting: url, caFile: caFile) { (try? file.read())?.value ?? first }
+        } catch let problem as PasswordFile.Problem {
+            throw SettingError(Self.storePasswordVariable, "\(problem)")
+        } catch let error as SettingError {
+            throw error
+        } catch {
+            throw SettingError(Self.storePasswordVariable, "\(error)")
         }
     }
 

@@ -178,10 +178,15 @@ package final class FakeServices: Sendable {
     private func keep(_ request: UserRequest, _ state: inout State) -> [MQTTMessage] {
         var refusal: Refusal?
         switch request.action {
-        case .savePlan(let plan, let definition):
+        case .savePlan(let plan, let definition, let base):
+            let saved = state.plans.first { $0.plan == plan }
+            guard base == nil || base?.savedAt == saved?.savedAt else {
+                let reply = Reply(id: request.id, revision: nil, now: now(state), error: .planChanged)
+                return answer(request.client, reply)
+            }
             state.plans.removeAll { $0.plan == plan }
             state.plans.append(SavedPlans.Plan(plan: plan, savedAt: clock.now, definition: definition))
-        case .deletePlan(let plan):
+        case .deletePlan(let plan, _):
             if !state.plans.contains(where: { $0.plan == plan }) { refusal = .invalidCommand("no such plan") }
             state.plans.removeAll { $0.plan == plan }
         case .workouts:

@@ -104,6 +104,7 @@ extension LiveMetrics {
         _ readings: [Reading], _ quantity: Quantity, _ segments: [Segment], _ timeline: ActiveTimeline,
         _ beats: inout BeatsWalk
     ) {
+        guard let last = readings.last else { return }
         let index = quantity.rawValue
         var track = Track()
         var next = 0
@@ -115,7 +116,6 @@ extension LiveMetrics {
             }
             rows[row].sources[index].sum = track.sum
         }
-        guard let last = readings.last else { return }
         track.current = last.source
         track.time = last.time.microseconds
         track.value = last.value

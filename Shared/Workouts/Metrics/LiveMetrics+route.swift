@@ -74,7 +74,7 @@ extension LiveMetrics {
     }
 
     private mutating func addRouteEnergy(_ metres: Double, from start: Int64, to end: Int64) {
-        let samples = tracks.reduce(0) { max($0, $1.position) }
+        let samples = tracks.known.reduce(0) { max($0, $1.position) }
         guard end >= samples - Self.routeDelay else { return }
         energyFold.add(meters: metres, from: start, to: end)
         if let grade = route?.grade, climbSegment == .min {

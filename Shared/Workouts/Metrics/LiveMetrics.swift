@@ -11,7 +11,7 @@ package struct LiveMetrics: Sendable {
 
     let rules: LiveRules
     var rows: [Row] = []
-    var tracks = [Track](repeating: Track(), count: Quantity.allCases.count)
+    var tracks = LiveReadings<Track>()
     /// Seconds in heart rate zones and the energy, both without the last heart rate.
     var zones = [5 of Double](repeating: 0)
     var energyFold: EnergyFold
@@ -260,7 +260,8 @@ extension LiveMetrics {
     private mutating func noticeSilence(_ segments: [Segment]) {
         guard isExact else { return }
         let end = max(newestTime, segments.last?.end?.microseconds ?? .min)
-        for index in tracks.indices where tracks[index].current >= 0 && end - tracks[index].time > Self.freshness {
+        for index in tracks.known.indices where tracks[index].current >= 0 && end - tracks[index].time > Self.freshness
+        {
             let time = tracks[index].time
             if rows.contains(where: { $0.sources[index].inside > time }),
                 segments.activeMicroseconds(from: time, to: end) > Self.freshness

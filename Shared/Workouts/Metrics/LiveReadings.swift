@@ -1,6 +1,6 @@
 extension LiveMetrics {
     /// The latest reading of one quantity by one device.
-    struct Source: Sendable {
+    struct Source: LiveReading {
         var time = Int64.min
         var value = 0.0
         /// The quantity's sum at that time: deltas that others add later are not added again.
@@ -12,7 +12,7 @@ extension LiveMetrics {
     struct Row: Sendable {
         let device: Device
         var newest = Int64.min
-        var sources = [Source](repeating: Source(), count: Quantity.allCases.count)
+        var sources = LiveReadings<Source>()
         /// The latest values of lists.
         var lists: [Quantity: [Double]] = [:]
         /// How many devices are preferred to it.
@@ -22,7 +22,7 @@ extension LiveMetrics {
         func rank(_ quantity: Quantity) -> Int { quantity == .heartRate ? heartRateRank : rank }
     }
 
-    struct Track: Sendable {
+    struct Track: LiveReading {
         /// The row whose reading was counted last, and that reading.
         var current = -1
         var time = Int64.min
@@ -50,9 +50,34 @@ extension LiveMetrics.Row {
     /// The readings of a clock that was ahead are not the latest.
     mutating func forget(after horizon: Int64) {
         newest = .min
-        for index in sources.indices where sources[index].time > horizon {
+        for index in sources.known.indices where sources[index].time > horizon {
             sources[index].time = .min
             sources[index].inside = .min
         }
+    }
+}
+
+/// What is known of a quantity before its first reading.
+protocol LiveReading: Sendable {
+    init()
+}
+
+/// The readings of each quantity, by raw value. It has room for the first quantities only until there are others, because most
+/// devices measure no others.
+struct LiveReadings<Reading: LiveReading>: Sendable {
+    private(set) var known: [Reading] = []
+
+    subscript(index: Int) -> Reading {
+        get { index < known.count ? known[index] : Reading() }
+        _modify {
+            if index >= known.count { makeRoom(for: index) }
+            yield &known[index]
+        }
+    }
+
+    private mutating func makeRoom(for index: Int) {
+        let count = index < Sample.commonCount ? Sample.commonCount : Quantity.allCases.count
+        known.reserveCapacity(count)
+        known += repeatElement(Reading(), count: count - known.count)
     }
 }

@@ -7,6 +7,7 @@ package struct Sample: Sendable {
     /// A bit for each quantity that the item carries, by raw value.
     package private(set) var present: UInt64 = 0
     /// Most samples carry the first quantities only: these need no allocation.
+    static let commonCount = 9
     private var common = [9 of Double](repeating: 0)
     /// The values of the others; a list has an entry for each of its values.
     private var others: [(quantity: Quantity, value: Double)] = []
@@ -97,6 +98,12 @@ package protocol StreamItem: Equatable, Sendable {
     /// The bits of ``present`` whose fields are lists.
     var lists: UInt64 { get }
 
+    /// The position, if it is accurate enough to count.
+    var position: Coordinate? { get }
+
+    /// Whether it carries a heart rate.
+    var hasHeartRate: Bool { get }
+
     init(time: Timestamp?)
 
     /// A value, of a list the first; `nil` when the item does not carry it.
@@ -119,7 +126,10 @@ extension Quantity: StreamField {
     package static let lists = allCases.reduce(0) { $0 | ($1.isList ? UInt64(1) << UInt64($1.rawValue) : 0) }
 }
 
-extension Sample: StreamItem {}
+extension Sample: StreamItem {
+    package var position: Coordinate? { nil }
+    package var hasHeartRate: Bool { self[.heartRate] != nil }
+}
 
 extension LocationField: StreamField {
     package static var lists: UInt64 { 0 }
@@ -131,6 +141,8 @@ extension Location: StreamItem {
     }
 
     package var lists: UInt64 { 0 }
+
+    package var hasHeartRate: Bool { false }
 
     package subscript(all field: LocationField) -> [Double] {
         get { self[field].map { [$0] } ?? [] }

@@ -58,7 +58,7 @@ struct SummaryParts {
         _ meters: Cumulative, length: Double, total: Int64, laps: Int
     ) -> (bounds: [Int64], lengths: [Double]) {
         guard meters.total > 0 else { return ([], []) }
-        var whole = Int(meters.total / length)
+        var whole = Int(min(meters.total / length, 1e9))
         // A quotient that was rounded up counts an unfinished split.
         if Double(whole) * length > meters.total { whole -= 1 }
         let limit = MetricsSummary.splitLimit(laps: laps)

@@ -1,9 +1,6 @@
 /// A location of one source that may count: it has a time in a segment, and a position of sufficient accuracy or only an
 /// altitude.
 struct Fix: Sendable {
-    /// Positions with this accuracy in metres or a worse one are dropped.
-    private static let accuracyLimit = 50.0
-
     let time: Int64
     /// `nan` without a position.
     let latitude: Double
@@ -22,16 +19,15 @@ struct Fix: Sendable {
     /// Returns `nil` for a location that cannot count.
     init?(_ location: Location, number: Int, segments: [Segment]) {
         guard let time = location.time, let segment = segments.segment(containing: time) else { return nil }
-        let accuracy = location.horizontalAccuracy ?? .nan
         if let latitude = location.latitude, let longitude = location.longitude {
-            guard accuracy.isNaN || (0..<Self.accuracyLimit).contains(accuracy) else { return nil }
+            guard location.isAccurate else { return nil }
             (self.latitude, self.longitude) = (latitude, longitude)
         } else {
             guard location.altitude != nil else { return nil }
             (latitude, longitude) = (.nan, .nan)
         }
         self.time = time.microseconds
-        self.accuracy = accuracy
+        accuracy = location.horizontalAccuracy ?? .nan
         self.number = Int32(truncatingIfNeeded: number)
         self.segment = segment.start.microseconds
         altitude = location.altitude ?? .nan

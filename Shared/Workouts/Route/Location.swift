@@ -53,6 +53,18 @@ package struct Location: Sendable {
     package var verticalAccuracy: Double? { self[.verticalAccuracy] }
     package var speed: Double? { self[.speed] }
     package var course: Double? { self[.course] }
+
+    /// Positions with this accuracy in metres or a worse one do not count.
+    private static let accuracyLimit = 50.0
+
+    /// Whether the position counts if there is one: its accuracy is unknown, or valid and sufficient.
+    var isAccurate: Bool { horizontalAccuracy.map((0..<Self.accuracyLimit).contains) ?? true }
+
+    /// The position; `nil` without one that counts.
+    package var position: Coordinate? {
+        guard let latitude, let longitude, isAccurate else { return nil }
+        return Coordinate(latitude: latitude, longitude: longitude)
+    }
 }
 
 extension Location: Equatable {

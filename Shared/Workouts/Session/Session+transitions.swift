@@ -21,7 +21,7 @@ extension Session {
         let at = max(moment, lastTransition)
         switch (action, status) {
         case (.deviceReady(let device), .unfinished):
-            guard device.kind == "watch" else {
+            guard device.isWatch else {
                 throw .invalidCommand("device: '\(device)' is not a watch; expected a name such as watch-3f9a")
             }
             // Without both permissions the watch measures nothing that the user may see live.

@@ -201,6 +201,11 @@ extension Session {
 
     package var startedAt: Timestamp? { closedSegments.first?.start ?? openSince }
 
+    /// Whether the session became active after a moment; one in its countdown is not active.
+    package func began(after moment: Timestamp) -> Bool {
+        statusName != .preparing && startedAt ?? lastTransition > moment
+    }
+
     /// Whether the session overlaps a span of time. An unfinished session has no end.
     package func overlaps(from start: Timestamp, to end: Timestamp?) -> Bool {
         let begin = startedAt ?? lastTransition

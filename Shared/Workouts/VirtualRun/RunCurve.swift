@@ -7,7 +7,7 @@ package struct RunCurve: Equatable, Sendable {
     package static let limit = 17_280
     private static let spacing: UInt32 = 5_000
     /// Seconds and metres of a point, at most.
-    private static let range = 0.0...4_000_000
+    package static let range = 0.0...4_000_000
 
     struct Point: Equatable {
         /// Milliseconds.

@@ -33,7 +33,9 @@ package struct RunnerRoute: Equatable, Sendable {
         var smoothed: [FixSmoother.Smoothed] = []
         var last: Fix?
         for (row, time) in track.times.enumerated() {
-            guard let latitude = latitudes[row], let longitude = longitudes[row] else { continue }
+            guard let latitude = latitudes[row], LocationField.latitude.range.contains(latitude),
+                let longitude = longitudes[row], LocationField.longitude.range.contains(longitude)
+            else { continue }
             var location = Location(time: time)
             location[.latitude] = latitude
             location[.longitude] = longitude
@@ -147,7 +149,10 @@ private struct HeartRates {
 
     init(_ series: Series?) {
         guard let series, let values = series[.heartRate] else { return }
-        rows = zip(series.times, values).compactMap { time, value in value.map { (time.microseconds, $0) } }
+        rows = zip(series.times, values).compactMap { time, value in
+            guard let value, Quantity.heartRate.range.contains(value) else { return nil }
+            return (time.microseconds, value)
+        }
     }
 
     /// The newest heart rate at a time that is not before the previous call's.

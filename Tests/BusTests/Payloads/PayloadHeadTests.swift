@@ -1,4 +1,5 @@
 import Testing
+import Workouts
 
 @testable import Bus
 
@@ -9,6 +10,9 @@ struct PayloadHeadTests {
         #expect(head.revision == 7)
         #expect(head.status == "active")
         #expect(try PayloadHead(Array(#"{"c":1.5,"s":8}"#.utf8)[...]).revision == 8)
+        let metrics = try PayloadHead(Array(#"{"c":1.5,"n":12,"s":8}"#.utf8)[...])
+        #expect(metrics.newest == Timestamp(seconds: 1.5) && metrics.count == 12)
+        #expect(try PayloadHead(Array(#"{"c":"x","n":[1]}"#.utf8)[...]) == PayloadHead(Array("{}".utf8)[...]))
         #expect(try PayloadHead(Array("{}".utf8)[...]) == PayloadHead(Array(#"{"x":[1]}"#.utf8)[...]))
     }
 

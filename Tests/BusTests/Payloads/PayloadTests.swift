@@ -55,8 +55,6 @@ import Workouts
         for _ in 0..<200 {
             let snapshot = random.snapshot()
             #expect(try MetricsSnapshot(snapshot.payload) == snapshot)
-            let progress = try MetricsProgress(snapshot.payload[...])
-            #expect(progress.count == snapshot.count && progress.newest == snapshot.newest)
             #expect(try JSONSerialization.jsonObject(with: Data(snapshot.payload)) is [String: Any])
             let ack = Ack.next(.random(in: 0...StreamLimits.items, using: &random))
             let now = random.time()

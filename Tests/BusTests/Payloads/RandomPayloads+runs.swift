@@ -123,6 +123,7 @@ extension SeededRandom {
         overview.place = maybe(1)
         listed.runs = [overview]
         routed.routes = [RunRoute(user: User("anna")!, polyline: ["_p~iF~ps|U"], h: maybe([[150, nil]]))]
+        routed.splits = [RunSplits(user: maybe(User("anna")!), ghost: maybe(1), RunCurve(pace: 300), upTo: 5_000)]
         return [listed, routed]
     }
 

@@ -44,11 +44,14 @@ extension SeededRandom {
         let actions: [UserRequest.Action] = [
             .setProfile(profile()), .setProfile(Profile()),
             .workouts(HistoryQuery(before: maybe(place()), from: maybe(time()), to: maybe(time()), limit: limit)),
-            .savePlan(identifier(), definition()), .deletePlan(identifier()), .deleteWorkout(identifier()),
+            .savePlan(identifier(), definition(), base: maybe(version())),
+            .deletePlan(identifier(), base: maybe(version())), .deleteWorkout(identifier()),
             .deleteEverything,
         ]
         return actions.map { UserRequest(id: identifier(), client: name(), action: $0) }
     }
+
+    private mutating func version() -> SavedPlans.Version { SavedPlans.Version(savedAt: maybe(time())) }
 
     mutating func viewerRequests() -> [ViewerRequest] {
         let query = HistoryQuery(
@@ -174,6 +177,7 @@ extension SeededRandom {
         heard.position = maybe(Coordinate(latitude: 52.5, longitude: 13.4))
         heard.clockSkew = maybe([Device("strap-1")!: 181.2]) ?? [:]
         heard.silences = times.silences
+        heard.hasLiveMetrics = Bool.random(using: &self)
         return heard
     }
 

@@ -42,6 +42,7 @@ extension SeededRandom {
         let service: ProcessName = name()
         return session.map { .session(key, $0) } + user.map { .user(key.user, $0) } + [
             .presence(service: service.description, name()), .rejected(service: service.description),
+            .account(key.user), .limited(limit: text("abcxyz0189_", 1...64), key.user),
         ]
     }
 }

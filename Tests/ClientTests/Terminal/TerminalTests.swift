@@ -61,6 +61,7 @@ import Workouts
         #expect(Text.duration(59.6) == "1:00")
         #expect(Text.duration(1_440) == "24:00")
         #expect(Text.duration(6_254) == "1:44:14")
+        #expect([0.44, 9.94, 9.95, 37.4].map(Text.behind) == ["+0:00.4", "+0:09.9", "+0:10", "+0:37"])
         #expect(Text.pace(345) == "5:45 /km")
         #expect(Text.pace(1_050, .swimming) == "1:45 /100 m")
         #expect(Text.heartRate(136.6) == "137 bpm")

@@ -16,7 +16,7 @@ func sessionKey(_ user: User, _ number: Int) -> SessionKey {
 }
 
 func login(_ user: User, seen: Set<User> = [], id: LoginID = LoginToken().id) -> Login {
-    Login(id: id, account: .person(user), password: Secret(""), seen: seen.union([user]))
+    Login(id: id, account: .person(user), password: Secret(""), rights: .init(seen: seen.union([user])))
 }
 
 func runID(_ number: Int) -> RunID {
@@ -45,7 +45,16 @@ struct HubWorld {
     }
 
     mutating func publish(_ topic: Topic, _ payload: String) throws(PayloadError) {
-        perform(try hub.receive(topic.message(Array(payload.utf8)), now))
+        try publish([(topic, payload)])
+    }
+
+    /// A batch of the bus.
+    mutating func publish(_ messages: [(topic: Topic, payload: String)]) throws(PayloadError) {
+        var changed: Set<Int> = []
+        for (topic, payload) in messages {
+            changed.formUnion(try hub.receive(topic.message(Array(payload.utf8)), now))
+        }
+        perform(hub.deliver(changed, now))
     }
 
     /// The stream's task asks for events until it has to wait.

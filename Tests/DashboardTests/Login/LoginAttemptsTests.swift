@@ -53,6 +53,31 @@ struct LoginAttemptsTests {
         #expect(waits[4] == .refuse(retryAfter: 95))
     }
 
+    @Test func `guesses from many networks of one 48-bit prefix wait one after the other`() throws {
+        var attempts = LoginAttempts()
+        func address(_ number: Int) -> String { "2001:db8:0:\(String(number, radix: 16))::1" }
+        for index in 0..<LoginAttempts.siteFailures {
+            #expect(try fail(&attempts, attempt("user\(index)", from: address(index)), start) == 0)
+        }
+        var waits: [LoginAttempts.Decision] = []
+        for index in 0..<7 { waits.append(attempts.begin(attempt("w\(index)", from: address(1_000 + index)), start)) }
+        #expect(waits[..<6] == [1, 3, 7, 15, 31, 63].map { .check(after: $0) }[...])
+        #expect(waits[6] == .refuse(retryAfter: 95))
+        #expect(attempts.begin(attempt(from: address(2_000), known: true), start) == .check(after: 0))
+        #expect(attempts.begin(attempt("ben", from: "2001:db8:1::1"), start) == .check(after: 0))
+        // The rate of an attacker who owns all of it.
+        var now = start
+        var checks = 0
+        while now.seconds(since: start) < 900 {
+            if case .check(let wait) = attempts.begin(attempt("v\(checks)", from: address(3_000 + checks)), now) {
+                attempts.finish(attempt("v\(checks)", from: address(3_000 + checks)), .wrong, now + wait)
+                checks += 1
+            }
+            now = now + 1
+        }
+        #expect(checks < 35)
+    }
+
     @Test func `a browser that logged in before does not wait for the account's failures`() throws {
         var attempts = LoginAttempts()
         for index in 0..<30 { _ = try fail(&attempts, attempt(from: "192.0.2.\(index)"), start) }
@@ -127,7 +152,7 @@ struct LoginAttemptsTests {
             _ = attempts.begin(attempt, start)
             attempts.finish(attempt, .wrong, start)
         }
-        #expect(attempts.count <= 2 * LoginAttempts.tallyLimit)
+        #expect(attempts.count <= 3 * LoginAttempts.tallyLimit)
         #expect(attempts.pending == 0)
     }
 

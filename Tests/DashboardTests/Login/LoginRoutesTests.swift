@@ -1,6 +1,10 @@
 import Foundation
 import HTTPTypes
+import Hummingbird
+import HummingbirdCore
 import MQTT
+import NIOCore
+import NIOEmbedded
 import ServiceKit
 import Storage
 import Synchronization
@@ -16,7 +20,10 @@ struct LoginRoutesTests {
             let browser = Browser(site)
             let page = try await browser.open("/login?to=/plans")
             #expect(page.headers[.cacheControl] == "no-store")
-            #expect(try await page.text().contains(#"name="to" value="/plans""#))
+            let text = try await page.text()
+            #expect(text.contains(#"name="to" value="/plans""#))
+            #expect(text.contains("Log in to Pacebus") && text.contains("compose/user add NAME"))
+            #expect(text.contains("up to \(Int(LoginAttempts.longestWait)) seconds"))
             let answer = try await browser.post(
                 "/login", form: ["name": " anna ", "password": "anna", "to": "/plans"])
             #expect(answer.status == 303)
@@ -30,7 +37,7 @@ struct LoginRoutesTests {
             #expect(logout.headers[.clearSiteData] == #""cache""#)
             #expect(try await browser.fetch("/").status == 401)
             let token = try #require(LoginToken(stolen["pacebus"] ?? ""))
-            #expect(site.parts.logins.login(token) == nil)
+            #expect(await site.parts.logins.login(token) == nil)
         }
     }
 
@@ -40,11 +47,67 @@ struct LoginRoutesTests {
             configuration.publicURL = "https://run.example.org"
         }
         try await Site.run(settings: settings) { site in
-            let browser = try await Browser.with("anna", site)
+            let browser = try await Browser.with("anna", site, peer: "192.0.2.1")
             #expect(browser.cookies.keys.sorted() == ["__Host-pacebus", "__Host-pacebus-browser"])
             let answer = try await browser.fetch("/")
-            #expect(answer.headers[.strictTransportSecurity] != nil)
+            #expect(answer.headers[.strictTransportSecurity] == "max-age=31536000")
+            #expect(answer.headers[.xContentTypeOptions] == "nosniff")
+            #expect(answer.headers[.crossOriginOpenerPolicy] == "same-origin")
+            #expect(answer.headers[.referrerPolicy] == "strict-origin")
+            #expect(answer.headers[.cacheControl] == "private, no-cache")
             #expect(answer.status == 200)
+            // Past the proxy there is no TLS.
+            browser.peer = "192.0.2.2"
+            #expect(try await browser.fetch("/").status == 403)
+            #expect(try await browser.post("/login", form: ["name": "anna", "password": "anna"]).status == 403)
+        }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:8080", true), ("localhost:8080", true), ("[::1]:8080", true), ("192.0.2.1:8080", false),
+        ("run.example.org", false), ("127.0.0.1.example.org", false), ("0.0.0.0:8080", false), ("", false),
+    ])
+    func `a container without TLS shows its login at loopback addresses alone`(
+        authority: String, isShown: Bool
+    ) async throws {
+        func settings(_ configuration: inout DashboardConfiguration, _: inout ServiceConfiguration) {
+            configuration.host = "0.0.0.0"
+            configuration.publicURL = "http://127.0.0.1:8080"
+        }
+        try await Site.run(settings: settings) { site in
+            let browser = Browser(site)
+            browser.authority = authority
+            #expect(try await browser.open("/login").status == (isShown ? 200 : 403))
+            let answer = try await browser.post("/login", form: ["name": "anna", "password": "anna"])
+            #expect(answer.status == (isShown ? 303 : 403))
+        }
+    }
+
+    @Test(arguments: [
+        ("198.51.100.1", "198.51.100.1", true), ("198.51.100.1:4711", "198.51.100.1:4712", true),
+        ("[2001:db8::1]:1", "2001:db8::2", true), ("1.1.1.1, 198.51.100.1", "198.51.100.1", true),
+        ("text", "other text", true), ("198.51.100.1", "198.51.100.2", false),
+    ])
+    func `behind the proxy guesses of one network slow down, whatever the form of its address`(
+        first: String, second: String, isSlowed: Bool
+    ) async throws {
+        func settings(_ configuration: inout DashboardConfiguration, _: inout ServiceConfiguration) {
+            configuration.trustedProxy = "192.0.2.1"
+            configuration.publicURL = "https://run.example.org"
+        }
+        let clock = ManualClock()
+        try await Site.run(clock: clock, settings: settings) { site in
+            let network = { (text: String) -> String in
+                var context = DashboardContext(
+                    source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: .silent))
+                context.peer = "192.0.2.1"
+                let head = HTTPRequest(
+                    method: .get, scheme: "http", authority: "x", path: "/", headerFields: [.forwardedFor: text])
+                let address = Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+                    .clientAddress(context, site.parts.configuration)
+                return ClientNetwork(address).description
+            }
+            #expect((network(first) == network(second)) == isSlowed)
         }
     }
 
@@ -98,7 +161,7 @@ struct LoginRoutesTests {
         #expect(target.sameSitePath == path)
     }
 
-    @Test func `a restart logs nobody out, and a full disk lets nobody in or silently out`() async throws {
+    @Test func `logins survive a restart, and with a full disk no login begins and none ends silently`() async throws {
         let store = MemoryStore.owningAll()
         var cookies: [String: String] = [:]
         try await Site.run(store: store) { site in
@@ -113,7 +176,7 @@ struct LoginRoutesTests {
         store.gain(Set(Shard.all))
         try await Site.run(store: store) { site in
             let token = try #require(LoginToken(cookies["pacebus"] ?? ""))
-            let login = site.parts.logins.login(token)
+            let login = await site.parts.logins.login(token)
             #expect(login?.user == User("anna"))
             #expect(login?.password == Secret("anna"))
         }
@@ -127,7 +190,8 @@ struct LoginRoutesTests {
                 #expect(answer.headers[.retryAfter] == "1")
                 #expect(answer.headers[.contentSecurityPolicy] != nil)
             }
-            #expect(try await Browser(site).fetch("/events").status == 401)
+            // A proxy asks for this page to find the replica that serves.
+            #expect(try await Browser(site).open("/login").status == 503)
         }
     }
 
@@ -137,6 +201,8 @@ struct LoginRoutesTests {
                 try await Browser.with("anna", site), try await Browser.with("anna", site),
                 try await Browser.with("coach", site)
             )
+            let menu = try await one.open("/").text()
+            #expect(menu.contains(#"name="everywhere" value="yes">Log out everywhere</button>"#))
             _ = try await one.post("/logout", form: ["everywhere": "yes"])
             #expect(try await two.fetch("/").status == 401)
             #expect(try await coach.fetch("/").status == 200)
@@ -169,7 +235,7 @@ struct LoginRoutesTests {
             _ = await eventually { running.withLock { $0.most >= 4 } }
             for _ in 0..<100 { await Task.yield() }
             running.withLock { $0.now -= 1 }
-            return .accepted([])
+            return .accepted(AccountRights(seen: []))
         }
         try await Site.run(ask: ask) { site in
             await withTaskGroup(of: LoginService.Answer.self) { tasks in
@@ -181,6 +247,63 @@ struct LoginRoutesTests {
             }
         }
         #expect(running.withLock(\.most) == 4)
+    }
+
+    @Test func `requests of an idle login wait for one probe`() async throws {
+        let asked = Mutex(0)
+        let clock = ManualClock()
+        @Sendable func ask(_ credential: RightsProbes.Credential) async -> BrokerAccounts.Answer {
+            asked.withLock { $0 += 1 }
+            for _ in 0..<1_000 { await Task.yield() }
+            return await Site.answer(credential)
+        }
+        try await Site.run(clock: clock, ask: ask) { site in
+            let token = try #require(LoginToken(try await Browser.with("coach", site).cookies["pacebus"] ?? ""))
+            try await clock.waitForSleepers(2)
+            clock.advance(by: .seconds(1_000))
+            try await clock.waitForSleepers(2)
+            asked.withLock { $0 = 0 }
+            await withTaskGroup(of: Login?.self) { tasks in
+                for _ in 0..<8 { tasks.addTask { await site.parts.logins.login(token) } }
+                for await login in tasks { #expect(login != nil) }
+            }
+            #expect(asked.withLock(\.self) == 1)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `an answer of the broker that may be older than a change is not the last one`(isLogin: Bool) async throws {
+        let seen = Mutex<Set<User>>([User("coach")!, User("anna")!])
+        let change = Mutex<(@Sendable () -> Void)?>(nil)
+        @Sendable func ask(_: RightsProbes.Credential) async -> BrokerAccounts.Answer {
+            let answer = AccountRights(seen: seen.withLock(\.self), isViewer: true)
+            change.withLock(\.self)?()
+            return .accepted(answer)
+        }
+        let clock = ManualClock()
+        try await Site.run(clock: clock, ask: ask) { site in
+            let logins = site.parts.logins
+            func shrink() {
+                change.withLock {
+                    $0 = {
+                        change.withLock { $0 = nil }
+                        seen.withLock { $0 = [User("coach")!] }
+                        logins.receive([
+                            MQTTMessage(topic: "$SYS/pacebus/accounts/coach", payload: [], qos: .atLeastOnce)
+                        ])
+                    }
+                }
+            }
+            if isLogin { shrink() }
+            let token = try #require(LoginToken(try await Browser.with("coach", site).cookies["pacebus"] ?? ""))
+            if !isLogin {
+                shrink()
+                try await clock.waitForSleepers(2)
+                clock.advance(by: .seconds(1_000))
+                _ = await logins.login(token)
+            }
+            #expect(await logins.login(token)?.seen == [User("coach")!])
+        }
     }
 
     @Test func `a password that the broker refuses ends the account's logins`() async throws {

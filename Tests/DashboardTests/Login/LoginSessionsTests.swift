@@ -38,9 +38,9 @@ struct LoginSessionsTests {
     @Test func `a login ends after 30 days, after 7 unused, and an operator's after 12 hours`() {
         var sessions = LoginSessions()
         let (one, two, operators) = (LoginToken().id, LoginToken().id, LoginToken().id)
-        _ = sessions.begin(one, anna, sealed: [1], seen: [annaUser], start)
-        _ = sessions.begin(two, anna, sealed: [1], seen: [annaUser], start)
-        _ = sessions.begin(operators, .operators, sealed: [1], seen: [], start)
+        _ = sessions.begin(one, anna, sealed: [1], .init(seen: [annaUser]), start)
+        _ = sessions.begin(two, anna, sealed: [1], .init(seen: [annaUser]), start)
+        _ = sessions.begin(operators, .operators, sealed: [1], .init(seen: []), start)
         #expect(sessions.use(operators, start + 43_199).record != nil)
         #expect(sessions.use(operators, start + 43_200).changes.ended == [operators])
         for day in 1...29 { #expect(sessions.use(one, start + Double(day) * 86_400).record != nil) }
@@ -53,10 +53,10 @@ struct LoginSessionsTests {
         var sessions = LoginSessions()
         let ids = (0..<20).map { _ in LoginToken().id }
         for (index, id) in ids.enumerated() {
-            _ = sessions.begin(id, anna, sealed: [], seen: [], start + Double(index))
+            _ = sessions.begin(id, anna, sealed: [], .init(seen: []), start + Double(index))
         }
         _ = sessions.use(ids[0], start + 7_200)
-        let changes = sessions.begin(LoginToken().id, anna, sealed: [], seen: [], start + 7_300)
+        let changes = sessions.begin(LoginToken().id, anna, sealed: [], .init(seen: []), start + 7_300)
         #expect(changes.ended == [ids[1]])
         #expect(sessions.logins(of: anna).count == 20)
     }
@@ -76,11 +76,11 @@ struct LoginSessionsTests {
                 switch Int.random(in: 0..<8, using: &random) {
                 case 0...2:
                     ids.append(LoginToken().id)
-                    store(sessions.begin(ids.last!, account, sealed: [7], seen: [annaUser], now).writes)
+                    store(sessions.begin(ids.last!, account, sealed: [7], .init(seen: [annaUser]), now).writes)
                     store(sessions.remember(LoginToken().id, for: account, now))
                 case 3, 4: store(ids.randomElement(using: &random).map { sessions.use($0, now).changes.writes } ?? [])
                 case 5: store(ids.randomElement(using: &random).map { sessions.end($0).writes } ?? [])
-                case 6: store(sessions.see([annaUser, User("ben")!], by: account).writes)
+                case 6: store(sessions.set(.init(seen: [annaUser, User("ben")!]), of: account).writes)
                 default: store(sessions.expire(now).writes)
                 }
                 for account in accounts { #expect(sessions.logins(of: account).count <= LoginSessions.limit) }
@@ -101,12 +101,14 @@ struct LoginSessionsTests {
         }
     }
 
-    @Test func `whoever is seen differently has to open streams again`() {
+    @Test func `a login that may see other people has to open its streams again`() {
         var sessions = LoginSessions()
         let id = LoginToken().id
-        _ = sessions.begin(id, anna, sealed: [], seen: [annaUser], start)
-        #expect(sessions.see([annaUser], by: anna) == .init())
-        #expect(sessions.see([annaUser, User("ben")!], by: anna).ended == [id])
+        _ = sessions.begin(id, anna, sealed: [], .init(seen: [annaUser]), start)
+        #expect(sessions.set(.init(seen: [annaUser]), of: anna) == .init())
+        #expect(sessions.set(.init(seen: [annaUser, User("ben")!]), of: anna).ended == [id])
         #expect(sessions.use(id, start).record?.seen.count == 2)
+        #expect(sessions.set(.init(seen: [annaUser, User("ben")!], isViewer: true), of: anna).ended == [id])
+        #expect(sessions.use(id, start).record?.isViewer == true)
     }
 }

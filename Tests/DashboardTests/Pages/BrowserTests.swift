@@ -11,10 +11,21 @@ import Testing
 struct BrowserTests {
     private static let scripts = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../browser")
 
-    @Test(arguments: ["pages", "map", "keyboard"])
+    @Test(arguments: ["pages", "late", "map", "keyboard", "returning", "gloves", "operator_page", "home", "focus"])
     func `a browser finds no fault`(script: String) async throws {
+        try await run(script)
+    }
+
+    @Test func `tiles come with their attribution and bring no other request`() async throws {
+        try await run("tiles") {
+            $0.tileURL = "https://tiles.example/{z}/{x}/{y}.png"
+            $0.tileAttribution = "© Example contributors"
+        }
+    }
+
+    private func run(_ script: String, settings: (inout DashboardConfiguration) -> Void = { _ in }) async throws {
         let folder = try TemporaryFolder()
-        try await PageServer.run { url in
+        try await PageServer.run(settings: settings) { url in
             try await ChildProcess.run(
                 [Python.interpreter, Self.scripts.appending(path: "\(script).py").path, url], log: folder.file("log"))
         }

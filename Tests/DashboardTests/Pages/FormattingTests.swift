@@ -35,6 +35,7 @@ struct FormattingTests {
         switch row.quantity {
         case "duration": return format.duration(value).joined
         case "distance": return format.distance(value).joined
+        case "roughDistance": return format.roughDistance(value).joined
         case "pace": return format.pace(value).joined
         case "speed": return format.speed(value).joined
         case "heartRate": return format.heartRate(value).joined

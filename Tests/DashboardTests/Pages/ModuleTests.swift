@@ -23,19 +23,55 @@ struct ModuleTests {
             ["tsc", "-p", Self.tests.appending(path: "tsconfig.json").path], log: folder.file("log"))
     }
 
-    /// Loaded on the pages of virtual runs alone.
-    private static let ofVirtualRuns: Set = ["ask.js", "run.js", "run-form.js", "runs.js", "virtual-run.js"]
+    /// Loaded on one kind of page alone, with the modules of all pages.
+    private static let ofPages = [
+        "Home": ["home.js", "start.js", "cards.js", "people-map.js", "places.js"],
+        "a live page": [
+            "drawing.js", "kilometres.js", "live.js", "live-plan.js", "notices.js", "plan.js", "rest.js", "screen.js",
+            "speech.js",
+        ],
+        "logging out": ["logout.js"],
+        "plans": ["plans.js"],
+        "the operator": ["operator.js"],
+        "a virtual run": [
+            "ask.js", "notices.js", "people.js", "run.js", "run-lanes.js", "run-map.js", "run-results.js", "speech.js",
+            "virtual-run.js",
+        ],
+        "virtual runs": ["ask.js", "people.js", "run-form.js", "runs.js"],
+    ]
 
     @Test
-    func `modules take at most 35 KB compressed, and those of virtual runs 15 KB more`() async throws {
+    func `the modules that a page loads take at most 35 KB compressed`() async throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.modules, includingPropertiesForKeys: nil)
-        var (sum, ofRuns) = (0, 0)
+        var sizes: [String: Int] = [:]
         for file in files {
-            let size = try await ChildProcess.output(of: ["gzip", "-9", "-c", file.path]).count
-            if Self.ofVirtualRuns.contains(file.lastPathComponent) { ofRuns += size } else { sum += size }
+            sizes[file.lastPathComponent] = try await ChildProcess.output(
+                of: [
+                    "bash", "-c", "source $0/compose/web.sh; without_comments $1 | gzip -9", Self.root.path, file.path,
+                ]
+            ).count
         }
-        #expect(sum > 0 && sum <= 35_000)
-        #expect(ofRuns > 0 && ofRuns <= 15_000)
+        let shared = sizes.filter { name, _ in !Self.ofPages.values.contains { $0.contains(name) } }.values.reduce(0, +)
+        #expect(shared > 0)
+        for (page, names) in Self.ofPages {
+            #expect(try names.map { try #require(sizes[$0]) }.reduce(shared, +) <= 35_000, "\(page)")
+        }
+    }
+
+    @Test
+    func `the icons are those that pages show`() throws {
+        let web = Self.modules.deletingLastPathComponent()
+        let names = try String(contentsOf: web.appending(path: "icons.txt"), encoding: .utf8)
+            .split(separator: "\n").map(String.init)
+        let folders = ["Web/modules", "Web/templates", "Pages", "Plans"].map {
+            Self.root.appending(path: "Services/Dashboard").appending(path: $0)
+        }
+        let text = try folders.flatMap {
+            try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+        }.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+        for name in names { #expect(text.contains("#\(name)\"") || text.contains("\"\(name)\""), "\(name)") }
+        let shown = text.matches(of: /icons\.svg#([a-z0-9-]+)/).map { String($0.1) }
+        #expect(Set(shown).isSubset(of: names))
     }
 
     @Test

@@ -7,9 +7,11 @@ import Workouts
 @testable import Dashboard
 
 struct RecordStoreTests {
+    private let log = LogRecorder()
+
     private func run(_ body: (RecordStore, MemoryStore, ManualClock) async throws -> Void) async throws {
         let (memory, clock) = (MemoryStore.owningAll(), ManualClock())
-        let records = RecordStore(store: memory, clock: clock, logger: .silent)
+        let records = RecordStore(store: memory, clock: clock, logger: log.logger)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await records.run() }
             for await change in memory.ownership {
@@ -26,9 +28,9 @@ struct RecordStoreTests {
             records.enqueue([.put(.logins, "a", 1), .put(.logins, "b", 1)])
             records.enqueue([.put(.logins, "a", 2), .delete(.logins, "b")])
             try await records.committed()
-            let stored = try await records.records(in: .logins)
+            let stored = try await records.values(Int.self, in: .logins)
             #expect(stored.map(\.key) == ["a"])
-            #expect(stored.map(\.value) == [Array("2".utf8)])
+            #expect(stored.map(\.value) == [2])
             _ = memory
         }
     }
@@ -43,7 +45,35 @@ struct RecordStoreTests {
             clock.advance(by: .seconds(1))
             records.tick(clock.moment)
             try await records.committed()
-            #expect(try await records.records(in: .logins).map(\.key) == ["b"])
+            #expect(try await records.values(Int.self, in: .logins).map(\.key) == ["b"])
+        }
+    }
+
+    @Test func `changes of a process without the shard are void, also those that could not be written`() async throws {
+        try await run { records, memory, clock in
+            memory.refuse()
+            records.enqueue([.put(.logins, "a", 1)])
+            await #expect(throws: StoreError.self) { try await records.committed() }
+            records.disown()
+            memory.accept()
+            records.enqueue([.put(.logins, "b", 1)])
+            await #expect(throws: StoreError.self) { try await records.committed() }
+            guard case .gained(let epochs) = memory.gain(Set(Shard.all)) else { return }
+            records.own(epochs)
+            clock.advance(by: .seconds(1))
+            records.tick(clock.moment)
+            records.enqueue([.put(.logins, "c", 1)])
+            try await records.committed()
+            #expect(try await records.values(Int.self, in: .logins).map(\.key) == ["c"])
+        }
+    }
+
+    @Test func `a record that cannot be read is logged and left out`() async throws {
+        try await run { records, _, _ in
+            records.enqueue([.put(.logins, "a", "text"), .put(.logins, "b", 1)])
+            try await records.committed()
+            #expect(try await records.values(Int.self, in: .logins).map(\.key) == ["b"])
+            #expect(log.lines.filter { $0.hasPrefix("error stored record unreadable, dropped") }.count == 1)
         }
     }
 }

@@ -8,31 +8,41 @@ import Workouts
 
 /// Who may do what: the router's own list of routes, each with a row.
 struct AccessTableTests {
-    /// The status for nobody, a stranger, a viewer of anna, anna herself, and the operator. An allowed POST has an empty body
+    /// The status without a login, for a stranger, a viewer of anna, anna herself, and the operator. An allowed POST has an empty body
     /// and gets 400.
     private static let table: [String: [Int]] = [
-        "GET /": [401, 200, 200, 200, 200],
+        "GET /": [401, 200, 200, 200, 303],
         // One of an unknown version.
         "GET /assets/{version}/**": [404, 404, 404, 404, 404],
         "GET /login": [200, 303, 303, 303, 303],
         "POST /login": [401, 401, 401, 401, 401],
-        "POST /logout": [401, 303, 303, 303, 303],
+        "POST /logout": [303, 303, 303, 303, 303],
+        "GET /recent": [401, 200, 200, 200, 200],
         "GET /events": [401, 200, 200, 200, 200],
-        "GET /operator/events": [401, 404, 404, 404, 200],
+        "GET /operator": [401, 403, 403, 403, 200],
+        "GET /operator/events": [401, 403, 403, 403, 200],
         "GET /live/{user}/{session}": [401, 404, 200, 200, 200],
         "GET /live/{user}/{session}/events": [401, 404, 200, 200, 200],
         "POST /live/{user}/{session}/commands": [401, 404, 403, 400, 403],
-        "POST /commands": [401, 400, 400, 400, 403],
-        "POST /plans/{plan}": [401, 400, 400, 400, 403],
-        "GET /virtual-runs": [401, 200, 200, 200, 404],
-        "GET /virtual-runs/{run}": [401, 200, 200, 200, 404],
-        "GET /virtual-runs/{run}/events": [401, 200, 200, 200, 404],
-        "POST /virtual-runs/requests": [401, 400, 400, 400, 403],
+        "POST /commands": [401, 400, 403, 400, 403],
+        // No broker tells the plans.
+        "GET /plans": [401, 503, 404, 503, 404],
+        "GET /plans.json": [401, 503, 404, 503, 404],
+        "GET /plans/{plan}": [401, 503, 404, 503, 404],
+        "GET /plans/{plan}/plan.json": [401, 503, 404, 503, 404],
+        "POST /plans/{plan}": [401, 400, 403, 400, 403],
+        "GET /virtual-runs": [401, 200, 404, 200, 404],
+        "GET /virtual-runs/{run}": [401, 200, 404, 200, 404],
+        "GET /virtual-runs/{run}/events": [401, 200, 404, 200, 404],
+        "POST /virtual-runs/requests": [401, 400, 403, 400, 403],
+        "POST /virtual-runs/reads": [401, 400, 403, 400, 403],
     ]
 
     private static let people: [String?] = [nil, "ben", "coach", "anna", "_operator"]
 
-    @Test func `each route answers nobody, stranger, viewer, owner and operator as its row says`() async throws {
+    @Test func `each route answers without a login and to a stranger, viewer, owner and operator as its row says`()
+        async throws
+    {
         try await Site.run { site in
             let routes = DashboardRouter.build(site.parts).routes.map { "\($0.method) \($0.path)" }
             #expect(Set(routes) == Set(Self.table.keys), "a route without a row, or a row without a route")
@@ -42,7 +52,7 @@ struct AccessTableTests {
                     let browser = try await Browser.with(person, site)
                     let answer = try await self.answer(to: route, browser)
                     let expected = Self.table[route]?[column]
-                    #expect(answer.status == expected, "\(route) as \(person ?? "nobody")")
+                    #expect(answer.status == expected, "\(route) as \(person ?? "no login")")
                     #expect(answer.headers[.contentSecurityPolicy] != nil)
                 }
             }
@@ -60,7 +70,23 @@ struct AccessTableTests {
         return try await browser.post(path, json: "{}")
     }
 
-    @Test func `nobody is redirected from every page to the login and back, and an unknown path is none`() async throws
+    @Test func `the home page offers a start and virtual runs to athletes, not to viewers`() async throws {
+        try await Site.run { site in
+            for (person, isOffered) in [("anna", true), ("coach", false)] {
+                let browser = try await Browser.with(person, site)
+                let page = try await browser.open("/").text()
+                for part in [#"id="start-new""#, #"id="start-dialog""#, #"href="/virtual-runs""#] {
+                    #expect(page.contains(part) == isOffered, "\(part) for \(person)")
+                }
+                #expect(page.contains(#"id="recent""#))
+            }
+            let coach = try await Browser.with("coach", site)
+            let refused = try await coach.post("/commands", json: "{}")
+            #expect(try await refused.text().contains("coach is a viewer's account and controls no workout"))
+        }
+    }
+
+    @Test func `without a login every page redirects to the login and back, and an unknown path is none`() async throws
     {
         try await Site.run { site in
             let browser = Browser(site)
@@ -74,7 +100,10 @@ struct AccessTableTests {
             }
             #expect(try await browser.fetch("/nowhere").status == 401)
             let anna = try await Browser.with("anna", site)
-            #expect(try await anna.open("/nowhere").status == 404)
+            let missing = try await anna.open("/nowhere")
+            #expect(missing.status == 404)
+            #expect(missing.headers[.contentType]?.hasPrefix("text/html") == true, "people read a page")
+            #expect(try await anna.fetch("/nowhere").headers[.contentType]?.hasPrefix("text/html") != true)
             #expect(try await anna.open("/nowhere").headers[.contentSecurityPolicy] != nil)
         }
     }

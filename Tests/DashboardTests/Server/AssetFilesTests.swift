@@ -28,6 +28,7 @@ struct AssetFilesTests {
         #expect(plain.headers[.contentType] == "text/javascript; charset=utf-8")
         #expect(plain.headers[.cacheControl] == "public, max-age=31536000, immutable")
         #expect(plain.headers[.contentEncoding] == nil)
+        #expect(plain.headers[.contentSecurityPolicy] == "default-src 'none'")
         #expect(plain.body.contentLength == 9)
         let zipped = try #require(assets.response("0a1b", "modules/live.js", acceptsGzip: true))
         #expect(zipped.headers[.contentEncoding] == "gzip")

@@ -79,12 +79,13 @@ struct Site {
         guard let seen = accounts["\(credential.account)"], credential.password.value == "\(credential.account)" else {
             return .refused
         }
-        return .accepted(seen)
+        return .accepted(AccountRights(seen: seen, isViewer: credential.account == AccountName("coach")))
     }
 
-    fileprivate func respond(to head: HTTPRequest, _ body: String) async throws -> Response {
-        let context = DashboardContext(
+    fileprivate func respond(to head: HTTPRequest, _ body: String, peer: String?) async throws -> Response {
+        var context = DashboardContext(
             source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: .silent))
+        context.peer = peer
         return try await responder.respond(
             to: Request(head: head, body: RequestBody(buffer: ByteBuffer(string: body))), context: context)
     }
@@ -94,15 +95,20 @@ struct Site {
 final class Browser {
     let site: Site
     private(set) var cookies: [String: String]
+    /// The address of the browser, or of its proxy.
+    var peer: String?
+    /// The host in the browser's address bar.
+    var authority = "127.0.0.1:8080"
 
-    init(_ site: Site, cookies: [String: String] = [:]) {
+    init(_ site: Site, cookies: [String: String] = [:], peer: String? = nil) {
         self.site = site
         self.cookies = cookies
+        self.peer = peer
     }
 
     /// A browser with a login, unless `account` is `nil`.
-    static func with(_ account: String?, _ site: Site) async throws -> Browser {
-        let browser = Browser(site)
+    static func with(_ account: String?, _ site: Site, peer: String? = nil) async throws -> Browser {
+        let browser = Browser(site, peer: peer)
         if let account { _ = try await browser.post("/login", form: ["name": account, "password": account]) }
         return browser
     }
@@ -125,12 +131,12 @@ final class Browser {
         site origin: String? = "same-origin"
     ) async throws -> Answer {
         var head = HTTPRequest(
-            method: method, scheme: "http", authority: "127.0.0.1:8080", path: path, headerFields: fields)
+            method: method, scheme: "http", authority: authority, path: path, headerFields: fields)
         if let origin { head.headerFields[.secFetchSite] = origin }
         if !cookies.isEmpty {
             head.headerFields[.cookie] = cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
         }
-        let response = try await site.respond(to: head, body)
+        let response = try await site.respond(to: head, body, peer: peer)
         for cookie in response.headers[values: .setCookie] {
             let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1).map(String.init)
             cookies[pair[0]] = pair.count > 1 ? pair[1] : nil

@@ -2,7 +2,12 @@ import Bus
 import Foundation
 import HTTPTypes
 import Hummingbird
+import HummingbirdCore
 import MQTT
+import NIOCore
+import NIOEmbedded
+import ServiceKit
+import Synchronization
 import TestSupport
 import Testing
 import Workouts
@@ -20,6 +25,23 @@ struct EventStreamTests {
             #expect(ninth.status == 503)
             #expect(ninth.headers[.retryAfter] == "5")
             #expect(try await Browser.with("anna", site).fetch("/events").status == 200)
+        }
+    }
+
+    @Test func `a page's next stream replaces the one before, so reconnecting reaches no limit`() async throws {
+        try await Site.run { site in
+            let browser = try await Browser.with("anna", site)
+            let other = try await browser.fetch("/events?page=b")
+            #expect(other.status == 200)
+            var streams: [Answer] = []
+            for _ in 0..<20 { streams.append(try await browser.fetch("/events?page=a")) }
+            #expect(streams.allSatisfy { $0.status == 200 })
+            #expect(site.parts.hub.read { $0.streams.count } == 2)
+            // A replaced stream ends at once.
+            #expect(try await streams[18].text() == "")
+            // Another login's page has the same name.
+            #expect(try await Browser.with("anna", site).fetch("/events?page=a").status == 200)
+            #expect(site.parts.hub.read { $0.streams.count } == 3)
         }
     }
 
@@ -44,6 +66,37 @@ struct EventStreamTests {
             #expect(!text.contains("event: state"))
             #expect(site.parts.hub.read { $0.streams.isEmpty })
             #expect(try await browser.fetch(path).status == 401)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a stream does not begin if its login changed after the request was checked`(isOver: Bool) async throws {
+        let seen = Mutex<Set<User>>([User("coach")!, anna])
+        @Sendable func ask(_: RightsProbes.Credential) async -> BrokerAccounts.Answer {
+            .accepted(AccountRights(seen: seen.withLock(\.self), isViewer: true))
+        }
+        try await Site.run(ask: ask) { site in
+            let browser = try await Browser.with("coach", site)
+            let token = try #require(LoginToken(browser.cookies["pacebus"] ?? ""))
+            let former = try #require(await site.parts.logins.login(token))
+            func stream() throws -> Response {
+                let head = HTTPRequest(method: .get, scheme: "http", authority: "x", path: "/events")
+                let context = DashboardContext(
+                    source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: .silent))
+                return try DashboardRouter.stream(
+                    .home(former.seen), former, Request(head: head, body: RequestBody(buffer: ByteBuffer())), context,
+                    site.parts)
+            }
+            #expect(try stream().status == .ok)
+            if isOver {
+                _ = try await browser.post("/logout", form: [:])
+            } else {
+                seen.withLock { $0 = [User("coach")!] }
+                _ = try await Browser.with("coach", site)
+            }
+            let error = #expect(throws: HTTPError.self) { _ = try stream() }
+            #expect(error?.status == .serviceUnavailable)
+            #expect(site.parts.hub.read { $0.streams.values.allSatisfy(\.isEnding) })
         }
     }
 

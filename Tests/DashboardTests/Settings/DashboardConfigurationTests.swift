@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MQTT
 import ServiceKit
 import TestSupport
 import Testing
@@ -54,6 +55,20 @@ struct DashboardConfigurationTests {
     ])
     func `loopback, TLS and a trusted proxy are accepted`(arguments: [String]) throws {
         _ = try resolve(arguments)
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", true), ("localhost", true), ("::1", true), ("broker", true), ("10.0.0.1", false),
+        ("broker.example.org", false), ("2001:db8::1", false),
+    ])
+    func `without TLS passwords go only to a broker on this machine or a private network`(
+        host: String, isAccepted: Bool
+    ) {
+        var mqtt = MQTTConfiguration(clientID: "test")
+        mqtt.host = host
+        #expect(((try? DashboardConfiguration.checkBroker(mqtt)) != nil) == isAccepted)
+        mqtt.tls = MQTTConfiguration.TLS()
+        #expect(throws: Never.self) { try DashboardConfiguration.checkBroker(mqtt) }
     }
 
     @Test

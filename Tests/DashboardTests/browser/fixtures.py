@@ -9,7 +9,7 @@ USERS = ["anna", "ben", "carla", "dora", "emil"]
 
 
 def session_of(user):
-    return SESSION[:-2] + f"{USERS.index(user):02x}"
+    return SESSION[:-2] + f"{USERS.index(user) if user in USERS else 0x40 + RUNNERS.index(user):02x}"
 
 
 def topic(user, name):
@@ -77,6 +77,11 @@ def route(user, now, **changes):
     }
 
 
+def marathon(user, now):
+    points = track(600)
+    return route(user, now, d=42195, la=points[-1][0], lo=points[-1][1], pl=[polyline(points)])
+
+
 def weather(now):
     return {
         "revision": int(now * 1000), "observedAt": now, "fetchedAt": now, "temperature": 8.2, "humidity": 0.76,
@@ -85,7 +90,7 @@ def weather(now):
     }
 
 
-def planned(now, phase="work", mode="single", **changes):
+def planned(now, phase="work", mode="workout", **changes):
     bench = {"name": "Bench Press", "sets": [{"repetitions": 8, "weight": 62.5, "rest": 90}] * 5}
     row = {"name": "Bent-over Row", "sets": [{"repetitions": 10, "weight": 50}] * 4}
     timer = {"block": 0, "type": "stopwatch", "phase": phase, "round": 1, "rounds": 1, "elapsed": 612, "asOf": now}
@@ -129,6 +134,8 @@ def live_scenes(now):
         "running": outdoor("anna", now),
         "paused": outdoor("anna", now, status="paused", segments=[[start, now - 20]]),
         "cycling": outdoor("anna", now, "cycling", {"d": 104230, "dp": None, "dv": 7.61}, segments=[[start - 9000, None]]),
+        "marathon": [
+            *outdoor("anna", now, values={"d": 42195}, segments=[[start - 10000, None]])[:-1], (topic("anna", "route"), marathon("anna", now))],
         "silent": [
             (topic("anna", "state"), state("anna", now)),
             (topic("anna", "metrics"), metrics("anna", silent)), (topic("anna", "route"), route("anna", silent))],
@@ -164,6 +171,124 @@ def home(now):
     ]
 
 
+def operator_session(number):
+    return f"0b9f6d1e-1f1a-4c58-9a55-3f0c1de{number:05x}"
+
+
+def operator_topic(user, number, name):
+    session = operator_session(number)
+    return f"pacebus/v1/{session[-2:]}/{user}/{session}/{name}"
+
+
+def operator_quiet(now):
+    """One session, and all services online."""
+    user, number = "runner-0200", 200
+    value = {**state("anna", now), "user": user, "session": operator_session(number)}
+    messages = [
+        (operator_topic(user, number, "state"), value), (operator_topic(user, number, "metrics"), metrics(user, now))]
+    for name in ["dashboard", "exporter", "live-activity-publisher", "metrics-aggregator", "route-builder", "session-engine",
+                 "virtual-run", "weather-fetcher"]:
+        presence = {"at": now, "service": name, "shards": "00-ff", "status": "online", "version": "0.9.0"}
+        messages.append((f"pacebus/v1/services/_{name}/host-0123456789abcdef", presence))
+    return messages
+
+
+def operator(now):
+    """Sessions of many, services and figures of the broker: three silent, one saving for long."""
+    start = now - 2530
+    messages = []
+    for number in range(129):
+        user = f"runner-{number:04}"
+        activity = ["running", "cycling", "hiking", "swimming", "running"][number % 5]
+        status = {0: "paused", 1: "suspended", 2: "preparing"}.get(number % 20, "active")
+        age = {7: 95, 8: 4210, 9: 190000}.get(number, number % 7)
+        if number == 11:
+            status, age = "saving", 300
+        revision = int((now - {11: 300}.get(number, 3 if status == "preparing" else 900)) * 1000)
+        segments = [] if status == "preparing" else [[start - number * 60, None if status == "active" else now - 100]]
+        changes = {"user": user, "session": operator_session(number), "status": status, "segments": segments, "revision": revision}
+        value = {**state("anna", now, activity), **changes}
+        messages.append((operator_topic(user, number, "state"), value))
+        if status != "preparing":
+            figures = metrics(user, now - age, d=1200.0 + number * 731, h=128 + number % 40)
+            messages.append((operator_topic(user, number, "metrics"), figures))
+    messages += operator_quiet(now)
+    messages += [
+        ("pacebus/v1/services/_session-engine/host-fedcba9876543210", {
+            "at": now, "service": "session-engine", "shards": "none", "status": "online", "version": "0.9.0"}),
+        ("pacebus/v1/services/_weather-fetcher/host-0123456789abcdef", {
+            "at": now, "service": "weather-fetcher", "shards": "none", "status": "offline", "version": "0.9.0"}),
+        ("pacebus/v1/rejected/_metrics-aggregator", {
+            "at": now - 4, "bytes": 12, "head": "{", "reason": "malformed",
+            "topic": f"pacebus/v1/05/runner-0005/{operator_session(5)}/samples/watch-3f9a"}),
+        ("pacebus/v1/rejected/_session-engine", {
+            "at": now - 2, "bytes": 900, "head": "{", "reason": "bad_topic", "topic": "pacebus/v1/\u001b[31m\u202eevil/" + "x" * 300})]
+    figures = {
+        "clients/connected": 143, "load/messages/received/1min": 8012.4, "load/messages/sent/1min": 31213.9,
+        "load/bytes/received/1min": 912345.1, "load/bytes/sent/1min": 8123456.7, "publish/messages/dropped": 3,
+        "retained messages/count": 4120, "store/messages/count": 4163, "heap/current": 12345678}
+    messages += [(f"$SYS/broker/{name}", value) for name, value in figures.items()]
+    return [*messages, ("$SYS/broker/uptime", 183212)]
+
+
+# Where it is noon: no day and no week ends while a test runs.
+ZONE = f"Etc/GMT{time.gmtime().tm_hour - 12:+d}"
+RUNNERS = [f"runner-{number:02}" for number in range(1, 21)]
+
+
+def runner_metrics(number, at, **changes):
+    devices = {"watch-3f9a": {"c": at - 1, "b": 0.15 if number == 6 else 0.7}}
+    return topic(RUNNERS[number], "metrics"), metrics(
+        RUNNERS[number], at, d=2000.0 + 411 * number, h=128 + number, n=int(at), ds=devices, **changes)
+
+
+def runner_route(number, at, distance=0.0):
+    """Where a runner is: most are spread over a park, five run together."""
+    latitude, longitude = (52.512, 13.351) if 10 <= number < 15 else (52.509 + 0.0011 * (number % 5), 13.340 + 0.0013 * number)
+    place = {"la": latitude + distance / 111_000, "lo": longitude + (0.00003 * number if 10 <= number < 15 else 0)}
+    return topic(RUNNERS[number], "route"), {"u": RUNNERS[number], "s": int(at * 1000), "c": at - 1, "n": int(at), "v": 2.9, "pl": [polyline(track(60))], **place}
+
+
+def twenty(now):
+    """Twenty runners: two silent, two paused, one with a low battery, two finished."""
+    messages = []
+    for number, user in enumerate(RUNNERS):
+        start = now - 1800 - 30 * number
+        changes = {"segments": [[start, None]], "startedAt": start, "laps": [], "timeZone": ZONE}
+        if number in (3, 8):
+            changes.update(status="paused", segments=[[start, now - 40]])
+        if number in (5, 19):
+            changes.update(status="completed", segments=[[start, now - 5]], endedAt=now - 5)
+        messages.append((topic(RUNNERS[number], "state"), state(user, now, "cycling" if number % 7 == 6 else "running", **changes)))
+        if number in (5, 19):
+            messages.append(workout(user, session_of(user), now - 5, startedAt=start))
+            messages.append((f"pacebus/v1/u/{user}/current", {"revision": int(now * 1000), "session": None}))
+            continue
+        at = now - 95 if number in (2, 17) else now
+        messages += [runner_metrics(number, at), runner_route(number, at)]
+        messages.append((f"pacebus/v1/u/{user}/current", current(user, now)))
+    return messages
+
+
+def workout(user, session, end, **changes):
+    """A finished record."""
+    return f"pacebus/v1/{session[-2:]}/{user}/{session}/workout", {
+        "session": session, "user": user, "revision": int(end * 1000), "activity": "running", "environment": "outdoor",
+        "name": "Outdoor Running", "mode": "watch", "startedAt": end - 1800, "endedAt": end, "timeZone": ZONE,
+        "segments": [[end - 1800, end]], "activeDuration": 1800, "elapsedDuration": 1800, "distance": 5210.4, "splits": [],
+        "laps": [], "next": {}, "summaries": {}, **changes}
+
+
+def history(user, now):
+    """Seven workouts, one of them today, with one second between their ends and a moment ago."""
+    names = [("running", "Outdoor Running", 5210.4), ("cycling", "Outdoor Cycling", 42100.0), ("traditionalStrength", "Upper Body A", None),
+             ("swimming", "Pool Swimming", 1500.0), ("running", "Outdoor Running", 8310.0), ("hiking", "Hiking", 12400.0), ("running", "Outdoor Running", 3000.0)]
+    return [
+        workout(user, f"{SESSION[:-2]}{0x80 + index:02x}", now - 600 - index, activity=activity, name=name, distance=distance,
+                startedAt=now - 3000 - index, activeDuration=2400 - 60 * index)
+        for index, (activity, name, distance) in enumerate(names)]
+
+
 RUN = "5d9f6d1e-1f1a-4c58-9a55-3f0c1de0aa10"
 
 
@@ -174,24 +299,53 @@ def run_topic(name=""):
 def run_view(now, statuses, **changes):
     """Anna's view of a run: the others' status or the changes of their rows."""
     participants = [
-        {"user": user, "at": now, "startsAt": now - 300, "sharing": {}, **({"session": session_of("anna")} if user == "anna" else {}),
+        {"user": user, "at": now, "startsAt": now - 300, "maximumHeartRate": 190,
+         "sharing": {"position": True, "heartRate": True, "route": True, "ghost": False, "hideNear": 200}, **({"session": session_of("anna")} if user == "anna" else {}),
          **(status if isinstance(status, dict) else {"status": status})}
         for user, status in statuses.items()]
-    return run_topic(), {
+    changes = {"startsAt": now - 300, **changes}
+    return run_topic(), {key: value for key, value in {
         "run": RUN, "user": "anna", "revision": int(now * 1000), "status": "running", "host": "anna", "start": "together",
         "clock": "active", "countdown": 3, "lateJoin": True, "goal": {"distance": 5000}, "createdAt": now - 400,
-        "startsAt": now - 300, "participants": participants, "ghosts": [], **changes}
+        "participants": participants, "ghosts": [], **changes}.items() if value is not None}
 
 
 def run_row(user, **changes):
     return {"u": user, "st": "connected", "a": 1, "d": 1029, "v": 3, "p": 330, "h": 151, "t": 300, "gm": 29, "gs": 9, **changes}
 
 
+def run_people(now):
+    return "pacebus/v1/u/anna/virtual-run/people", {
+        "revision": int(now * 1000), "contacts": ["ben", "carla", "dora"], "blocked": ["emil"], "invitesFrom": "contacts"}
+
+
+def run_details():
+    """The reply to `routes`: Anna's and Ben's, and the splits of both."""
+    def rates(points, base):
+        return [round(base + 18 * math.sin(index / 9)) for index in range(len(points))]
+
+    def times(pace, length):
+        return [round(pace * length * mark + 9 * math.sin(mark * 1.3), 1) for mark in range(1, int(5 / length) + 1)]
+    own = track(95)
+    other = [(latitude + 0.004, longitude + 0.006) for latitude, longitude in reversed(own)]
+    return {
+        "routes": [
+            {"user": "anna", "polyline": [polyline(own)], "h": [rates(own, 148)]}, {"user": "ben", "polyline": [polyline(other)]}],
+        "splits": [
+            {"user": "ben", "km": times(312, 1), "mi": times(312, 1.609344)}, {"user": "anna", "km": times(320, 1), "mi": times(320, 1.609344)}]}
+
+
+def run_overviews(now, count):
+    return {"runs": [{
+        "run": f"{RUN[:-4]}{index:04x}", "status": "finished", "name": f"Run {index}", "host": "ben", "createdAt": now - 86400 * index,
+        "startsAt": now - 86400 * index, "runners": 2, "own": "finished", "place": 1 + index % 2} for index in range(1, count + 1)]}
+
+
 def run_live(now, *rows):
     """Anna's own figures and her partners'."""
     return [
-        (topic("anna", "state"), state("anna", now)), (topic("anna", "metrics"), metrics("anna", now, r=RUN, d=1000)),
-        (run_topic("/partners"), {"r": RUN, "s": int(now * 1000), "now": now, "pl": 2, "d": 1000, "t": 300, "x": list(rows)})]
+        (topic("anna", "state"), state("anna", now, run=RUN)), (topic("anna", "metrics"), metrics("anna", now, r=RUN, d=1000)),
+        (run_topic("/partners"), {"r": RUN, "s": int(now * 1000), "now": now, "pl": 1 + sum(row["gm"] > 0 for row in rows), "d": 1000, "t": 300, "x": list(rows)})]
 
 
 def run_scenes(now):
@@ -204,7 +358,14 @@ def run_scenes(now):
         {"user": "anna", "place": 2, "status": "finished", "time": 1600, "distance": 5000, "pace": 320, "behind": {"seconds": 37},
          "pauses": {"count": 1, "seconds": 30}},
         {"user": "carla", "status": "dnf", "distance": 1000, "environment": "indoor"}]
+    mine = {
+        "session": session_of("anna"), "user": "anna", "revision": int(now * 1000), "distance": 5000, "startedAt": now - 1700, "activeDuration": 1600,
+        "splits": [{"distance": 1000, "duration": 320 + n, "pace": 320 + n, "averageHeartRate": 140 + 4 * n} for n in range(5)]}
     return {
+        "run-hosting": [
+            run_view(now, {"anna": "accepted", "ben": "accepted", "carla": "invited", "dora": {"status": "declined"}}, status="inviting",
+                     startsAt=None, scheduledAt=now + 90000), run_people(now)],
+        "run-left": [run_view(now, {"anna": {"status": "declined", "reason": "unconfirmed"}}, host="ben", status="running")],
         "run-invited": [run_view(now, {"ben": "accepted", "anna": "invited"}, host="ben", status="inviting")],
         "run-ready": [run_view(now, {"anna": "accepted", "ben": "confirmed"}, status="confirming", confirmBy=now + 60)],
         "run-waiting": [run_view(now, {"anna": "confirmed", "ben": "accepted"}, status="confirming", confirmBy=now + 60)],
@@ -225,7 +386,7 @@ def run_scenes(now):
             run_view(now, two, prompt={"since": now - 195}), *run_live(now, run_row("ben", st="disconnected", a=195))],
         "run-results": [run_view(
             now, {"anna": "finished", "ben": finished, "carla": "left"}, status="finished",
-            results={"provisional": True, "rows": results})],
+            results={"provisional": True, "rows": results}), (topic("anna", "workout"), mine)],
     }
 
 

@@ -1,6 +1,7 @@
 """Start, pause and end by the keyboard alone; presses survive a reload and an engine that is away: keyboard.py URL."""
 
 import sys
+import time
 
 import fixtures
 from browser import DESKTOP, Faults, Server, chromium, until
@@ -29,8 +30,23 @@ def tab_to(page, text):
     faults.found.append(f"the Tab key does not reach {text}")
 
 
-def last_press():
-    return server.presses()[-1]
+def last_press(kind, limit=10):
+    """The newest press, once it is of this type: a page shows a press before the server has it."""
+    deadline = time.monotonic() + limit
+    while not (presses := server.presses()) or presses[-1]["type"] != kind:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"no press {kind} in {presses}")
+        time.sleep(0.02)
+    return presses[-1]
+
+
+def press_start(page):
+    tab_to(page, "Start new")
+    page.keyboard.press("Enter")
+    page.locator("#start-dialog[open]").wait_for()
+    tab_to(page, "Start")
+    page.keyboard.press("Enter")
+    page.locator("#press", has_text="Starting…").wait_for()
 
 
 with chromium() as browser:
@@ -39,14 +55,28 @@ with chromium() as browser:
     faults.watch(page)
     server.reset()
     page.goto(server.url)
-    page.locator("html.ready").wait_for(state="attached")
-    tab_to(page, "Start new")
+    press_start(page)
+    withdrawn = last_press("start")
+    # A start that nothing answers for 10 s can be withdrawn.
+    expect(page.get_by_role("button", name="Withdraw").count() == 0, "a start is withdrawn before it had time")
+    page.evaluate("""() => {
+        const key = 'pacebus.presses.anna', [press] = JSON.parse(localStorage.getItem(key));
+        localStorage.setItem(key, JSON.stringify([{ ...press, pressedAt: press.pressedAt - 11_000 }]));
+    }""")
+    page.reload()
+    page.locator("#press", has_text="session-engine does not answer. Your press is kept.").wait_for()
+    faults.look(page, "withdraw")
+    tab_to(page, "Withdraw")
     page.keyboard.press("Enter")
-    page.locator("#start-dialog[open]").wait_for()
-    tab_to(page, "Start")
-    page.keyboard.press("Enter")
-    page.locator("#press", has_text="Starting…").wait_for()
-    start = last_press()
+    page.locator("#press").wait_for(state="hidden")
+    discard = last_press("discard")
+    expect(discard["id"] != withdrawn["id"], "a withdrawal has the id of its start")
+    until(page, "() => localStorage.getItem('pacebus.presses.anna') === '[]'")
+    page.goto("about:blank")
+    server.reset()
+    page.goto(server.url)
+    press_start(page)
+    start = last_press("start")
     expect(start["type"] == "start" and start["activity"] == "running" and len(start["session"]) == 36, f"start is {start}")
 
     # A reload posts the same press again.
@@ -70,7 +100,7 @@ with chromium() as browser:
     tab_to(page, "Pause")
     page.keyboard.press("Enter")
     page.locator("#press", has_text="Pausing…").wait_for()
-    pause = last_press()
+    pause = last_press("pause")
     expect(pause["type"] == "pause" and pause["age"] < 5, f"pause is {pause}")
     expect(page.locator("#toggle span").inner_text() == "Pause", "the press decided what is shown, not the state")
     state(status="paused", segments=[[begun, begun + 5]])
@@ -89,7 +119,7 @@ with chromium() as browser:
     tab_to(page, "End and save")
     page.keyboard.press("Enter")
     page.locator("#press", has_text="Ending…").wait_for()
-    end = last_press()
+    end = last_press("end")
     expect(end["type"] == "end" and "streams" not in end, f"end is {end}")
 
     # A refusal shows the engine's words and gives the button back.
@@ -98,11 +128,46 @@ with chromium() as browser:
     page.locator("#press.refused", has_text="the session is active").wait_for()
     expect(not page.locator("#end").is_disabled(), "End stays disabled after a refusal")
 
-    # Another tab shows a press that is under way.
+    # Another tab shows a press that is under way, and keeps an open dialog until it takes the next.
     other = context.new_page()
     faults.watch(other)
     other.goto(page.url)
     other.locator("#toggle", has_text="Resume").wait_for()
+    other.locator("#end:enabled").click()
+    # No request of this tab arrives.
+    page.route("**/commands", lambda _: None)
     page.locator("#toggle").click()
     other.locator("#press", has_text="Resuming…").wait_for()
+    for name in ["end-confirm", "discard-confirm"]:
+        expect(other.locator(f"#{name}").is_disabled(), f"{name} is on while a press of another tab is under way")
+    # Pressed before the other tab's press is drawn.
+    other.evaluate("() => { const end = document.querySelector('#end-confirm'); end.disabled = false; end.click(); }")
+    expect(other.locator("#end-dialog").is_visible(), "the dialog of a press that is not taken closes")
+    page.close()
+    resume = last_press("resume", 60)
+    expect(resume["id"] != pause["id"], f"resume is {resume}")
+
+    # What is entered while a request is under way stays.
+    runs = context.new_page()
+    faults.watch(runs)
+    server.answers({})
+    server.publish(fixtures.run_scenes(fixtures.now())["run-hosting"])
+    runs.goto(f"{server.url}/virtual-runs")
+    runs.locator("#contacts li").first.wait_for()
+    runs.locator("#invites-from label", has_text="Nobody").click()
+    runs.locator("#people-press", has_text="Saving…").wait_for()
+    choice = runs.locator("[name=invitesFrom][value=nobody]")
+    expect(choice.is_checked() and choice.is_disabled(), "the choice of who may invite is not kept until its reply")
+    runs.get_by_label("Account name").fill("zoe")
+    runs.evaluate("document.querySelector('#person-form').requestSubmit()")
+    expect(runs.get_by_label("Account name").input_value() == "zoe", "a name that is not taken is lost")
+    runs.goto(f"{server.url}/virtual-runs/{fixtures.RUN}")
+    for name in ["zoe", "yara"]:
+        runs.locator("#invite").click()
+        runs.locator("#invite-form [name=people]").fill(name)
+        runs.evaluate("document.querySelector('#invite-form').requestSubmit()")
+        runs.locator("#press", has_text="Inviting…").wait_for()
+    expect(runs.locator("#invite-confirm").is_disabled(), "Invite is on while an invitation is under way")
+    kept = runs.locator("#invite-form [name=people]")
+    expect(kept.is_visible() and kept.input_value() == "yara", "a second invitation is lost")
 faults.finish()

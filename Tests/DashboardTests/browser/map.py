@@ -31,12 +31,12 @@ def expect(condition, text):
         faults.found.append(text)
 
 
-def open_map(browser, **options):
+def open_map(browser, route=fixtures.route, **options):
     context = browser.new_context(**PHONE, extra_http_headers={"Test-Login": "anna"}, reduced_motion="reduce", **options)
     page = context.new_page()
     faults.watch(page)
     server.reset()
-    server.publish(fixtures.outdoor("anna", fixtures.now()))
+    server.publish([*fixtures.outdoor("anna", fixtures.now())[:-1], (fixtures.topic("anna", "route"), route("anna", fixtures.now()))])
     page.goto(f"{server.url}/live/anna/{fixtures.session_of('anna')}")
     page.locator(".route-line").first.wait_for(state="attached")
     return page
@@ -48,6 +48,15 @@ with chromium() as browser:
     expect(page.locator(".map-mark.kilometre").count() == 6, "kilometres are missing")
     opacities = page.eval_on_selector_all(".route-line", "all => all.map(e => Number(e.getAttribute('stroke-opacity')))")
     expect(opacities == sorted(opacities) and 0.4 <= opacities[0] < 0.5 and opacities[-1] == 0.9, f"opacities {opacities}")
+
+    # A position a little further on moves the mark and adds to the line, without a new drawing of all.
+    route = fixtures.route("anna", fixtures.now())
+    marks, lines = page.locator(".map-mark").count(), page.locator(".route-line").count()
+    page.evaluate("document.querySelector('.map-mark.here').dataset.isKept = 'yes'")
+    server.publish([(fixtures.topic("anna", "route"), {**route, "s": route["s"] + 1, "la": route["la"] + 0.003})])
+    until(page, "lines => document.querySelectorAll('.route-line').length === lines + 1", lines)
+    expect(page.locator(".map-mark.here[data-is-kept]").count() == 1, "the mark is drawn again")
+    expect(page.locator(".map-mark").count() == marks, "marks are drawn twice")
 
     # A finger moves the map, and updates leave the view alone until Recenter.
     before = center(page)
@@ -91,4 +100,19 @@ with chromium() as browser:
     page.locator("#fold").click()
     expect(page.locator("#grid").bounding_box()["y"] < top - 200, "a folded map keeps its height")
     expect(page.locator("#fold").get_attribute("aria-expanded") == "false", "the fold button does not say its state")
+    page.context.close()
+
+    # The numbers of a marathon never touch, and zooming in brings more of them.
+    page = open_map(browser, fixtures.marathon)
+    nearest = """() => {
+        const all = [...document.querySelectorAll('.map-mark.kilometre')].map(e => e.getBoundingClientRect());
+        return Math.min(...all.flatMap((a, i) => all.slice(i + 1).map(b => Math.hypot(a.x - b.x, a.y - b.y))));
+    }"""
+    count = page.locator(".map-mark.kilometre").count()
+    screenshot(page, "map-marathon")
+    expect(count > 3 and page.evaluate(nearest) > 38, f"{count} kilometres, the nearest {page.evaluate(nearest)} px apart")
+    page.locator("#map").focus()
+    page.keyboard.press("+")
+    until(page, "count => document.querySelectorAll('.map-mark.kilometre').length > count", count)
+    expect(page.evaluate(nearest) > 38, f"zoomed in, kilometres are {page.evaluate(nearest)} px apart")
 faults.finish()

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -45,6 +46,7 @@ class System:
         self.processes = []
         self.passwords = {account: secrets.token_hex(12) for account in [*PEOPLE, *("_" + name for name in SERVICES)]}
         self.port, self.web_port = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.web_port}"
 
     def start(self):
         lines = "".join(f"{account}:{password}\n" for account, password in self.passwords.items())
@@ -88,8 +90,8 @@ class System:
         return process
 
     def simulate(self, user, run):
-        """A device that runs in the virtual run, and ends its session at the goal."""
-        self.execute(
+        """A device that runs in the virtual run, and ends its session at the goal or on SIGINT."""
+        return self.execute(
             "device", user, ["simulate", "--virtual-run", run, "--queue-folder", self.folder / f"queue-{user}"], f"device-{user}")
 
     def stop(self):
@@ -113,25 +115,41 @@ def both_look(pages, faults, name):
         faults.look(page, f"{name} of {user}")
 
 
-def play(system, browser, faults):
-    url = faults.server.url
+def invite(host, guest, *choices):
+    """The host invites the guest, and waits on the run's page. Returns the run."""
+    host.locator("#invite").click()
+    host.locator("#invite-form [name=people]").fill(guest)
+    for choose in choices:
+        choose(host)
+    host.locator("#invite-form .primary").click()
+    host.wait_for_url(re.compile("/virtual-runs/[0-9a-f-]{36}$"))
+    host.locator("#ready-text", has_text=f"Waiting for {guest} to answer").wait_for()
+    return host.url.rsplit("/", 1)[1]
+
+
+def press(page, name, within="#ready"):
+    page.locator(within).get_by_role("button", name=name, exact=True).click()
+
+
+def log_in_all(system, browser, faults):
+    url = system.url
     pages = {}
     for user, device in zip(PEOPLE, [PHONE, DESKTOP]):
         page = browser.new_context(**device, reduced_motion="reduce").new_page()
         faults.watch(page)
         log_in(page, url, user, system.passwords[user])
         pages[user] = page
+    return pages
+
+
+def play(system, pages, faults):
+    """From the invitation to the results."""
+    url = system.url
     anna, ben = pages.values()
 
     ben.locator("a.runs-link").click()
     ben.locator("#empty", has_text="No virtual run yet").wait_for()
-    ben.locator("#invite").click()
-    ben.get_by_label("People").fill("anna")
-    ben.get_by_label("Distance, km").fill("0.1")
-    ben.locator("#invite-form .primary").click()
-    ben.wait_for_url(re.compile("/virtual-runs/[0-9a-f-]{36}$"))
-    run = ben.url.rsplit("/", 1)[1]
-    ben.locator("#ready-text", has_text="Waiting for anna to answer").wait_for()
+    run = invite(ben, "anna", lambda page: page.get_by_label("Distance, km").fill("0.1"))
 
     anna.locator(".invitation", has_text="ben invites you to a virtual run").wait_for()
     both_look(pages, faults, "invited")
@@ -140,8 +158,7 @@ def play(system, browser, faults):
     ben.get_by_role("button", name="Go", exact=True).click()
     ben.locator("#ready-text", has_text="Waiting for anna").wait_for()
     both_look(pages, faults, "go")
-    for user in PEOPLE:
-        system.simulate(user, run) if user == "ben" else None
+    system.simulate("ben", run)
     anna.get_by_role("button", name="Go", exact=True).click()
     system.simulate("anna", run)
     anna.locator("#countdown").wait_for()
@@ -153,6 +170,10 @@ def play(system, browser, faults):
         page.locator(".lane.mine [data-value=heartRate] .number", has_text=re.compile(r"^\d+$")).wait_for(timeout=30_000)
     both_look(pages, faults, "lanes")
 
+    # Announcements of the workout are read aloud too.
+    ben.locator("#workout").click()
+    ben.locator("#speak[aria-pressed=true]").wait_for()
+    ben.go_back()
     for page in pages.values():
         page.locator("#results tr").nth(1).wait_for(timeout=120_000)
         page.locator("#provisional").wait_for(state="hidden", timeout=60_000)
@@ -163,15 +184,76 @@ def play(system, browser, faults):
     # The list shows the place.
     anna.goto(f"{url}/virtual-runs")
     anna.locator("#runs li", has_text=re.compile("2 runners · place [12]")).wait_for()
+    anna.locator("#contacts li", has_text="ben").wait_for()
+
+
+def refuse(system, pages):
+    """Decline, and Cancel run."""
+    url = system.url
+    anna, ben = pages.values()
+    for page in pages.values():
+        page.goto(f"{url}/virtual-runs")
+    invite(ben, "anna")
+    anna.locator(".invitation").get_by_role("button", name="Decline").click()
+    ben.locator("#over", has_text="This run was canceled. All declined.").wait_for()
+    ben.goto(f"{url}/virtual-runs")
+    run = invite(ben, "anna")
+    anna.locator(".invitation", has_text="ben invites you").wait_for()
+    press(ben, "Cancel run")
+    ben.locator("#over", has_text="This run was canceled.").wait_for()
+    anna.locator(".invitation").wait_for(state="hidden")
+    anna.goto(f"{url}/virtual-runs/{run}")
+    anna.locator("#over", has_text="This run was canceled.").wait_for()
+
+
+def end(system, pages, faults):
+    """Of a run without goal: Begin, Leave, and End My Run after the partner's finish."""
+    url = system.url
+    anna, ben = pages.values()
+    ben.goto(f"{url}/virtual-runs")
+    run = invite(ben, "anna", lambda page: page.locator("#invite-form [name=goal][value='']").check(force=True))
+    ben.locator("#people-box #invite").click()
+    ben.locator("#invite-dialog [name=people]").fill("cleo")
+    ben.locator("#invite-dialog .primary").click()
+    ben.locator("#people li", has_text="cleo").wait_for()
+    anna.goto(f"{url}/virtual-runs/{run}")
+    anna.locator("#share").click()
+    anna.locator("#share-dialog").get_by_label("Route after the run").check()
+    anna.locator("#share-confirm").click()
+    anna.locator("#ready-text", has_text="Waiting for ben to begin").wait_for()
+    ben.locator("#people").get_by_role("button", name="Remove cleo").click()
+    ben.locator("#people li", has_text="cleo").locator("span", has_text="Declined: removed by the host").wait_for()
+    press(ben, "Begin")
+    # A device that waits for the run would confirm it first.
+    for page in pages.values():
+        press(page, "Go")
+    devices = {user: system.simulate(user, run) for user in pages}
+    anna.locator(".lane:not(.mine) .chip", has_text="Live").wait_for(timeout=30_000)
+    for lane in [".mine", ":not(.mine)"]:
+        anna.locator(f".lane{lane} [data-value=distance] .number", has_text=re.compile("0.0[1-9]")).wait_for(timeout=60_000)
+    devices["ben"].send_signal(signal.SIGINT)
+    anna.locator("#prompt-text", has_text="ben finished").wait_for(timeout=60_000)
+    both_look(pages, faults, "finished")
+    press(anna, "End My Run", "#prompt")
+    anna.locator("#totals", has_text=re.compile(r"^\d\d:\d\d · 0\.\d\d km$")).wait_for()
+    if anna.evaluate("document.activeElement.textContent") != "Keep going":
+        faults.found.append("the focus is not on Keep going")
+    press(anna, "Keep going", "#end-dialog")
+    press(anna, "End My Run", "#prompt")
+    press(anna, "End and save", "#end-dialog")
+    anna.locator("#results tr").nth(1).wait_for(timeout=60_000)
 
 
 with tempfile.TemporaryDirectory() as folder:
     system = System(folder)
     try:
         system.start()
-        faults = Faults(Server(f"http://127.0.0.1:{system.web_port}"))
+        faults = Faults(Server(system.url))
         with chromium() as browser:
-            play(system, browser, faults)
+            pages = log_in_all(system, browser, faults)
+            play(system, pages, faults)
+            refuse(system, pages)
+            end(system, pages, faults)
     except BaseException:
         for log in sorted(system.folder.glob("*.log")):
             print(f"== {log.name}", *log.read_text(errors="replace").splitlines()[-15:], sep="\n")

@@ -20,3 +20,7 @@ for (const c of cases) {
 test("a value that is no number is unknown", () => {
   for (const value of [NaN, Infinity, undefined]) assert.equal(f.format("pace", value).isUnknown, true);
 });
+
+test("a time behind someone has one form, with tenths below 10 s", () => {
+  assert.deepEqual([0.04, 0.44, 8.3, 9.94, 9.95, 37.4, 3907].map(f.behind), ["+0:00.0", "+0:00.4", "+0:08.3", "+0:09.9", "+0:10", "+0:37", "+1:05:07"]);
+});

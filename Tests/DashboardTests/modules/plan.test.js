@@ -6,7 +6,7 @@ const now = 1_800_000_000;
 const bench = { id: "1-1", chosen: 0, exercises: [{ name: "Bench Press", sets: [{ repetitions: 8, weight: 60 }, { repetitions: 6, weight: 62.5 }] }, { name: "Dips" }] };
 const row = { id: "1-2", chosen: 0, exercises: [{ name: "Row" }] };
 const plan = { blocks: [{ name: "Main", timer: { type: "stopwatch" }, items: [bench, row] }, { timer: { type: "emom", rounds: 4 }, items: [{ ...bench, id: "2-1" }, { ...row, id: "2-2" }] }] };
-const progress = { item: "1-1", set: 1, done: 0, total: 4, completed: { "1-1": [{ round: 1, set: 0 }] }, skipped: [], painFlagged: ["1-1"], presentationMode: "single" };
+const progress = { item: "1-1", set: 1, done: 0, total: 4, completed: { "1-1": [{ round: 1, set: 0 }] }, skipped: [], painFlagged: ["1-1"], presentationMode: "workout" };
 const timer = { block: 0, type: "stopwatch", phase: "work", round: 1, rounds: 1, elapsed: 60, asOf: now };
 const state = { status: "active", plan, progress, timer };
 
@@ -16,6 +16,11 @@ test("the current set shows number, prescription and what one may do", () => {
     [shown.block, shown.exercise, shown.set, shown.prescription, shown.clock, shown.canComplete, shown.canUndo, shown.hasPain],
     ["Main", "Bench Press", "Set 2 of 2", "6 × 62.5 kg", "01:05", true, true, true]);
   assert.deepEqual(shown.alternatives, ["Dips"]);
+});
+
+test("the newest set can be undone, whatever exercise follows", () => {
+  const next = (/** @type {any} */ completed) => planView({ ...state, progress: { ...progress, item: "1-2", set: 0, completed } }, now, "metric").canUndo;
+  assert.deepEqual([next(progress.completed), next({}), next({ "1-1": [] })], [true, false, false]);
 });
 
 test("a rest counts down to its end and stops at zero", () => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joined } from "../../../Services/Dashboard/Web/modules/format.js";
-import { activeSeconds, announcementText, freshness, noSession, receive, view } from "../../../Services/Dashboard/Web/modules/session.js";
+import { drawingAfter, drawingAt, noDrawing } from "../../../Services/Dashboard/Web/modules/drawing.js";
+import { announcementText, notices, offline } from "../../../Services/Dashboard/Web/modules/notices.js";
+import { activeSeconds, freshness, noSession, receive, view } from "../../../Services/Dashboard/Web/modules/session.js";
 
 const now = 1_800_000_000;
 const state = {
@@ -60,8 +62,49 @@ test("silence hides the values of the moment and keeps totals, dimmed", () => {
   assert.deepEqual([before.pace, before.heartRate, before.power, before.cadence], ["5:45 /km", "142 bpm", "231 W", "170 spm"]);
   const after = values(shown, now + 20);
   assert.deepEqual([after.pace, after.heartRate, after.distance], ["--", "--", "2.50 km"]);
-  assert.deepEqual([after.power, after.cadence, after.speed], [undefined, undefined, undefined]);
+  assert.deepEqual([after.power, after.cadence, after.speed], ["--", "--", "--"]);
   assert.equal(view(shown, now + 20, "metric").main[1].isDimmed, true);
+});
+
+test("a workout that is not active shows averages in place of the last moment", () => {
+  const last = { ...metrics, ap: 304, ha: 131, b: 0.1, ds: { a: { c: now, b: 0.1 } } };
+  for (const status of ["paused", "suspended", "saving", "completed", "canceled"]) {
+    const shown = session(["state", { ...state, status }], ["metrics", last]);
+    const { main, more, battery, devices } = view(shown, now, "metric");
+    assert.deepEqual([main[3].label, joined(main[3].text)], ["Average pace", "5:04 /km"], status);
+    assert.deepEqual(more.map(({ key }) => key), ["averageHeartRate"], status);
+    assert.deepEqual([battery !== undefined, devices.length], ["paused", "suspended"].includes(status) ? [true, 1] : [false, 0], status);
+  }
+  const cycling = session(["state", { ...state, status: "paused", activity: "cycling" }], ["metrics", last]);
+  assert.equal(joined(view(cycling, now, "metric").main[3].text), "11.8 km/h");
+  const rowing = session(["state", { ...state, status: "canceled", activity: "rowing" }], ["metrics", { ...last, ha: undefined }]);
+  assert.deepEqual([view(rowing, now, "metric").main[3].label, joined(view(rowing, now, "metric").main[3].text)], ["Average heart rate", "--"]);
+});
+
+test("splits do not evict laps and warnings", () => {
+  const shown = session(["state", state], ["announcements", { kind: "lap", number: 1, at: now, distance: 1500 }],
+    ["announcements", { kind: "warning", at: now, text: "disk full" }],
+    ...Array.from({ length: 100 }, (_, number) => /** @type {[string, any]} */ (["announcements", { kind: "split", number, at: now }])));
+  assert.equal(view(shown, now, "metric").laps[1].distance, "1.50 km");
+  assert.equal(notices(shown, {}).length, 1);
+  const warned = session(...Array.from({ length: 100 }, (_, k) => /** @type {[string, any]} */ (["announcements", { kind: "warning", at: now + k, text: "disk full" }])));
+  assert.equal(warned.announcements.length, 64);
+});
+
+test("a finished workout has the distances of laps that nothing announced to this page", () => {
+  const shown = session(["state", { ...state, status: "completed", laps: [now - 50] }], ["metrics", metrics],
+    ["workout", { revision: 1, laps: [{ distance: 1500 }, { distance: 700 }] }]);
+  assert.deepEqual(view(shown, now, "metric").laps.map(({ distance }) => distance), ["0.70 km", "1.50 km"]);
+});
+
+test("each service that is offline says what does not work, where it matters", () => {
+  const none = Object.fromEntries(["session-engine", "metrics-aggregator", "route-builder", "weather-fetcher", "virtual-run", "exporter"].map((name) => [name, false]));
+  /** @param {any} changes */
+  const ids = (changes) => notices(session(["state", { ...state, environment: "outdoor", ...changes }], ["services", none]), {}).map(({ id }) => id);
+  assert.deepEqual(ids({ run: "r" }).sort(), Object.keys(none).sort());
+  assert.deepEqual(ids({ environment: "indoor" }).sort(), ["exporter", "metrics-aggregator", "route-builder", "session-engine"]);
+  assert.deepEqual(offline({ exporter: false, "route-builder": true }).map(({ text }) => text), ["Finished workouts are not being exported: exporter is offline."]);
+  assert.deepEqual(offline({ exporter: false }, "exporter"), []);
 });
 
 test("a message without new items is no sign of life", () => {
@@ -120,9 +163,13 @@ test("an estimate is marked", () => {
 });
 
 test("saving says after 15 s that one may leave", () => {
-  const shown = session(["state", { ...state, status: "saving" }, now]);
+  const saving = { ...state, status: "saving", revision: now * 1000 };
+  const shown = session(["state", saving, now]);
   assert.equal(view(shown, now + 15, "metric").saving, "short");
   assert.equal(view(shown, now + 16, "metric").saving, "long");
+  // A later revision begins no new wait, and a page that opens late waits no longer.
+  assert.equal(view(receive(shown, "state", { ...saving, revision: (now + 9) * 1000 }, now + 9), now + 16, "metric").saving, "long");
+  assert.equal(view(receive(noSession(), "state", saving, now + 16), now + 16, "metric").saving, "long");
 });
 
 test("a countdown shows whole seconds until its end", () => {
@@ -133,10 +180,10 @@ test("a countdown shows whole seconds until its end", () => {
 test("an offline service, a banner and warnings are notices until dismissed", () => {
   const shown = session(["state", { ...state, banner: "liveMetricsUnavailable" }], ["services", { "metrics-aggregator": false, "route-builder": true }],
     ["announcements", { kind: "warning", at: now, text: "disk full" }]);
-  assert.deepEqual(view(shown, now, "metric").notices.map(({ id }) => id), ["metrics-aggregator", "banner", `warning-${now}`]);
+  assert.deepEqual(notices(shown, {}).map(({ id }) => id), ["metrics-aggregator", "banner", `warning-${now}`]);
   const dismissed = { ...shown, dismissed: [`warning-${now}`] };
-  assert.equal(view(dismissed, now, "metric").notices.length, 2);
-  assert.equal(view(receive(shown, "services", { "metrics-aggregator": true }, now), now, "metric").notices.length, 2);
+  assert.equal(notices(dismissed, {}).length, 2);
+  assert.equal(notices(receive(shown, "services", { "metrics-aggregator": true }, now), {}).length, 2);
 });
 
 test("announcements are words", () => {
@@ -148,4 +195,58 @@ test("announcements are words", () => {
 test("battery is that of the emptiest device", () => {
   const low = { ...metrics, ds: { a: { c: now, b: 0.9 }, b: { c: now, b: 0.2 } } };
   assert.deepEqual(view(session(["state", state], ["metrics", low]), now, "metric").battery, { text: "20 %", isLow: true });
+});
+
+/**
+ * Draws 100 s with a clock that ticks at whole seconds. Returns how often the page drew from the tenth second on, how long metrics
+ * waited at most, and how late the clock was.
+ *
+ * @param {[string, number][]} events with their milliseconds, in order
+ */
+function drawings(events, mayDelay = true) {
+  let [drawing, count, wait, late] = [drawingAt(noDrawing, 1000, mayDelay), 0, 0, 0];
+  /** @type {number[]} */
+  let waiting = [];
+  for (const [name, time] of [...events, ["", 100_000]]) {
+    while (drawing.at <= Number(time)) {
+      const { at } = drawing;
+      if (at >= 10_000) {
+        count++;
+        wait = Math.max(wait, ...waiting.map((came) => at - came));
+        late = Math.max(late, at - drawing.tickAt);
+      }
+      waiting = [];
+      drawing = drawingAt(drawing, 1000 * Math.floor(at / 1000 + 1), mayDelay);
+    }
+    if (!name) continue;
+    drawing = drawingAfter(drawing, String(name), Number(time));
+    if (name === "metrics") waiting.push(Number(time));
+  }
+  return { count, wait, late };
+}
+
+test("a page draws once a second, whenever metrics and positions come", () => {
+  for (let phase = 0; phase < 1000; phase += 50) {
+    /** @type {[string, number][]} */
+    const events = [];
+    for (let second = 0; second < 99; second++) {
+      const time = 1000 * second + phase + [0, 30, 10, 40][second % 4];
+      events.push(["metrics", time], ["route", time + 300]);
+    }
+    events.sort(([, a], [, b]) => a - b);
+    const { count, wait, late } = drawings(events);
+    // At the seam between the two rules some seconds have two.
+    assert.ok(count <= (phase < 750 || phase > 800 ? 92 : 140), `${phase}: ${count}`);
+    assert.ok(wait <= 200 && late <= 950, `${phase}: ${wait}, ${late}`);
+    assert.equal(drawings(events, false).late, 0);
+  }
+});
+
+test("the clock of a page without metrics ticks in time, and a position alone waits for it", () => {
+  assert.deepEqual(drawings([["metrics", 200], ["metrics", 1200], ["route", 20_300]]), { count: 91, wait: 0, late: 0 });
+});
+
+test("a page whose clock stands still draws each event at once", () => {
+  assert.equal(drawingAfter(noDrawing, "route", 5000).at, 5000);
+  assert.equal(drawingAfter(noDrawing, "state", 5000).at, 5000);
 });

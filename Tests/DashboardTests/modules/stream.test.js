@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { idle, isOlder, step } from "../../../Services/Dashboard/Web/modules/stream.js";
+import { afterEach, test } from "node:test";
+import { ServerClock, idle, isOlder, step } from "../../../Services/Dashboard/Web/modules/stream.js";
 
 /** Feeds events with their times; returns the last link and all actions. @param {...[any, number]} events */
 function run(...events) {
@@ -59,6 +59,14 @@ test("401 leads to the login, 410 and 404 end the page, 503 waits as long as the
   assert.equal(run(...failed, [{ type: "status", status: 401 }, 1], ["visible", 9], ["tick", 99]).link.phase, "over");
 });
 
+test("the server's reason for a refusal holds until a stream opens", () => {
+  const refused = [["start", 0], ["failed", 1], [{ type: "status", status: 503, retryAfter: 5, reason: "8 pages" }, 1]];
+  assert.equal(run(...refused, ["tick", 6]).link.phase, "connecting");
+  assert.equal(run(...refused, ["tick", 6]).link.reason, "8 pages");
+  assert.equal(run(...refused, ["tick", 6], ["opened", 7]).link.reason, undefined);
+  assert.equal(run(...refused, ["tick", 6], ["failed", 7], [{ type: "status", status: 503 }, 7]).link.reason, undefined);
+});
+
 test("a page hidden for 60 s closes its stream and opens it when it is visible", () => {
   const open = [["start", 0], ["opened", 1], ["hidden", 10]];
   assert.equal(run(...open, ["event", 60], ["tick", 69]).link.phase, "open");
@@ -84,4 +92,55 @@ test("an older revision is older, an equal or newer one is not", () => {
   assert.equal(isOlder({ revision: 5 }, { revision: 4 }), true);
   assert.equal(isOlder({ s: 5 }, { s: 5 }), false);
   assert.equal(isOlder(undefined, { s: 1 }), false);
+});
+
+/** A server's clock in a browser whose clocks a test sets, in seconds. */
+function clocks() {
+  const at = { wall: 5_000, uptime: 100 };
+  Date.now = () => at.wall * 1000;
+  performance.now = () => at.uptime * 1000;
+  const pass = (/** @type {number} */ seconds) => {
+    at.wall += seconds;
+    at.uptime += seconds;
+  };
+  return { at, pass, clock: new ServerClock() };
+}
+const real = { wall: Date.now, uptime: performance.now };
+afterEach(() => {
+  Date.now = real.wall;
+  performance.now = real.uptime;
+});
+
+test("the server's clock follows a beat, whatever this browser's clock says", () => {
+  const { at, pass, clock } = clocks();
+  assert.equal(clock.exact, undefined);
+  assert.equal(clock.now, 5_000);
+  clock.receive(90_000);
+  pass(7);
+  assert.equal(clock.exact, 90_007);
+  assert.equal(clock.now, 90_007);
+  // The clock steps by ten minutes: only the next beat brings the exact time back.
+  at.wall -= 600;
+  assert.equal(clock.exact, undefined);
+  clock.receive(90_008);
+  assert.equal(clock.exact, 90_008);
+});
+
+test("after its device slept a page knows the time about, and no exact one", () => {
+  const { at, clock } = clocks();
+  clock.receive(90_000);
+  at.wall += 3600;
+  assert.equal(clock.exact, undefined);
+  assert.equal(clock.now, 93_600);
+});
+
+test("a delayed beat changes nothing for a minute", () => {
+  const { pass, clock } = clocks();
+  clock.receive(90_000);
+  pass(30);
+  clock.receive(90_015);
+  assert.equal(clock.exact, 90_030);
+  pass(31);
+  clock.receive(90_046);
+  assert.equal(clock.exact, 90_046);
 });

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joined } from "../../../Services/Dashboard/Web/modules/format.js";
-import { entry, overview, proposal } from "../../../Services/Dashboard/Web/modules/run-form.js";
-import { invitations, terms } from "../../../Services/Dashboard/Web/modules/run-status.js";
-import { advance, gapText, link, noRun, receive, routes, runView } from "../../../Services/Dashboard/Web/modules/virtual-run.js";
+import { names } from "../../../Services/Dashboard/Web/modules/people.js";
+import { entry, ghosts, overview, proposal } from "../../../Services/Dashboard/Web/modules/run-form.js";
+import { advance, gapLine, gapText, link } from "../../../Services/Dashboard/Web/modules/run-lanes.js";
+import { routes, zonePieces } from "../../../Services/Dashboard/Web/modules/run-map.js";
+import { splitTable } from "../../../Services/Dashboard/Web/modules/run-results.js";
+import { invitations, terms, title } from "../../../Services/Dashboard/Web/modules/run-status.js";
+import { noRun, receive, runView } from "../../../Services/Dashboard/Web/modules/virtual-run.js";
 
 const now = 1_800_000_000;
 const id = "0b9f6d1e-1f1a-4c58-9a55-3f0c1de0aa07";
@@ -62,7 +66,7 @@ test("who has confirmed waits for the others; the host can cancel, a guest can l
   assert.deepEqual(guest.choices.map((/** @type {any} */ c) => c.type), ["leave"]);
 });
 
-test("the host begins once somebody accepted", () => {
+test("the host begins once an invited person accepted", () => {
   const types = (/** @type {string} */ status) => waiting({ status: "inviting" }, { status: "accepted" }, { status }).waiting.choices.map((/** @type {any} */ c) => c.type);
   assert.deepEqual(types("invited"), ["cancel"]);
   assert.deepEqual(types("accepted"), ["begin", "cancel"]);
@@ -85,20 +89,21 @@ test("the countdown counts whole seconds to one's own start and ends there", () 
   assert.equal(drawn(run, now + 9).needsDevice, true);
 });
 
-test("lanes are in group order, the furthest ahead first", () => {
+test("lanes are in group order and say the place", () => {
   const cleo = { ...ben, user: "cleo" };
   const three = { ...view, participants: [anna, ben, cleo], ghosts: [{ number: 1, pace: 330 }] };
   const rows = [row, { g: 1, st: "connected", d: 1000, gm: 0.2, gs: 0 }, { ...row, u: "cleo", d: 950, gm: -50, gs: -70 }];
   const { lanes, time, place } = drawn(shown(["view", three], ["partners", { ...partners, x: rows }]));
-  assert.deepEqual(lanes.map((/** @type {any} */ lane) => [lane.key, lane.gap, lane.link.text]), [
-    ["ben", "29 m, 9 s ahead", "Live"], ["ghost 1", "level", "Ghost"], ["anna", "", "You"], ["cleo", "50 m, 1:10 behind", "Live"],
+  assert.deepEqual(lanes.map((/** @type {any} */ lane) => [lane.key, lane.place, lane.gap, lane.link.text]), [
+    ["anna", "3", "Place 2 of 4", "You"], ["ben", "1", "29 m, 9 s ahead", "Live"], ["cleo", "4", "50 m, 1:10 behind", "Live"], ["ghost 1", "2", "level", "Ghost"],
   ]);
-  assert.deepEqual([joined(time), place], ["05:00", "Place 2"]);
+  assert.deepEqual([joined(time), place], ["05:00", ""]);
 });
 
 test("of two, each lane shows its side of the gap", () => {
-  const { lanes } = drawn(shown(["view", view], ["partners", partners]));
-  assert.deepEqual(lanes.map((/** @type {any} */ lane) => lane.gap), ["29 m, 9 s ahead", "29 m, 9 s behind"]);
+  const { lanes, place } = drawn(shown(["view", view], ["partners", partners]));
+  assert.equal(place, "Place 2");
+  assert.deepEqual(lanes.map((/** @type {any} */ lane) => lane.gap), ["29 m, 9 s behind", "29 m, 9 s ahead"]);
 });
 
 test("links at 7.9, 8, 15 and 15.1 s, and of the paused and finished", () => {
@@ -116,6 +121,24 @@ test("a lost partner has no pace and no heart rate, and keeps the metres", () =>
   assert.deepEqual([joined(ben.pace), joined(ben.heartRate), joined(ben.distance), ben.isLost], ["--", "--", "1.03 km", true]);
 });
 
+test("one's own lane says the age of one's own data, and has no pace and no heart rate without a signal", () => {
+  const state = { run: id, revision: 1, status: "active", segments: [[now - 300, null]] };
+  const metrics = { r: id, s: now * 1000, c: now, n: 5, d: 1000, dp: 300, h: 150 };
+  const run = shown(["view", view], ["partners", partners], ["state", state], ["metrics", metrics]);
+  const mine = (/** @type {any} */ run, /** @type {number} */ at) => {
+    const [{ link, pace, heartRate, distance, isLost }] = drawn(run, at).lanes;
+    return [link.text, joined(pace), joined(heartRate), joined(distance), isLost];
+  };
+  assert.deepEqual(mine(run, now + 7), ["You", "5:00 /km", "150 bpm", "1.00 km", false]);
+  assert.deepEqual(mine(run, now + 8), ["Weak signal", "5:00 /km", "150 bpm", "1.00 km", false]);
+  assert.deepEqual(mine(run, now + 300), ["No signal for 5:00", "--", "--", "1.00 km", true]);
+  // A repetition without new items is no signal.
+  const repeated = receive(run, "metrics", { ...metrics, s: (now + 290) * 1000 });
+  assert.equal(mine(repeated, now + 300)[0], "No signal for 5:00");
+  assert.equal(mine(receive(run, "metrics", { ...metrics, s: (now + 299) * 1000, n: 6 }), now + 300)[0], "You");
+  assert.equal(mine(receive(run, "state", { ...state, revision: 2, status: "paused" }), now + 300)[0], "Paused");
+});
+
 test("metres move between messages, stop after 15 s, and shrink only by a jump", () => {
   let run = shown(["view", view], ["partners", partners]);
   const metres = (/** @type {number} */ at) => (run = advance(run, at)).metres.ben;
@@ -128,7 +151,7 @@ test("metres move between messages, stop after 15 s, and shrink only by a jump",
   assert.equal(metres(now + 61), 1040);
 });
 
-test("a partner's finish asks once, and so does a lost partner until somebody is back", () => {
+test("a partner's finish asks once, and so does a lost partner until one is back", () => {
   const finished = { ...view, participants: [anna, { ...ben, status: "finished", finished: { distance: 5010, activeDuration: 1563, pace: 312 } }] };
   const run = shown(["view", finished]);
   assert.equal(drawn(run).prompt.text, "ben finished 5.01\u00a0km, 5:12\u00a0/km");
@@ -144,12 +167,13 @@ test("results show who finished, who did not, and that they may change", () => {
   const rows = [
     { user: "ben", place: 1, status: "finished", time: 1563, distance: 5010, pace: 312, averageHeartRate: 151 },
     { user: "anna", place: 2, status: "finished", time: 1600, distance: 5000, pace: 320, behind: { seconds: 37 }, pauses: { count: 1, seconds: 30 } },
+    { user: "cleo", place: 3, status: "finished", time: 1600.4, distance: 5000, pace: 320, behind: { seconds: 0.44 } },
     { status: "dnf", distance: 1000, environment: "indoor" },
   ];
   const { results, lanes, isOn } = drawn(shown(["view", { ...view, status: "finished", results: { provisional: true, rows } }]));
   assert.deepEqual([results.isProvisional, isOn, lanes.length], [true, false, 0]);
   assert.deepEqual(results.rows.map((/** @type {any} */ r) => [r.place, r.name, r.time, r.behind, r.notes]), [
-    ["1", "ben", "26:03", "", ""], ["2", "anna (you)", "26:40", "+00:37", "1 pause, 00:30"], ["", "Deleted account", "--", "", "Did not finish · indoor"],
+    ["1", "ben", "26:03", "", ""], ["2", "anna (you)", "26:40", "+0:37", "1 pause, 00:30"], ["3", "cleo", "26:40", "+0:00.4", ""], ["", "Deleted account", "--", "", "Did not finish · indoor"],
   ]);
 });
 
@@ -161,9 +185,62 @@ test("the map shows the reader only among those who share, and a runner keeps th
   assert.deepEqual(places.map((/** @type {any} */ p) => [p.name, p.color, p.here]), [["anna", 0, [52.5, 13.3]], ["ben", 1, [52.6, 13.4]]]);
   const over = { ...view, revision: 6, status: "finished", results: { rows: [{ user: "ben", status: "finished", hasRoute: true }] } };
   const finished = drawn(shown(["view", over], mine, ["positions", positions]));
-  assert.deepEqual([finished.places, finished.hasRoutes], [[], true]);
+  assert.deepEqual([finished.places, finished.hasDetails], [[], true]);
   const [route] = routes(over, [{ user: "anna", polyline: [""] }, { user: "ben", polyline: ["_p~iF~ps|U_ulLnnqC", ""] }]);
   assert.deepEqual([route.color, route.lines], [1, [[[38.5, -120.2], [40.7, -120.95]]]]);
+});
+
+test("a route is cut where the heart rate's zone changes", () => {
+  /** @type {[number, number][]} */
+  const line = [[1, 1], [2, 2], [3, 3], [4, 4], [5, 5]];
+  const pieces = zonePieces(line, [100, 110, 150, null, 190], 190);
+  assert.deepEqual(pieces.map(({ points, kind }) => [points.length, kind]), [[2, "zone-1"], [2, "zone-3"], [2, "zone-0"], [2, "zone-5"]]);
+  assert.deepEqual(pieces[1].points, [[2, 2], [3, 3]]);
+});
+
+test("the table of splits has everyone's times and the gap to the first at each mark", () => {
+  const three = { ...view, ghosts: [{ number: 1, pace: 330 }] };
+  const splits = [
+    { user: "anna", km: [300, 590, 880.4], mi: [480] }, { user: "ben", km: [295.5, 600], mi: [470] }, { ghost: 1, km: [330, 660, 990], mi: [531] },
+  ];
+  const table = splitTable(three, splits, {});
+  assert.deepEqual([table.unit, table.names], ["km", ["anna (you)", "ben", "Pace 5:30"]]);
+  assert.deepEqual(table.rows.map(({ mark, cells }) => [mark, ...cells.map(({ time, gap }) => `${time} ${gap}`.trim())]), [
+    ["1", "05:00 +0:04.5", "04:55", "05:30 +0:35"], ["2", "04:50", "05:04 +0:10", "05:30 +1:10"], ["3", "04:50", "", "05:30 +1:50"],
+  ]);
+  assert.deepEqual(splitTable(three, splits, { units: "imperial" }).rows.length, 1);
+});
+
+test("the host invites and removes until the run is closed, and what is shared can change", () => {
+  const inviting = (/** @type {any} */ changes) => drawn(shown(["view", {
+    ...view, status: "inviting", participants: [{ ...anna, status: "accepted" }, { ...ben, status: "accepted" }], ...changes }]));
+  const host = inviting({});
+  assert.deepEqual([host.canInvite, host.people.map((/** @type {any} */ p) => p.canRemove)], [true, [false, true]]);
+  const guest = inviting({ host: "ben" });
+  assert.deepEqual([guest.canInvite, guest.people.some((/** @type {any} */ p) => p.canRemove), guest.sharing !== undefined], [false, false, true]);
+  assert.equal(drawn(shown(["view", view])).canInvite, true);
+  assert.equal(drawn(shown(["view", { ...view, lateJoin: false }])).canInvite, false);
+  const over = inviting({ status: "canceled", reason: "declined" });
+  assert.deepEqual([over.canInvite, over.sharing, over.over], [false, undefined, "This run was canceled. All declined."]);
+  assert.equal(inviting({ participants: [{ ...anna, status: "declined", reason: "removed" }, ben] }).over, "The host removed you.");
+});
+
+test("the dialog that ends one's run names time and distance", () => {
+  const state = { run: id, session, revision: 1, status: "active", segments: [[now - 2530, null]] };
+  assert.equal(drawn(shown(["view", view], ["state", state], ["metrics", { r: id, s: 1, d: 8310 }])).totals, "42:10 · 8.31 km");
+});
+
+test("ghosts are one's own finished workouts with a distance, the newest first", () => {
+  const workout = { session: session.toUpperCase(), startedAt: now - 90_000, timeZone: "UTC", distance: 5010, activeDuration: 1563 };
+  const all = [workout, { ...workout, startedAt: now }, { ...workout, distance: undefined }];
+  assert.deepEqual(ghosts(all, {}).map(({ text }) => text), ["Fri 15 Jan 2027, 08:00 · 5.01 km · 26:03", "Thu 14 Jan 2027, 07:00 · 5.01 km · 26:03"]);
+  const { fields } = /** @type {any} */ (proposal({ people: "", goal: "", pace: "5:30" }, "metric", "anna", [session]));
+  assert.deepEqual(fields.ghosts, [{ session }, { pace: 330 }]);
+  assert.match(/** @type {any} */ (proposal({ people: "ben" }, "metric", "anna", Array(9).fill(session))).error, /at most 8/);
+});
+
+test("names are separated by spaces or commas, each once", () => {
+  assert.deepEqual(names(" Ben, cleo;ben "), ["ben", "cleo"]);
 });
 
 test("results have one's own splits", () => {
@@ -190,9 +267,14 @@ test("the form becomes a proposal or says what is wrong", () => {
   const error = (/** @type {any} */ changes) => /** @type {any} */ (proposal({ ...form, ...changes }, "metric", "anna")).error;
   assert.match(error({ people: "" }), /at least one/);
   assert.match(error({ people: "anna" }), /anyway/);
-  assert.match(error({ distance: "0.05" }), /0\.1 to 500/);
+  assert.match(error({ distance: "0.05" }), /0\.1 to 500 km/);
+  assert.match(/** @type {any} */ (proposal({ ...form, distance: "0.05" }, "imperial", "anna")).error, /0\.07 to 310 mi/);
   assert.match(error({ goal: "duration", duration: "5" }), /1:00/);
   assert.match(error({ pace: "1:00" }), /2:00/);
+  assert.match(error({ countdown: "2" }), /3 to 60/);
+  const rolling = /** @type {any} */ (proposal({ ...form, start: "rolling", ends: "2027-01-15T08:00", countdown: "10", lateJoin: "" }, "metric", "anna")).fields;
+  assert.deepEqual([rolling.endsAt, rolling.countdown, rolling.lateJoin], [new Date("2027-01-15T08:00").getTime() / 1000, 10, undefined]);
+  assert.equal(/** @type {any} */ (proposal({ ...form, lateJoin: "" }, "metric", "anna")).fields.lateJoin, false);
   assert.match(error({ start: "rolling", at: "2027-01-15T08:00" }), /no time of its own/);
 });
 
@@ -200,5 +282,23 @@ test("an entry of the list is the same from a reply and from a view", () => {
   const text = entry(overview({ ...view, name: "Park" }), "UTC");
   const reply = { run: id, status: "running", name: "Park", host: "anna", createdAt: now - 400, startsAt: now - 300, runners: 2, own: "running" };
   assert.deepEqual(text, entry(reply, "UTC"));
+  assert.match(entry({ ...reply, runners: 1 }).text, /^1 runner /);
   assert.equal(terms({ clock: "gun", start: "rolling" }, {}), "No goal · gun time · start at any time");
+  assert.equal(title({ ...view, participants: [anna] }), "Virtual run");
+});
+
+test("the gap over time is a bounded line around the reader, and of this run's runners alone", () => {
+  let run = shown(["view", view]);
+  for (let step = 0; step <= 1000; step++) {
+    run = receive(run, "partners", { ...partners, s: step + 10, now: now + 2 * step, x: [{ ...row, gm: step / 10 - 50 }] });
+  }
+  const { ben } = run.gaps;
+  assert.ok(ben.length > 20 && ben.length <= 120, `${ben.length}`);
+  assert.ok(ben.every(([at], index) => index === 0 || at > ben[index - 1][0]));
+  assert.equal(drawn(run).lanes[1].line.label, "Gap over 33:20: first 50 m behind, now 50 m ahead");
+  assert.equal(drawn(run).lanes[0].line, undefined);
+  const points = drawn(run).lanes[1].line.points.split(" ");
+  assert.deepEqual([points[0], points[points.length - 1]], ["0.0,38.0", "100.0,2.0"]);
+  assert.deepEqual(receive(run, "partners", { ...partners, s: 2000, now: now + 2002, x: [] }).gaps, {});
+  assert.equal(gapLine([[now, 1], [now + 2, 2]], {}), undefined);
 });

@@ -246,7 +246,7 @@ extension ExportStatus {
 }
 
 /// Any events in any order, with repetitions and crashes.
-@Suite(.timeLimit(.minutes(5))) struct MachinePropertyTests {
+@Suite(.timeLimit(.minutes(10))) struct MachinePropertyTests {
     @Test func `every workout arrives at each target, at an upload once, and deleted workouts leave nothing`() {
         var random = SeededRandom()
         for _ in 0..<60 {

@@ -37,7 +37,8 @@ import Workouts
             key: SessionKey(workout.user, workout.session), workout: 1, summaries: [:],
             destinations: [.init(target: target, idempotencyKey: "k", begun: 1)])
         return CollectedWork(
-            work: work, workout: workout, series: Series(times: [], columns: []), track: Track(times: [], columns: []))
+            work: work, workout: workout, series: Series(times: [], columns: []),
+            track: Track(times: [], columns: []), fence: .ownerOfAll(workout.session))
     }
 
     @Test func `a target that is no longer configured refuses workouts`() async throws {
@@ -77,7 +78,9 @@ import Workouts
             return user == self.user
         }
 
-        func deliver(_ workout: ExportedWorkout, idempotencyKey: String) async -> Delivery { .delivered() }
+        func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
+            .delivered()
+        }
     }
 
     @Test func `a target chooses its users, once for each user of a batch`() async throws {

@@ -1,6 +1,7 @@
 import Formats
 import Foundation
 import ServiceKit
+import Storage
 import Synchronization
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Workouts
 
 @testable import Exporter
 
-@Suite(.timeLimit(.minutes(5))) struct FolderTests {
+@Suite(.timeLimit(.minutes(10))) struct FolderTests {
     private let folder: TemporaryFolder
     private let workout = ExportedWorkout.named("Morning Run")
 
@@ -37,6 +38,11 @@ import Workouts
 
     private func key(_ workout: ExportedWorkout) -> SessionKey {
         SessionKey(workout.workout.user, workout.workout.session)
+    }
+
+    /// The same epoch for all shards.
+    private func epochs(_ number: Int64) -> [Shard: Epoch] {
+        Dictionary(uniqueKeysWithValues: Shard.all.map { ($0, Epoch(number)) })
     }
 
     private func text(_ path: String) throws -> String {
@@ -161,7 +167,7 @@ import Workouts
                 expected[index] = try await files(workouts[index], to: target(formats))
             }
         }
-        try await target().removeLeftovers(Set(Shard.all))
+        try await target().removeLeftovers(epochs(1))
         let found = try ["anna", "bert"].flatMap { user in try names(user).map { "\(user)/\($0)" } }
         #expect(found.sorted() == expected.values.flatMap(\.self).sorted())
     }
@@ -180,13 +186,13 @@ import Workouts
         try Data().write(to: URL(filePath: "\(exports)/anna/.theirs.part"))
         #expect(try text(files[0]) == "fit of Morning Run, revision 1")
         #expect(try names().count == 6)
-        try await target().removeLeftovers([shard])
+        try await target().removeLeftovers([shard: Epoch(1)])
         #expect(try names() == [others, ".theirs.part"].sorted() + files.map { String($0.dropFirst(5)) }.sorted())
         #expect(await target().deliver(workout.revised()) == .delivered(files: files))
-        try await target(in: folder.file("nowhere")).removeLeftovers([shard])
+        try await target(in: folder.file("nowhere")).removeLeftovers([shard: Epoch(1)])
     }
 
-    @Test func `the removal of leftovers keeps the half-written files of its own process`() async throws {
+    @Test func `the removal of leftovers keeps the half-written files of the shard's owner`() async throws {
         let isWriting = Atomic(false)
         let isRemoved = DispatchSemaphore(value: 0)
         let target = target { format, _ in
@@ -199,7 +205,7 @@ import Workouts
         async let delivery = target.deliver(workout)
         #expect(await eventually { isWriting.load(ordering: .relaxed) })
         #expect(try names().map { $0.hasPrefix(".") } == [true])
-        try await target.removeLeftovers(Set(Shard.all))
+        try await target.removeLeftovers(epochs(1))
         isRemoved.signal()
         guard case .delivered = await delivery else { throw NotDelivered() }
         #expect(try names().count == 2)
@@ -275,11 +281,5 @@ import Workouts
         #expect(
             await target(in: disk.path).deliver(workout)
                 == .failed("cannot write the files: Read-only file system"))
-    }
-}
-
-extension FolderTarget {
-    fileprivate func deliver(_ workout: ExportedWorkout) async -> Delivery {
-        await deliver(workout, idempotencyKey: "k")
     }
 }

@@ -8,7 +8,7 @@ import Workouts
 @testable import Exporter
 
 /// Uploads to a server that fails on request of a test.
-@Suite(.timeLimit(.minutes(5))) struct UploadTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadTests {
     private let folder: TemporaryFolder
     private let workout = ExportedWorkout.named("Runde um den Grunewaldsee – \"schnell\" 🏃")
     private static let bytes: [UInt8] = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

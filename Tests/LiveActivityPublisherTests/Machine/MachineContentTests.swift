@@ -72,10 +72,10 @@ struct MachineContentTests {
         var state = Self.state()
         (state.session, state.user, state.run, state.revision) = (key.session, key.user, id, .max / 2)
         run.receive(state)
-        #expect(run.machine.readers.session(of: key.user, in: id) == nil, "without a device")
+        #expect(run.machine.shown.session(of: key.user, in: id) == nil, "without a device")
         run.register(.activity, of: key)
-        #expect(run.machine.readers.session(of: key.user, in: id) == key)
-        #expect(run.machine.readers.session(of: other, in: id) == nil)
+        #expect(run.machine.shown.session(of: key.user, in: id) == key)
+        #expect(run.machine.shown.session(of: other, in: id) == nil)
     }
 
     @Test func `the attributes come from the session`() {

@@ -24,10 +24,11 @@ struct MachineRegistrationTests {
         #expect(run.register(.activity, of: key, id: id) == nil)
         #expect(run.register(.activity, of: key, id: id) == nil)
         run.pass(59)
+        run.snapshot(of: key, distance: 40)
         run.state(.active, of: key)
         #expect(run.replies.map(\.ok) == [true])
         #expect(run.disk[key]?.devices.count == 1)
-        #expect(run.exchange().events == ["update"])
+        #expect(run.exchange().map(\.read.content.distance) == [40])
     }
 
     @Test func `a registration for an unknown session is refused after a minute`() {
@@ -47,9 +48,9 @@ struct MachineRegistrationTests {
             run.register(.activity, number, of: MachineRun.key(), device: Device("phone-\(number)")!)
         }
         #expect(run.replies.map(\.error) == Array(repeating: .sessionNotFound, count: 4))
-        for number in 1...LiveActivityPublisherMachine.strangerLimit {
+        for number in 1..<LiveActivityPublisherMachine.strangerLimit {
             let uuid = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)))
-            run.receive(MetricsSnapshot(user: User("bob")!, revision: 1), of: SessionKey(User("bob")!, SessionID(uuid)))
+            run.register(.activity, of: SessionKey(User("bob")!, SessionID(uuid)))
         }
         #expect(run.machine.entries.count == LiveActivityPublisherMachine.strangerLimit)
         #expect(run.register(.activity, of: MachineRun.key(2))?.error == .sessionNotFound)

@@ -26,7 +26,9 @@ struct MachineRun {
     var underway: [Push] = []
     private(set) var states: [SessionKey: SessionState] = [:]
     private(set) var plans: [SessionKey: PlanState] = [:]
+    /// The retained metrics. The machine receives those that it subscribes to.
     private(set) var snapshots: [SessionKey: MetricsSnapshot] = [:]
+    private var subscribed: Set<SessionKey> = []
 
     static let phone = Device("phone-1")!
 
@@ -82,6 +84,7 @@ struct MachineRun {
             plans[state.key] = plan
         }
         perform(machine.receive(state, plan: plan, now: moment))
+        subscribe(state.key)
     }
 
     /// Receives the session as the engine publishes it now.
@@ -106,6 +109,16 @@ struct MachineRun {
 
     mutating func receive(_ snapshot: MetricsSnapshot, of key: SessionKey) {
         if snapshot.revision > snapshots[key]?.revision ?? 0 { snapshots[key] = snapshot }
+        if subscribed.contains(key) { machine.receive(snapshot, of: key, now: moment) }
+    }
+
+    /// The machine subscribes to the metrics of a session if it shows them now, and the broker delivers the retained ones.
+    private mutating func subscribe(_ key: SessionKey) {
+        guard machine.shown.hasMetrics(of: key) else {
+            subscribed.remove(key)
+            return
+        }
+        guard subscribed.insert(key).inserted, let snapshot = snapshots[key] else { return }
         machine.receive(snapshot, of: key, now: moment)
     }
 
@@ -119,10 +132,14 @@ struct MachineRun {
         let registration = ActivityRegistration(id: id, client: Client("app")!, device: device, action: action)
         let before = replies.count
         perform(machine.receive(registration, of: key, now: moment))
+        subscribe(key)
         return replies.count > before ? replies.last : nil
     }
 
-    mutating func forgetState(of key: SessionKey) { perform(machine.forgetState(of: key, now: moment)) }
+    mutating func forgetState(of key: SessionKey) {
+        perform(machine.forgetState(of: key, now: moment))
+        subscribe(key)
+    }
     mutating func see(_ revision: Int64, of key: SessionKey) { perform(machine.see(revision, of: key, now: moment)) }
     mutating func connect() { perform(machine.connected()) }
 
@@ -137,6 +154,7 @@ struct MachineRun {
     mutating func pass(_ seconds: Double) {
         moment = moment + seconds
         perform(machine.advance(to: moment))
+        subscribed = subscribed.filter { machine.shown.hasMetrics(of: $0) }
     }
 
     /// Sends due pushes and leaves them in flight.
@@ -158,6 +176,7 @@ struct MachineRun {
     mutating func end(_ push: Push, _ outcome: PushOutcome = .delivered) {
         underway.removeAll { $0 == push }
         perform(machine.receive(outcome, for: push, now: moment))
+        if case .session(let key) = push.owner { subscribe(key) }
     }
 
     /// Advances the clock in steps of a quarter of a second and delivers all pushes.
@@ -183,13 +202,17 @@ struct MachineRun {
         machine = LiveActivityPublisherMachine(canPush: canPush ?? machine.canPush)
         moment = (moment + seconds).stepped(by: step)
         for (key, record) in disk { machine.load(record, of: key, now: moment) }
+        subscribed = Set(stored.keys).filter { machine.shown.hasMetrics(of: $0) }
         perform(machine.connected())
         guard receivesRetained else { return }
         for state in states.values { receive(state, plan: plans[state.key]) }
         for (key, snapshot) in snapshots { receive(snapshot, of: key) }
     }
 
-    mutating func drop(_ key: SessionKey) { machine.drop([key.session.shard]) }
+    mutating func drop(_ key: SessionKey) {
+        machine.drop([key.session.shard])
+        subscribe(key)
+    }
 
     private mutating func perform(_ actions: [ActivityAction]) {
         for action in actions {
@@ -212,75 +235,4 @@ struct MachineRun {
     }
 
     func status(_ key: SessionKey) -> ActivityStatus.Status? { retained[key]?.status }
-}
-
-/// A push as decoded by a phone.
-struct ReadPush: Decodable {
-    struct Content: Decodable, Equatable {
-        var elapsedTime: Double
-        var asOf: Double
-        var isPaused: Bool
-        var isFinished: Bool
-        var distance: Double?
-        var exercise: String?
-        var phase: String?
-        var phaseEndsAt: Double?
-        var phaseRemaining: Double?
-        var round: Int?
-        var rounds: Int?
-        var set: Int?
-        var sets: Int?
-        var exercisesDone: Int?
-        var exercisesTotal: Int?
-    }
-
-    struct Body: Decodable {
-        enum Key: String, CodingKey {
-            case timestamp, event
-            case content = "content-state"
-            case stale = "stale-date"
-            case dismissal = "dismissal-date"
-            case attributesType = "attributes-type"
-        }
-
-        var timestamp: Int64
-        var event: String
-        var content: Content
-        var stale: Int64?
-        var dismissal: Int64?
-        var attributesType: String?
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Key.self)
-            timestamp = try container.decode(Int64.self, forKey: .timestamp)
-            event = try container.decode(String.self, forKey: .event)
-            content = try container.decode(Content.self, forKey: .content)
-            stale = try container.decodeIfPresent(Int64.self, forKey: .stale)
-            dismissal = try container.decodeIfPresent(Int64.self, forKey: .dismissal)
-            attributesType = try container.decodeIfPresent(String.self, forKey: .attributesType)
-        }
-    }
-
-    var aps: Body
-}
-
-extension Push {
-    var read: ReadPush.Body {
-        guard let read = try? JSONCoding.decode(ReadPush.self, from: payload) else {
-            preconditionFailure("not a push: \(String(decoding: payload, as: UTF8.self))")
-        }
-        return read.aps
-    }
-}
-
-extension [Push] {
-    var events: [String] { map(\.read.event) }
-}
-
-extension Push {
-    /// The session of a push for a Live Activity.
-    var key: SessionKey {
-        guard case .session(let key) = owner else { preconditionFailure("not a push of a session") }
-        return key
-    }
 }

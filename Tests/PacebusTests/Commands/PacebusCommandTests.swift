@@ -102,6 +102,8 @@ import Workouts
             "unknown --time-zone 'PST'; allowed: an IANA time zone such as Europe/Berlin"
         ),
         (["present", "all"], "workout"), (["delete-plan", "squat"], "squat"),
+        (["save-plan", "a.json", "--unchanged-since", "2026-11-22T07:30:00Z"], "--unchanged-since needs --plan-id"),
+        (["save-plan", "a.json", "--unchanged-since", "today"], "invalid time 'today'; allowed: such as 2026-11-22"),
         (
             ["start", "--plan", "a.json", "--saved-plan", "11111111-2222-4333-8444-123456789abc"],
             "--plan and --saved-plan exclude each other"

@@ -52,7 +52,7 @@ import Workouts
         #expect(try problem("7") == "FILE: not an object")
         #expect(
             try problem("{\"sections\":[{\"items\":[{\"name\":\"Row\",\"sets\":[{\"reps\":8}]}]}]}")
-                == "FILE: sections[0].items[0].sets[0].reps: unknown field")
+                == "FILE: sections[0].items[0].sets[0].reps: unknown field; correct its name or remove it")
         #expect(
             try problem("{\"sections\":[{\"timer\":{\"type\":\"tabata\"},\"items\":[{\"name\":1}]}]}")
                 == "FILE: sections[0].timer.type: unknown word \"tabata\"")

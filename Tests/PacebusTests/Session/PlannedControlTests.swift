@@ -212,6 +212,11 @@ import Workouts
         let list = try await fixture.run(["plans"] + user)
         #expect(list.hasPrefix("\(plan)  AMRAP 15, saved 20"))
         #expect(list.hasSuffix("\n  Easy Skipping, Pull-up, Push-up, Air Squat, Stretching\n"))
+        let again = ["save-plan", ExamplePlan.amrap.path, "--plan-id", "\(plan)", "--unchanged-since"]
+        await #expect(throws: ControlService.Failure.refused(.planChanged)) {
+            try await fixture.run(again + ["2013-11-22T07:30:00Z"] + user)
+        }
+        #expect(try await fixture.run(again + ["2099-11-22T07:30:00+01:00"] + user) == saved)
         _ = try await fixture.run("start", "--saved-plan", "\(plan)")
         #expect(fixture.services.session?.activity == .hiit)
         #expect(fixture.services.session?.planned != nil)

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import ServiceKit
 
-@Suite(.timeLimit(.minutes(5))) struct ServeTests {
+@Suite(.timeLimit(.minutes(10))) struct ServeTests {
     /// The events of a service under test.
     private final class Record: Sendable {
         private let seen = Mutex<[String]>([])
@@ -350,5 +350,25 @@ import Workouts
         let seen = times.withLock { $0 }
         let delays = zip(seen, seen.dropFirst()).map { $1.seconds(since: $0) }
         #expect(delays.count == 3 && zip(delays, [0.1, 0.2, 0.4]).allSatisfy { $0 >= $1 }, "\(delays)")
+    }
+
+    @Test func `a read that the end cancels is not logged as a failure`() async throws {
+        let log = LogRecorder()
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "test"), logger: log.logger, bus: InMemoryBroker().client(),
+            clock: ManualClock())
+        let (reads, reading) = AsyncStream.makeStream(of: Void.self)
+        let serving = Task {
+            try await context.serve(store: MemoryStore.owningAll(), subscriptions: { _ in [] }) { _ in
+                reading.yield()
+                // Ends when the task is canceled.
+                for await _ in AsyncStream<Never>.makeStream().stream {}
+                throw StoreError.notReadable("CancellationError()")
+            }
+        }
+        for await _ in reads.prefix(1) {}
+        serving.cancel()
+        await #expect(throws: CancellationError.self) { try await serving.value }
+        #expect(log.lines == [])
     }
 }

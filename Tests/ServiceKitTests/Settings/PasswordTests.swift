@@ -1,9 +1,10 @@
 import ArgumentParser
 import Foundation
 import MQTT
-import ServiceKit
 import TestSupport
 import Testing
+
+@testable import ServiceKit
 
 @Suite struct PasswordTests {
     private func resolve(_ flags: [String] = [], _ environment: [String: String]) throws -> ServiceConfiguration {
@@ -34,6 +35,36 @@ import Testing
             #expect(
                 error?.description
                     == "MQTT_PASSWORD_FILE: other accounts have access to \(path); run: chmod 600 \(path)")
+        }
+    }
+
+    @Test func `a group may read a file of root, for a process that is not root`() {
+        #expect(PasswordFile.isPrivate(mode: 0o440, owner: 0, reader: 10_001))
+        #expect(PasswordFile.isPrivate(mode: 0o640, owner: 0, reader: 10_001))
+        #expect(PasswordFile.isPrivate(mode: 0o400, owner: 10_001, reader: 10_001))
+        // Write access, other accounts, an owner who is not root, and root itself, whose files need no group.
+        for mode in [mode_t(0o460), 0o450, 0o444, 0o441, 0o404] {
+            #expect(!PasswordFile.isPrivate(mode: mode, owner: 0, reader: 10_001), "\(String(mode, radix: 8))")
+        }
+        #expect(!PasswordFile.isPrivate(mode: 0o440, owner: 10_001, reader: 10_001))
+        #expect(!PasswordFile.isPrivate(mode: 0o440, owner: 0, reader: 0))
+    }
+
+    @Test func `the store's password file is refused like the broker's and is in no description`() throws {
+        func store(_ path: String) throws -> StoreURL {
+            let environment = ["STORE_URL": "postgres://ann@localhost/pacebus", "STORE_PASSWORD_FILE": path]
+            return try ServiceConfiguration.resolve(
+                "session-engine", BaseOptions.parse([]), StoreOptions.parse([]), environment: environment
+            ).store
+        }
+        try withFile("s3cret", mode: 0o600) { path in
+            let url = try store(path)
+            #expect("\(url)" == "postgres://ann@localhost/pacebus")
+            #expect(!String(reflecting: url).contains("s3cret"))
+        }
+        try withFile("s3cret", mode: 0o644) { path in
+            let error = #expect(throws: SettingError.self) { try store(path) }
+            #expect(error?.description.hasPrefix("STORE_PASSWORD_FILE: other accounts have access") == true)
         }
     }
 

@@ -2,8 +2,11 @@ import ArgumentParser
 import Logging
 import MQTT
 import ServiceKit
+import Storage
 import Testing
 import Workouts
+
+private let storeURLs = "sqlite:PATH or postgres://user@host[:port][,host…]/database"
 
 @Suite struct SettingsTests {
     private func resolve(
@@ -49,8 +52,17 @@ import Workouts
         ) { $0.mqtt.tls?.keyFile ?? "none" },
         Row(
             flag: "--store-url", variable: "STORE_URL", standard: "sqlite:./data/session-engine.sqlite",
-            values: ["sqlite:/var/lib/a.sqlite", "sqlite:b.sqlite"], isOfStore: true
+            values: ["sqlite:/var/lib/a.sqlite", "postgres://ann@localhost/pacebus"], isOfStore: true
         ) { "\($0.store)" },
+        Row(
+            flag: "--store-ca-file", variable: "STORE_CA_FILE", standard: "none",
+            values: ["/etc/passwd", "/etc/group"],
+            isOfStore: true,
+            environment: ["STORE_URL": "postgres://ann@localhost/pacebus"]
+        ) { configuration in
+            guard case .postgres(let address) = configuration.store else { return "none" }
+            return address.caFile ?? "none"
+        },
         Row(
             flag: "--shards", variable: "SHARDS", standard: "00-ff", values: ["00-3f,80", "7f"], isOfStore: true
         ) { "\($0.shards)" },
@@ -130,23 +142,29 @@ import Workouts
     }
 
     @Test(arguments: [
-        ("sqlite:", "is not a store URL; expected sqlite:PATH"),
-        ("mysql://ann:secret@host", "is not a store URL; expected sqlite:PATH"),
-        ("postgres://ann:secret@host/db", "PostgreSQL is not available yet; expected sqlite:PATH"),
-        ("postgresql://ann:secret@host/db", "PostgreSQL is not available yet; expected sqlite:PATH"),
-    ]) func `a store that is not SQLite is refused without quoting its URL`(url: String, problem: String) throws {
+        ("sqlite:", "is not a store URL; expected \(storeURLs)"),
+        ("mysql://ann:secret@host", "is not a store URL; expected \(storeURLs)"),
+        (
+            "postgres://ann:secret@host/db",
+            "contains a password; write it to a file and name that in STORE_PASSWORD_FILE; expected \(storeURLs)"
+        ),
+        (
+            "postgresql://ann@host/db",
+            "names a server that is not on loopback, which requires --store-ca-file (STORE_CA_FILE)"
+        ),
+    ]) func `an invalid store URL is refused and not quoted`(url: String, problem: String) throws {
         let error = #expect(throws: SettingError.self) { try resolve([], ["STORE_URL": url]) }
         #expect(error?.description == "--store-url (STORE_URL): \(problem)")
     }
 
-    @Test(arguments: ["", ",", "0", "0g", "FF", "3f-00", "00-", "00-01-02", "00,", "auto", "00 - 01", "000"])
+    @Test(arguments: ["", ",", "0", "0g", "FF", "3f-00", "00-", "00-01-02", "00,", "auto,00", "00 - 01", "000"])
     func `an invalid shard list is refused`(text: String) {
         #expect(ShardSelection(text) == nil)
     }
 
     @Test(arguments: [
         ("00-ff", 256, "00-ff"), ("7f", 1, "7f"), ("80,00-3f", 65, "00-3f,80"), ("00-01,01-03,02", 4, "00-03"),
-        ("fe,ff", 2, "fe-ff"), ("00,02,04-04", 3, "00,02,04"),
+        ("fe,ff", 2, "fe-ff"), ("00,02,04-04", 3, "00,02,04"), ("auto", 256, "auto"),
     ]) func `a shard list in any order is written as ranges`(
         text: String, count: Int, written: String
     ) throws {
@@ -154,6 +172,11 @@ import Workouts
         #expect(selection.shards.count == count)
         #expect(selection.description == written)
         #expect(ShardSelection(written) == selection)
+    }
+
+    @Test func `only automatic shards are shared as the service says`() throws {
+        #expect(try #require(ShardSelection("auto")).plan(.single) == .single)
+        #expect(try #require(ShardSelection("00-01")).plan(.single) == .shards([Shard(0), Shard(1)]))
     }
 
     @Test func `a client id ends in the random bits of the instance`() throws {

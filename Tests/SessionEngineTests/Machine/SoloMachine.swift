@@ -61,7 +61,7 @@ struct SoloMachine {
     mutating func hear(
         _ count: Int, _ kind: StreamName.Kind = .samples, newest: Double, now: Double, _ number: UInt8 = 1
     ) -> [SessionEngineAction] {
-        machine.receive(MetricsProgress(count: count, newest: time(newest)), kind, of: key(number), now: moment(now))
+        machine.receive(Heard(count, newest: time(newest)), kind, of: key(number), now: moment(now))
     }
 
     /// The totals of this number of samples and a revision of the route, by default computed from the latest state.
@@ -89,5 +89,16 @@ struct SoloMachine {
         Weather(
             revision: revision, observedAt: time(0), fetchedAt: time(0), temperature: temperature, condition: .clear,
             provider: "open-meteo", attribution: WeatherAttribution(text: "Open-Meteo", url: "https://open-meteo.com"))
+    }
+}
+
+extension Heard {
+    /// The first report of this number of items, of which only the newest has a time.
+    init(_ count: Int, newest: Timestamp) {
+        self.init(revision: Int64(count), count: count)
+        var times = ItemTimes()
+        times.add(newest)
+        self.newest = newest
+        silences = times.silences
     }
 }

@@ -122,6 +122,25 @@ struct ServiceResultsTests {
         #expect(try await runs.store.records(in: RunRecord.finals, shards: Set(Shard.all)).isEmpty)
     }
 
+    @Test func `a finished run has everyone's splits, whatever they share`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let id = try await runs.start(anna, [ben])
+        try await runs.pass(4)
+        let start = try #require(try runs.view(id, anna)?.startsAt)
+        try await runs.accept(ben, id, .share(Sharing.Change(position: false, heartRate: false, route: false)))
+        for (user, speed) in [(anna, 30.0), (ben, 20.0)] {
+            let state = try runs.state(id, user, .completed)
+            try await runs.deliver([state.message])
+            let (workout, rows) = finished(state, from: start, speed: speed)
+            try await runs.deliver([workout] + rows)
+        }
+        try await runs.pass(2)
+        let reply = try #require(try await runs.request(anna, id, .routes).replies(to: anna).last)
+        #expect(reply.splits?.map(\.user) == [anna, ben])
+        #expect(reply.splits?.map(\.km) == [[33.3], [50]])
+        #expect(reply.splits?.map(\.mi) == [[53.6], []])
+    }
+
     /// Lets anna and ben finish a run, and returns it with their records and rows.
     private func finishedRun(_ runs: inout Runs) async throws -> (run: RunID, records: [MQTTMessage]) {
         let id = try await runs.start(anna, [ben])

@@ -15,18 +15,22 @@ struct Runs {
     let bus = RecordingBus()
     let store: RefusingStore
     let clock: ManualClock
-    private(set) var loop: VirtualRunLoop
+    var loop: VirtualRunLoop
 
     /// Starts on the store in a folder, like a process, and lets the ten seconds after a connect pass.
     init(_ folder: TemporaryFolder, clock: ManualClock, isSettled: Bool = true) async throws {
-        self.clock = clock
         let path = folder.file("virtual-run.sqlite")
-        store = RefusingStore(
-            try SQLiteStore(path: path, schema: RunRecord.schema, shards: Set(Shard.all)))
-        var configuration = ServiceConfiguration(name: "virtual-run")
-        configuration.store = .sqlite(path: path)
-        let context = ServiceContext(configuration: configuration, logger: .silent, bus: bus, clock: clock)
-        loop = VirtualRunLoop(context: context, store: store)
+        let store = try SQLiteStore(path: path, schema: RunRecord.schema, shards: Set(Shard.all))
+        try await self.init(store, clock: clock, isSettled: isSettled)
+    }
+
+    /// Starts on a store with a first change of ownership.
+    init(_ store: any Store, clock: ManualClock, isSettled: Bool = true) async throws {
+        self.clock = clock
+        self.store = RefusingStore(store)
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "virtual-run"), logger: .silent, bus: bus, clock: clock)
+        loop = VirtualRunLoop(context: context, store: self.store)
         for await change in store.ownership {
             try await loop.handle(.ownership(change))
             break
@@ -42,6 +46,14 @@ struct Runs {
         try await loop.handle(.connected)
         let presence = Topic.presence(service: "metrics-aggregator", ProcessName("host-1")!)
         return bus.take() + (try await deliver([presence.message(Array(#"{"status":"online"}"#.utf8))]))
+    }
+
+    /// Takes over all shards and returns the sent messages.
+    @discardableResult
+    mutating func takeOver(_ change: OwnershipChange) async throws -> [MQTTMessage] {
+        try await loop.handle(.ownership(change))
+        try await loop.handle(.announce(Set(Shard.all)))
+        return bus.take()
     }
 
     mutating func disconnect() async throws {

@@ -129,10 +129,26 @@ struct ViewTests {
         }
     }
 
+    @Test func `live metrics are subscribed to for runners only, and until their run is over`() async throws {
+        var runs: Runs? = try await Runs(folder, clock: clock)
+        func filters() -> [String]? { runs?.loop.subscriptions.map(\.filter) }
+        #expect(filters() == [])
+        let id = try #require(await runs?.start(anna, [ben]))
+        try await runs?.pass(1)
+        let expected = ["pacebus/v1/+/anna/+/metrics", "pacebus/v1/+/ben/+/metrics"]
+        #expect(filters() == expected)
+        runs = nil
+        runs = try await Runs(folder, clock: clock)
+        #expect(filters() == expected, "after a restart too")
+        for user in [anna, ben] { try await runs?.accept(user, id, .leave) }
+        try await runs?.pass(1)
+        #expect(filters() == [])
+    }
+
     @Test func `subscriptions are renewed on every connect`() {
         let all = VirtualRunService.subscriptions(Set(Shard.all)).map(\.filter)
         #expect(Set(all).count == all.count)
-        #expect(all.contains("pacebus/v1/u/+/virtual-run/+") && all.contains("pacebus/v1/+/+/+/metrics"))
+        #expect(all.contains("pacebus/v1/u/+/virtual-run/+") && all.contains("pacebus/v1/+/+/+/workout"))
         #expect(all.contains("pacebus/v1/services/_metrics-aggregator/+"))
     }
 

@@ -8,7 +8,7 @@ import Workouts
 
 @testable import WeatherFetcher
 
-@Suite(.timeLimit(.minutes(5))) struct MachineTests {
+@Suite(.timeLimit(.minutes(10))) struct MachineTests {
     private let start = Timestamp(seconds: 1_735_689_600)
     private var random = SeededRandom(seed: 1)
 
@@ -143,8 +143,8 @@ import Workouts
         #expect(!begin("anna", place(3), at: start).isLimited, "the cell is known")
         #expect(!begin("berta", place(21), at: start).isLimited, "the limit is each user's")
         #expect(machine.cells.count == 21)
-        let route = machine.receive(place(22), of: limited.key, now: Moment(start + 179))
-        #expect(route == [.limit(limited.key.user)])
+        let early = machine.receive(place(22), of: limited.key, now: Moment(start + 179))
+        #expect(early == [.limit(limited.key.user)])
         #expect(machine.receive(place(22), of: limited.key, now: Moment(start + 180)).contains(.save(limited.key)))
         _ = machine.advance(to: Moment(start + 3_780))
         #expect(machine.newCells.isEmpty)
@@ -160,6 +160,59 @@ import Workouts
         #expect(!machine.wantsPosition(session.key))
         #expect(machine.receive(Place(la: 0, lo: 0), of: session.key, now: Moment(start)) == [])
         #expect(machine.requests(now: Moment(start)).map(\.cell) == [WeatherCell(SampleSession.berlin)])
+    }
+
+    @Test func `a position waits for the session's state, at most a minute`() {
+        for (wait, isPlaced) in [(59.0, true), (61, false)] {
+            var machine = WeatherFetcherMachine(provider: "open-meteo")
+            let session = SampleSession(live: start)
+            #expect(machine.receive(SampleSession.berlin, of: session.key, now: Moment(start)) == [])
+            _ = machine.advance(to: Moment(start + wait))
+            _ = machine.receive(session.state, now: Moment(start + wait))
+            #expect((machine.entries[session.key]?.record.cell != nil) == isPlaced)
+            #expect(machine.positions.isEmpty)
+        }
+        var machine = WeatherFetcherMachine(provider: "open-meteo")
+        // Items restore an expired session, so that its position precedes its state.
+        var expired = SampleSession("ben", live: start)
+        _ = machine.receive(expired.state, now: Moment(start))
+        _ = expired.become(.canceled, now: start + 1)
+        _ = machine.receive(expired.state, now: Moment(start + 1))
+        #expect(machine.receive(SampleSession.berlin, of: expired.key, now: Moment(start + 2)) == [])
+        _ = expired.become(.active, now: start + 3)
+        #expect(machine.receive(expired.state, now: Moment(start + 3)).contains(.save(expired.key)))
+        machine = WeatherFetcherMachine(provider: "open-meteo")
+        let recording = SampleSession(at: start - 3_600, now: start)
+        _ = machine.receive(SampleSession.berlin, of: recording.key, now: Moment(start))
+        _ = machine.receive(recording.state, now: Moment(start))
+        #expect(machine.entries.isEmpty && machine.positions.isEmpty)
+    }
+
+    @Test func `a position beyond the user's limit places the session once the limit permits it`() {
+        var machine = WeatherFetcherMachine(provider: "open-meteo")
+        for number in 0..<20 {
+            let place = Place(la: Double(number), lo: 0)
+            _ = machine.receive(SampleSession("anna", place: place, live: start).state, now: Moment(start))
+        }
+        let session = SampleSession("anna", live: start)
+        _ = machine.receive(session.state, now: Moment(start))
+        let limited = machine.receive(SampleSession.berlin, of: session.key, now: Moment(start))
+        #expect(limited == [.limit(session.key.user)])
+        #expect(!machine.advance(to: Moment(start + 179)).contains(.save(session.key)))
+        #expect(machine.advance(to: Moment(start + 180)).contains(.save(session.key)))
+        #expect(machine.positions.isEmpty)
+    }
+
+    @Test func `an indoor session has only the place of its start`() {
+        var machine = WeatherFetcherMachine(provider: "open-meteo")
+        let session = SampleSession(environment: .indoor, live: start)
+        _ = machine.receive(SampleSession.berlin, of: session.key, now: Moment(start))
+        _ = machine.receive(session.state, now: Moment(start))
+        _ = machine.receive(SampleSession.berlin, of: session.key, now: Moment(start))
+        #expect(machine.entries[session.key]?.record.cell == nil && machine.positions.isEmpty)
+        let placed = SampleSession(place: SampleSession.berlin, environment: .indoor, live: start)
+        _ = machine.receive(placed.state, now: Moment(start))
+        #expect(machine.entries[placed.key]?.record.cell != nil)
     }
 
     @Test mutating func `a provider's expiry delays the next request, up to an hour`() throws {

@@ -10,7 +10,7 @@ import Workouts
 @testable import WeatherFetcher
 
 /// The retained weather during failures of broker, disk and process.
-@Suite(.timeLimit(.minutes(5))) struct RetainedTests {
+@Suite(.timeLimit(.minutes(10))) struct RetainedTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()
     private var fetcher: Fetcher
@@ -211,9 +211,9 @@ import Workouts
         }
         let unplaced = SampleSession("ben", live: clock.now)
         try await fetcher.deliver(unplaced.message)
-        let route = Topic.session(unplaced.key, .route)
-        #expect(try await fetcher.deliver(route.message([UInt8](#"{"la":"x"}"#.utf8))).count == 1)
-        #expect(try await fetcher.deliver(route.message([UInt8](#"{"d":0,"s":1}"#.utf8))) == [], "no position yet")
-        #expect(try await fetcher.deliver(route.message([UInt8](#"{"la":1e9,"lo":0}"#.utf8))) == [])
+        let heard = Topic.session(unplaced.key, .heard(.locations))
+        #expect(try await fetcher.deliver(heard.message([UInt8](#"{"la":"x"}"#.utf8))).count == 1)
+        #expect(try await fetcher.deliver(heard.message([UInt8](#"{"n":0,"s":1}"#.utf8))) == [], "no position yet")
+        #expect(try await fetcher.deliver(heard.message([UInt8](#"{"la":1e9,"lo":0}"#.utf8))) == [])
     }
 }

@@ -69,6 +69,11 @@ import Testing
         #expect(summary(["watch": speeds], [segment(0, 1), segment(60, 61)]).distance == 6)
     }
 
+    @Test func `an impossible distance has a bounded number of splits`() {
+        let result = summary(["watch": [sample(1, [.distance: 1e300])]], whole, activity: .running)
+        #expect(result.splits.count == MetricsSummary.splitLimit(laps: 1))
+    }
+
     @Test func `a pool's lengths give the distance`() throws {
         let lengths = (1...40).map { sample(Double($0) * 30, [.poolLengths: 1, .speed: 0.1]) }
         let result = summary(["watch": lengths], whole, activity: .swimming, poolLength: 25)

@@ -44,7 +44,7 @@ import Testing
     {
         let items = CountedItems(streams: streams, segments: segments)
         let summary = items.summary(laps: [], units: .metric, physiology: live.rules.physiology)
-        #expect(close(live.total(.distance), summary.distance), "\(note) distance")
+        #expect(close(live.distances.counted?.sum, summary.distance), "\(note) distance")
         #expect(close(live.total(.steps), summary.steps), "\(note) steps")
         #expect(close(live.average(.heartRate), summary.averageHeartRate), "\(note) average heart rate")
         #expect(close(live.maximum(.heartRate), summary.maximumHeartRate), "\(note) maximum heart rate")

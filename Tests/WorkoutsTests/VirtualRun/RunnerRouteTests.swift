@@ -118,6 +118,22 @@ import Testing
         #expect(!shared.polyline.isEmpty)
     }
 
+    @Test func `positions off the earth and impossible heart rates are left out`() throws {
+        let times = (0..<4).map { year2026 + Double($0) }
+        let track = Track(
+            times: times,
+            columns: [
+                .init(kind: .latitude, values: [52, 1e300, 52.00001, 52.00002]),
+                .init(kind: .longitude, values: [13, 13, -1e15, 13]),
+            ])
+        let series = Series(times: times, columns: [.init(quantity: .heartRate, values: [120, 1e300, 1e300, 1e300])])
+        let route = try #require(RunnerRoute(track: track, series: series, segments: [segment(0, 4)]))
+        #expect(route.lines.flatMap(\.self).count == 2)
+        let shared = route.shared(hideNear: 0, key: key, withHeartRate: true)
+        #expect(shared.heartRates == [[120, 120]])
+        #expect(try JSONDecoder().decode(RunnerRoute.self, from: JSONEncoder().encode(route)).lines.count == 1)
+    }
+
     @Test func `a run without positions has no route`() {
         let track = Track(times: [year2026], columns: [.init(kind: .altitude, values: [400])])
         #expect(RunnerRoute(track: track, series: nil, segments: [segment(0, 60)]) == nil)

@@ -7,7 +7,7 @@
  */
 
 const metresPerMile = 1609.344;
-const metresPerYard = 0.9144;
+export const metresPerYard = 0.9144;
 const onFoot = ["running", "walking", "hiking"];
 
 /** @type {Text} */
@@ -52,17 +52,30 @@ export function clock(seconds) {
 }
 
 /**
- * `5:45`, `0:42`.
+ * `5:45`, `0:42`, from an hour on `1:05:07`.
  *
  * @param {number} seconds
  */
 export function minutes(seconds) {
   const all = whole(Math.max(0, seconds));
-  return `${Math.floor(all / 60)}:${twoDigits(all % 60)}`;
+  return all < 3600 ? `${Math.floor(all / 60)}:${twoDigits(all % 60)}` : clock(all);
 }
+
+/**
+ * How far behind someone is: `+0:37`, below 10 s `+0:08.3`.
+ *
+ * @param {number} seconds
+ */
+export const behind = (seconds) => (whole(seconds * 10) < 100 ? `+0:0${decimal(Math.max(0, seconds), 1)}` : `+${minutes(seconds)}`);
 
 /** @type {Record<string, (value: number, options: Options) => Text>} */
 const quantities = {
+  /** For a glance: `5.2 km`. */
+  roughDistance(value, options) {
+    if (options.activity === "swimming") return quantities.distance(value, options);
+    const isImperial = options.units === "imperial";
+    return { number: decimal(value / (isImperial ? metresPerMile : 1000), 1), unit: isImperial ? "mi" : "km" };
+  },
   duration: (value) => ({ number: clock(value), unit: "" }),
   distance(value, { units, activity }) {
     const isImperial = units === "imperial";
@@ -170,6 +183,16 @@ export function date(time, zone) {
   });
   const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
   return `${p.weekday} ${Number(p.day)} ${months[Number(p.month) - 1]} ${p.year}, ${p.hour}:${p.minute}`;
+}
+
+/**
+ * The calendar's day in a zone, for comparison.
+ *
+ * @param {number} time Unix seconds @param {string} [zone]
+ */
+export function day(time, zone) {
+  const p = parts(time, zone, { day: "numeric", month: "numeric", year: "numeric" });
+  return `${p.year}-${p.month}-${p.day}`;
 }
 
 /**

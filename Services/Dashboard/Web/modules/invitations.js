@@ -1,7 +1,7 @@
 // The reader's virtual runs on every page: the banner, and the requests that this browser sent.
 
 import { Presses, pendingText } from "./commands.js";
-import { announce, byID, make, setList, setText, show } from "./dom.js";
+import { announce, byID, logIn, make, setList, setText, show } from "./dom.js";
 import { invitations } from "./run-status.js";
 import { isOlder } from "./stream.js";
 
@@ -24,7 +24,7 @@ const onChange = [];
 
 /** Requests about virtual runs; the session of a press is its run. */
 export const requests = new Presses(`${login}.runs`, (press, { kind }) => {
-  if (kind === "login") location.assign(`/login?to=${encodeURIComponent(location.pathname)}`);
+  if (kind === "login") logIn();
   // A workout's page stays.
   const opens = ["create", "accept", "confirm"].includes(press.type) && press.session !== shown && !location.pathname.startsWith("/live/");
   if (kind === "done" && opens) location.assign(`/virtual-runs/${press.session}`);
@@ -38,9 +38,13 @@ function changed() {
 /** @param {() => void} listener */
 export const whenRequestsChange = (listener) => onChange.push(listener);
 
-/** @param {string} run @param {string} type @param {Record<string, unknown>} [fields] */
+/**
+ * Whether the request is taken, see `press`.
+ *
+ * @param {string} run @param {string} type @param {Record<string, unknown>} [fields]
+ */
 export function request(run, type, fields = type === "accept" ? { sharing: {} } : {}) {
-  requests.press(type, run, "/virtual-runs/requests", { run, ...fields });
+  return requests.press(type, run, "/virtual-runs/requests", { run, ...fields });
 }
 
 /** @param {string} name @param {any} data an event of any page's stream */

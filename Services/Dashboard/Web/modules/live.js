@@ -1,20 +1,30 @@
 // The page of a session: takes the stream's events, draws the view once a second, sends presses.
 
-import { announce, all, byID, icon, make, setList, setNumber, setText, show } from "./dom.js";
+import { all, announce, byID, cover, drawLine, enable, hider, icon, keep, kept, logIn, make, setList, setNumber, setText, setValue, show, value } from "./dom.js";
 import { Presses, pendingText } from "./commands.js";
 import { format, joined } from "./format.js";
-import { dialog, followPage, serverNow, units, whenUnitsChange } from "./page.js";
-import { planView } from "./plan.js";
-import { announcementText, moment, noSession, receive, view } from "./session.js";
+import { closeFor, dialog, followPage, isSettled, serverNow, settle, units, whenSettled, whenUnitsChange } from "./page.js";
+import { showKilometres } from "./kilometres.js";
+import { drawPlan, startPlan } from "./live-plan.js";
+import { drawingAfter, drawingAt, noDrawing } from "./drawing.js";
+import { notices } from "./notices.js";
+import { lock } from "./screen.js";
+import { moment, noSession, receive, view } from "./session.js";
+import { read, speak, startSpeech } from "./speech.js";
 
-/** @typedef {ReturnType<typeof view>} View */
+/** @typedef {ReturnType<typeof look>} View */
 
 const main = byID("main");
 const { user = "", session = "", login = "" } = main.dataset;
 const isOwner = main.dataset.owner !== undefined;
+const isWide = matchMedia("(min-width: 900px)").matches;
 const path = `/live/${user}/${session}`;
 
-let shown = noSession();
+/** What the broker does not retain; of this tab, over a reload. */
+const key = `pacebus.live.${session}`;
+const former = JSON.parse(kept(key, "sessionStorage") ?? "{}");
+let shown = { ...noSession(), ...former };
+startSpeech(false);
 /** @type {View | undefined} */
 let drawn;
 /** @type {import("./map.js").RouteMap | "loading" | undefined} */
@@ -24,36 +34,92 @@ const presses = isOwner ? new Presses(login, outcome, draw) : undefined;
 
 /** @param {import("./commands.js").Press} press @param {import("./commands.js").Answer} answer */
 function outcome(press, answer) {
-  if (answer.kind === "login") location.assign(`/login?to=${encodeURIComponent(location.pathname)}`);
+  if (answer.kind === "login") logIn();
   else if (press.session === session) draw();
 }
 
 /** @param {string} type @param {Record<string, unknown>} [fields] */
 const press = (type, fields) => presses?.press(type, session, `${path}/commands`, fields);
 
-followPage(`${path}/events`, ["state", "metrics", "route", "weather", "announcements", "workout", "profile", "services", "reply"], (name, data) => {
+followPage(`${path}/events`, ["state", "metrics", "route", "weather", "announcements", "workout", "profile", "services", "reply", "ready"], (name, data) => {
   if (name === "reply") return presses?.replied(data);
+  if (name === "ready") {
+    hasAll = true;
+    return draw();
+  }
+  if (name === "announcements") read(data, shown.state?.activity);
   const before = shown;
   shown = receive(shown, name, data, serverNow());
   if (shown === before) return;
-  if (name === "announcements") spoken(data);
+  if (name === "announcements") keepShown();
+  if (name === "state" && data.run && isOwner) startSpeech(true);
   if (name === "profile" && data.units) main.dataset.units = data.units;
-  draw();
+  drawSoon(name);
 });
 whenUnitsChange(draw);
-setInterval(() => {
-  // No clock runs while the page is hidden or the session stands still.
-  if (!document.hidden) draw();
-}, 1000);
+whenSettled(draw);
+document.addEventListener("visibilitychange", () => !document.hidden && draw());
 
 // MARK: Drawing
 
+/** The timer of the next drawing. */
+let timer = 0;
+let drawing = noDrawing;
+/** Whether the stream has brought all that the broker retains. */
+let hasAll = false;
+
+/** @param {string} name of an event that changed what is shown */
+function drawSoon(name) {
+  if (!isSettled()) return draw();
+  const now = performance.now();
+  setDrawing(drawingAfter(drawing, name, now), now);
+}
+
+/** @param {typeof noDrawing} next @param {number} now */
+function setDrawing(next, now) {
+  drawing = next;
+  clearTimeout(timer);
+  if (next.at < Infinity) timer = setTimeout(draw, next.at - now);
+}
+
+/** Draws now, and again when the clock shows the next second. No timer runs while nothing ticks or the page is hidden. */
 function draw() {
-  if (!shown.state && !shown.metrics) return drawPress();
+  if (shown.state || shown.metrics) drawSession();
+  else {
+    drawPast();
+    drawPress();
+  }
+  if (hasAll ? shown.state || main.dataset.status : shown.state && shown.metrics && shown.route) settle();
+  const ticks = ["active", "preparing", "saving"].includes(drawn?.status) || presses?.pending(session);
+  const now = performance.now();
+  const tickAt = ticks && !document.hidden ? now + 1005 - ((drawn?.active ?? 0) % 1) * 1000 : Infinity;
+  setDrawing(drawingAt(drawing, tickAt, drawn?.status === "active" && !shown.state.plan), now);
+}
+
+/** Of a workout that only the server's history knows, the page has all but the reader's units. */
+function drawPast() {
+  const { metres, activity } = main.dataset;
+  const cell = /** @type {HTMLElement | null} */ (main.querySelector("[data-key='distance'] dd"));
+  if (metres && cell) setNumber(cell, format("distance", Number(metres), { units: units(), activity }));
+}
+
+/** Milliseconds: a title costs the browser's window as much as a frame costs the page. */
+const titleInterval = 4500;
+let titledAt = -Infinity;
+
+function look() {
   const next = view(shown, serverNow(), units());
+  return { ...next, notices: notices(shown, { units: units(), activity: next.activity }) };
+}
+
+function drawSession() {
+  const next = look();
   const before = drawn;
   drawn = next;
-  document.title = next.title;
+  if (!isSettled() || before?.status !== next.status || performance.now() - titledAt > titleInterval) {
+    document.title = next.title;
+    titledAt = performance.now();
+  }
   main.dataset.status = next.status ?? "";
   main.dataset.activity = next.activity ?? "";
   setText(main.querySelector("[data-text='name']"), next.name ?? "");
@@ -68,22 +134,20 @@ function draw() {
   show(signal, next.fresh.text !== "");
   if (before?.fresh.signal !== "silent" && next.fresh.signal === "silent") announce("No signal");
 
-  const weather = byID("weather");
-  setText(weather, next.weather ? [next.weather.condition, next.weather.text, next.weather.isStale ? "old" : ""].filter(Boolean).join(" · ") : "");
-  show(weather, next.weather !== undefined);
-  drawAttribution(next);
+  drawWeather(next);
   const battery = byID("battery");
-  setText(battery, next.battery ? `Battery ${next.battery.text}${next.battery.isLow ? ", low" : ""}` : "");
+  setText(battery.lastElementChild, next.battery ? `${next.battery.text}${next.battery.isLow ? ", low" : ""}` : "");
   battery.classList.toggle("low", next.battery?.isLow ?? false);
   show(battery, next.battery !== undefined);
 
   drawNumbers(next);
   drawMore(next);
-  setList(byID("notices"), next.notices, notice);
-  drawPlan();
+  drawMap();
+  for (const { id, text } of next.notices) if (!before?.notices.some((n) => n.id === id)) announce(text);
+  setList(byID("notices"), hidden.rest(offersMap ? [...next.notices, mapNotice] : next.notices), notice);
+  drawPlan(shown.state, moment(shown, serverNow()));
   drawCovers(next);
   drawPress();
-  drawMap();
 }
 
 /** @param {View} next */
@@ -101,8 +165,10 @@ function drawNumbers(next) {
 function drawMore(next) {
   const more = /** @type {HTMLDetailsElement} */ (byID("more"));
   if (!more.open) return;
-  setList(byID("rows"), next.more, ({ label, text, isDimmed }) =>
-    make("div", { className: isDimmed ? "row dimmed" : "row" }, make("dt", {}, label), make("dd", {}, joined(text))));
+  const rows = byID("rows");
+  setList(rows, next.more.map(({ label, isDimmed }) => ({ label, isDimmed })), ({ label, isDimmed }) =>
+    make("div", { className: isDimmed ? "row dimmed" : "row" }, make("dt", {}, label), make("dd")));
+  next.more.forEach(({ text }, index) => setValue(rows.children[index].lastElementChild, joined(text)));
   show(byID("zones-box"), next.zones.length > 0);
   setList(byID("zones"), next.zones, ({ label, share, text }) => {
     const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -115,44 +181,60 @@ function drawMore(next) {
   });
   show(byID("laps-box"), next.laps.length > 0);
   setList(byID("laps"), next.laps, ({ number, time, distance }) =>
-    make("tr", {}, make("th", { scope: "row" }, String(number)), make("td", {}, time), make("td", {}, distance)));
+    make("tr", {}, make("th", { scope: "row" }, String(number)), make("td", {}, time), make("td", {}, ...value(distance))));
   show(byID("devices-box"), next.devices.length > 0);
   setList(byID("devices"), next.devices, ({ name, text }) => make("li", {}, make("span", {}, name), make("span", {}, text)));
 }
 byID("more").addEventListener("toggle", draw);
-if (matchMedia("(min-width: 900px)").matches) byID("more").setAttribute("open", "");
+if (isWide) byID("more").setAttribute("open", "");
 
 /** @param {View} next */
-function drawAttribution(next) {
+function drawWeather({ weather }) {
+  const line = document.getElementById("weather");
+  if (!line) return;
+  setText(line, weather ? [weather.text, weather.condition, weather.isStale ? "old" : ""].filter(Boolean).join(" · ") : "");
   const attribution = byID("attribution");
-  show(attribution, next.weather !== undefined);
-  if (!next.weather) return;
-  const { text, url } = next.weather.attribution;
+  show(attribution, weather !== undefined);
+  if (!weather) return;
+  const { text, url } = weather.attribution;
   setList(attribution, [`${text} ${url}`], () =>
-    /^https?:\/\//.test(url) ? make("a", { href: url, rel: "noreferrer" }, `Weather: ${text}`) : make("span", {}, `Weather: ${text}`));
+    /^https?:\/\//.test(url) ? make("a", { href: url, rel: "noreferrer" }, text) : make("span", {}, text));
 }
 
-/** @param {import("./session.js").Notice} n */
+const hidden = hider();
+
+/** @param {import("./notices.js").Notice} n */
 function notice({ id, text, kind, isDismissable }) {
   const line = make("li", { className: `notice ${kind}` }, make("span", {}, text));
-  if (isDismissable) {
-    const close = make("button", {}, "Dismiss");
-    close.addEventListener("click", () => {
-      shown = { ...shown, dismissed: [...shown.dismissed, id] };
+  /** @param {string} text @param {() => void} act */
+  const button = (text, act) => {
+    const made = make("button", {}, text);
+    made.addEventListener("click", () => {
+      act();
       draw();
     });
-    line.append(close);
-  }
+    line.append(made);
+  };
+  if (id === mapNotice.id) button("Show map", () => {
+    hasRoom = true;
+    offersMap = false;
+  });
+  if (isDismissable) button("Dismiss", () => {
+    shown = { ...shown, dismissed: [...shown.dismissed, id].slice(-64) };
+    keepShown();
+  });
+  else button("Hide", () => hidden.hide(id));
   return line;
 }
 
 /** @param {View} next */
 function drawCovers(next) {
   const countdown = byID("countdown");
-  show(countdown, next.countdown !== undefined);
+  cover(countdown, next.countdown !== undefined);
   setText(countdown.querySelector(".countdown-number"), String(next.countdown ?? ""));
   const saving = byID("saving");
-  show(saving, next.saving !== undefined);
+  cover(saving, next.saving !== undefined);
+  show(byID("saving-home"), next.saving === "long");
   setText(saving.querySelector("p"), next.saving === "long" ? "Still saving; you may leave" : "Saving workout");
   const ended = byID("ended");
   show(ended, next.ended !== undefined);
@@ -160,26 +242,49 @@ function drawCovers(next) {
   for (const element of all("[data-text='totals']")) setText(element, next.title);
 }
 
-/** Milliseconds that room for a map is kept without a position. */
-const mapWait = 5000;
+/** Seconds from the start in which a first position is likely. */
+const firstPosition = 120;
+/** Whether the map has room on the page; decided when the page appears. Beside the numbers it always has. */
+let hasRoom = main.classList.contains("mapped");
+/** Whether a position came when the map had no room: a map would move the numbers, so the reader opens it. */
+let offersMap = false;
+/** @type {import("./notices.js").Notice} */
+const mapNotice = { id: "map", kind: "info", text: "The position is known now." };
 
 function drawMap() {
-  const { route } = shown;
-  if (route?.la === undefined) {
-    if (map !== undefined || performance.now() < mapWait) return;
-    show(byID("map-box"), false);
-    main.classList.remove("mapped");
-    return;
+  const { route, state } = shown;
+  const isPlaced = route?.la !== undefined;
+  if (!isSettled()) hasRoom = isPlaced || (main.classList.contains("mapped") && (isWide || isBeginning(state)));
+  if (isPlaced && hasRoom) return void drawRoute(route);
+  if (map !== undefined || !isSettled()) return;
+  if (isPlaced && !offersMap) announce(mapNotice.text);
+  offersMap = isPlaced;
+  show(byID("map-box"), hasRoom);
+  show(byID("no-position"), hasRoom);
+  main.classList.toggle("mapped", hasRoom);
+}
+
+/** @param {any} state */
+const isBeginning = (state) =>
+  state?.status === "preparing" || (state?.status === "active" && serverNow() - state.startedAt < firstPosition);
+
+/** @param {any} route */
+async function drawRoute(route) {
+  if (map === "loading") return;
+  if (map) return map.update(route, units());
+  map = "loading";
+  show(byID("map-box"), true);
+  show(byID("no-position"), false);
+  main.classList.add("mapped");
+  try {
+    const { RouteMap } = await import("./map.js");
+    map = new RouteMap(byID("map-box"), main.dataset.tiles);
+    showKilometres(map);
+    map.update(shown.route, units());
+  } catch {
+    // Not on the server any more, after a new release: the next route tries again.
+    map = undefined;
   }
-  if (map === undefined) {
-    map = "loading";
-    show(byID("map-box"), true);
-    main.classList.add("mapped");
-    import("./map.js").then(({ RouteMap }) => {
-      map = new RouteMap(byID("map-box"), main.dataset.tiles);
-      map.update(shown.route, units());
-    });
-  } else if (map !== "loading") map.update(route, units());
 }
 
 // MARK: Presses
@@ -188,24 +293,21 @@ function drawPress() {
   if (!presses) return;
   const pending = presses.pending(session);
   const refused = presses.refused(session);
-  const line = byID("press");
-  setText(line, pending ? pendingText(pending, Date.now()) : refused?.refusal ?? "");
-  line.classList.toggle("refused", !pending && refused !== undefined);
+  drawLine(byID("press"), pending ? pendingText(pending, Date.now()) : refused?.refusal ?? "", !pending && refused !== undefined,
+    () => presses.dismiss(session));
+  byID("press").classList.toggle("asking", pending !== undefined && asksCoach(pending));
   const status = drawn?.status ?? main.dataset.status;
   const isActive = status === "active";
   const isStopped = status === "paused" || status === "suspended";
   const isBusy = pending !== undefined;
-  const set = (/** @type {string} */ id, /** @type {boolean} */ isEnabled) => {
-    const button = /** @type {HTMLButtonElement} */ (byID(id));
-    if (button.disabled === isEnabled) button.disabled = !isEnabled;
-  };
+  const set = (/** @type {string} */ id, /** @type {boolean} */ isEnabled) => enable(byID(id), isEnabled);
   show(byID("controls"), isActive || isStopped || status === "preparing");
   set("toggle", (isActive || isStopped) && !isBusy);
   set("lap", isActive && !isBusy);
   set("end", isStopped && !isBusy);
+  setText(byID("end-reason"), isActive ? "Pause first" : "");
   set("suspend", (isActive || status === "paused") && !isBusy);
-  set("discard", !isBusy);
-  set("cancel-start", !isBusy);
+  for (const id of ["discard", "discard-confirm", "end-confirm", "cancel-start"]) set(id, !isBusy);
   const toggle = byID("toggle");
   if (toggle.dataset.shown !== String(isStopped)) {
     toggle.dataset.shown = String(isStopped);
@@ -214,227 +316,34 @@ function drawPress() {
   const recover = byID("recover");
   show(recover, status === "canceled");
   set("recover", !isBusy);
-  for (const button of all("#plan button")) {
+  for (const button of all("#plan button, #swap-dialog button:not([data-close])")) {
     if (button.dataset.off !== undefined) continue;
-    /** @type {HTMLButtonElement} */ (button).disabled = isBusy;
+    enable(button, !isBusy);
   }
-}
-
-if (presses) {
-  byID("toggle").addEventListener("click", () => press(drawn?.status === "active" ? "pause" : "resume"));
-  byID("lap").addEventListener("click", () => press("lap"));
-  for (const id of ["end", "finish"]) byID(id).addEventListener("click", () => dialog("end-dialog").showModal());
-  byID("end-confirm").addEventListener("click", () => {
-    dialog("end-dialog").close();
-    press("end");
-  });
-  byID("discard").addEventListener("click", () => dialog("discard-dialog").showModal());
-  byID("discard-confirm").addEventListener("click", () => {
-    dialog("discard-dialog").close();
-    press("discard");
-  });
-  byID("cancel-start").addEventListener("click", () => press("discard"));
-  byID("suspend").addEventListener("click", () => press("suspend"));
-  byID("recover").addEventListener("click", () => press("recover"));
-  byID("press").addEventListener("click", () => presses.dismiss(session));
-  lock();
-  planControls();
-  drawPress();
-}
-
-/** Touches do nothing until the padlock is held for a second. */
-function lock() {
-  const locked = dialog("lock-dialog");
-  const padlock = byID("unlock");
-  let timer = 0;
-  const hold = () => {
-    if (timer) return;
-    padlock.classList.add("held");
-    timer = setTimeout(() => {
-      release();
-      locked.close();
-    }, 1000);
-  };
-  const release = () => {
-    clearTimeout(timer);
-    timer = 0;
-    padlock.classList.remove("held");
-  };
-  byID("lock").addEventListener("click", () => locked.showModal());
-  locked.addEventListener("cancel", (event) => event.preventDefault());
-  padlock.addEventListener("pointerdown", hold);
-  for (const end of ["pointerup", "pointerleave", "pointercancel", "keyup", "blur"]) padlock.addEventListener(end, release);
-  padlock.addEventListener("keydown", (event) => {
-    if (event.key === " " || event.key === "Enter") {
-      event.preventDefault();
-      hold();
-    }
-  });
-  padlock.addEventListener("contextmenu", (event) => event.preventDefault());
-}
-
-// MARK: The plan
-
-/** @type {{ key: string, repetitions?: number, weight?: number }} */
-let entered = { key: "" };
-/** @type {{ left: number | undefined, isRest: boolean } | undefined} */
-let clockBefore;
-
-function drawPlan() {
-  const { state } = shown;
-  const section = byID("plan");
-  show(section, Boolean(state?.plan) && ["active", "paused", "suspended", "preparing"].includes(state.status));
-  if (!state?.plan) return;
-  const plan = planView(state, moment(shown, serverNow()), units());
-  section.classList.toggle("rest", plan.isRest);
-  for (const [key, text] of Object.entries({
-    block: plan.block, phase: plan.phase, clock: plan.clock, exercise: plan.exercise, set: plan.set,
-    prescription: plan.prescription, progress: plan.progress,
-  })) setText(section.querySelector(`[data-plan='${key}']`), text);
-  show(section.querySelector("[data-plan='set']"), plan.set !== "");
-  if (clockBefore?.isRest && (clockBefore.left ?? 0) > 0 && (!plan.isRest || plan.left === 0)) restIsOver();
-  clockBefore = plan;
-  drawItems(plan);
-  if (isOwner) drawPlanControls(plan);
-}
-
-/** @param {ReturnType<typeof planView>} plan */
-function drawItems(plan) {
-  const list = byID("plan-items");
-  show(list, plan.isList);
-  setList(list, plan.isList ? plan.items : [], (item) => {
-    const line = [make("span", {}, item.name), make("span", {}, item.text)];
-    const inner = isOwner ? make("button", { type: "button", data: { item: item.id } }, ...line) : make("div", { className: "still" }, ...line);
-    const entry = make("li", { className: item.isCurrent ? "current" : "" }, inner);
-    if (item.isCurrent) entry.setAttribute("aria-current", "step");
-    return entry;
-  });
-}
-
-/** @param {ReturnType<typeof planView>} plan */
-function drawPlanControls(plan) {
-  const key = `${plan.item} ${plan.set} ${JSON.stringify(plan.planned)}`;
-  if (entered.key !== key) entered = { key, repetitions: plan.planned.repetitions, weight: plan.planned.weight };
-  for (const stepper of all(".stepper")) {
-    const kind = /** @type {"repetitions" | "weight"} */ (stepper.dataset.step);
-    const value = entered[kind];
-    show(stepper, value !== undefined && plan.canComplete);
-    if (value === undefined) continue;
-    const load = format("weight", value, { units: units() });
-    setText(stepper.querySelector("output"), kind === "weight" ? load.number : String(value));
-    if (kind === "weight") setText(byID("load-unit"), load.unit);
-  }
-  show(byID("complete-set"), plan.canComplete);
-  show(byID("finish"), plan.isComplete);
-  const undo = /** @type {HTMLElement} */ (document.querySelector("[data-plan-command='uncompleteSet']"));
-  show(undo, plan.canUndo);
-  setText(byID("presentation"), plan.isList ? "Show one exercise" : "Show all exercises");
-}
-
-function planControls() {
-  for (const stepper of all(".stepper")) {
-    const kind = /** @type {"repetitions" | "weight"} */ (stepper.dataset.step);
-    all("button", stepper).forEach((button, index) => {
-      button.addEventListener("click", () => {
-        const pound = 0.45359237;
-        const step = kind === "repetitions" ? 1 : units() === "imperial" ? 5 * pound : 2.5;
-        const least = kind === "repetitions" ? 1 : 0;
-        entered[kind] = Math.max(least, (entered[kind] ?? 0) + (index === 0 ? -step : step));
-        drawPlan();
-      });
-    });
-  }
-  byID("steppers").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const { planned } = planView(shown.state, serverNow(), units());
-    /** @type {Record<string, unknown>} */
-    const fields = {};
-    if (entered.repetitions !== planned.repetitions) fields.repetitions = entered.repetitions;
-    if (entered.weight !== planned.weight) fields.weight = entered.weight;
-    press("completeSet", fields);
-  });
-  for (const button of all("[data-plan-command]")) {
-    const { planCommand = "" } = button.dataset;
-    const isDifficulty = planCommand === "easier" || planCommand === "harder";
-    button.addEventListener("click", () => (isDifficulty ? press("adjustDifficulty", { difficulty: planCommand }) : press(planCommand)));
-  }
-  byID("presentation").addEventListener("click", () => {
-    const isList = shown.state?.progress.presentationMode === "list";
-    press("setPresentationMode", { presentationMode: isList ? "single" : "list" });
-  });
-  byID("plan-items").addEventListener("click", (event) => {
-    const item = /** @type {HTMLElement} */ (event.target).closest("button")?.dataset.item;
-    if (item) press("goTo", { item });
-  });
-  byID("swap").addEventListener("click", () => {
-    const { alternatives } = planView(shown.state, serverNow(), units());
-    setList(byID("alternatives"), alternatives, (/** @type {string} */ name) => {
-      const button = make("button", { type: "button" }, name);
-      button.addEventListener("click", () => {
-        dialog("swap-dialog").close();
-        press("swapExercise", { alternative: name });
-      });
-      return make("li", {}, button);
-    });
-    dialog("swap-dialog").showModal();
-  });
-  byID("swap-any").addEventListener("click", () => {
-    dialog("swap-dialog").close();
-    press("swapExercise");
-  });
-}
-
-function restIsOver() {
-  announce("The rest is over");
-  navigator.vibrate?.([300, 100, 300]);
-  if (isSpeaking) speak("The rest is over");
-}
-
-// MARK: Speaking, and the screen
-
-let isSpeaking = false;
-
-/** @param {string} text */
-function speak(text) {
-  if ("speechSynthesis" in window) speechSynthesis.speak(new SpeechSynthesisUtterance(text));
 }
 
 /**
- * Nothing older than 10 s is read out.
+ * The coach may take three seconds.
  *
- * @param {any} announcement
+ * @param {import("./commands.js").Press} press
  */
-function spoken(announcement) {
-  const text = announcementText(announcement, { units: units(), activity: shown.state?.activity });
-  if (!text || serverNow() - announcement.at > 10) return;
-  announce(text);
-  if (isSpeaking) speak(text);
+const asksCoach = ({ type, fields }) => type === "adjustDifficulty" || (type === "swapExercise" && fields.alternative === undefined);
+
+if (presses) {
+  byID("toggle").addEventListener("click", () => press((drawn?.status ?? main.dataset.status) === "active" ? "pause" : "resume"));
+  byID("lap").addEventListener("click", () => press("lap"));
+  for (const id of ["end", "finish"]) byID(id).addEventListener("click", () => dialog("end-dialog").showModal());
+  byID("end-confirm").addEventListener("click", () => closeFor("end-dialog", () => press("end")));
+  for (const id of ["discard", "cancel-start"]) byID(id).addEventListener("click", () => dialog("discard-dialog").showModal());
+  byID("discard-confirm").addEventListener("click", () => closeFor("discard-dialog", () => press("discard")));
+    byID("suspend").addEventListener("click", () => press("suspend"));
+  byID("recover").addEventListener("click", () => press("recover"));
+  lock();
+  drawPress();
 }
+startPlan({ isOwner, press, redraw: draw, say: speak });
 
-byID("speak").addEventListener("click", () => {
-  isSpeaking = !isSpeaking;
-  byID("speak").setAttribute("aria-pressed", String(isSpeaking));
-  // The first words must follow a press, or browsers stay silent.
-  if (isSpeaking) speak("Announcements are on");
-});
-
-/** @type {any} TypeScript 4.8 has no types of wake locks */
-let wakeLock;
-let wantsAwake = false;
-
-/** @param {boolean} isWanted */
-async function keepAwake(isWanted) {
-  wantsAwake = isWanted;
-  await wakeLock?.release();
-  wakeLock = undefined;
-  try {
-    if (isWanted) wakeLock = await /** @type {any} */ (navigator).wakeLock.request("screen");
-  } catch {
-    // A hidden page may not; it asks again when it is visible.
-    if (!document.hidden) wantsAwake = false;
-  }
-  byID("awake").setAttribute("aria-pressed", String(wantsAwake));
+function keepShown() {
+  const { announcements, dismissed } = shown;
+  keep(key, JSON.stringify({ announcements, dismissed }), "sessionStorage");
 }
-show(byID("awake"), "wakeLock" in navigator);
-byID("awake").addEventListener("click", () => keepAwake(!wantsAwake));
-document.addEventListener("visibilitychange", () => !document.hidden && wantsAwake && keepAwake(true));

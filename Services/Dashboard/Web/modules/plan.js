@@ -62,8 +62,9 @@ export function planView(state, now, units) {
     planned: index === undefined ? {} : sets[index] ?? {},
     isComplete: progress.done >= progress.total,
     canComplete: index !== undefined && !isSkipped && shown === current,
-    canUndo: (progress.completed[current.id] ?? []).length > 0,
-    hasPain: progress.painFlagged.includes(current.id),
+    /** The engine undoes the newest set of all. */
+    canUndo: Object.values(progress.completed).some((/** @type {any} */ done) => done.length > 0),
+    hasPain: progress.painFlagged.includes(shown.id),
     alternatives: current.exercises.map((/** @type {any} */ e) => e.name).filter((/** @type {string} */ _, /** @type {number} */ i) => i !== current.chosen),
     progress: `${progress.done}/${progress.total} exercises`,
     isList: progress.presentationMode === "list",

@@ -1,7 +1,7 @@
 // The geometry of a route. No DOM.
 
 /**
- * Lines of a route, oldest first.
+ * Lines of a route, oldest first, without points that are not on the earth. Longitudes of a line continue beyond ±180°.
  *
  * @param {string[]} polylines precision 5 @returns {[number, number][][]}
  */
@@ -22,7 +22,7 @@ export function decode(polylines) {
     while (index < text.length) {
       latitude += number();
       longitude += number();
-      points.push([latitude / 1e5, longitude / 1e5]);
+      if (Math.abs(latitude) <= 90e5 && Math.abs(longitude) <= 720e5) points.push([latitude / 1e5, longitude / 1e5]);
     }
     return points;
   });
@@ -40,27 +40,11 @@ export function distance(a, b) {
 }
 
 /**
- * The places where each whole split ends.
+ * Metres.
  *
- * @param {[number, number][][]} lines @param {number} length metres
+ * @param {[number, number][]} line
  */
-export function splits(lines, length) {
-  /** @type {[number, number][]} */
-  const places = [];
-  let sum = 0;
-  for (const line of lines) {
-    for (let i = 1; i < line.length; i++) {
-      const step = distance(line[i - 1], line[i]);
-      while (step > 0 && sum + step >= (places.length + 1) * length) {
-        const part = ((places.length + 1) * length - sum) / step;
-        const [[latitude, longitude], [north, east]] = [line[i - 1], line[i]];
-        places.push([latitude + part * (north - latitude), longitude + part * (east - longitude)]);
-      }
-      sum += step;
-    }
-  }
-  return places;
-}
+export const lengthOf = (line) => line.slice(1).reduce((sum, place, index) => sum + distance(line[index], place), 0);
 
 /**
  * Lines cut into at most `count` pieces of like length, oldest first.
@@ -81,6 +65,22 @@ export function pieces(lines, count) {
     seen += line.length;
   }
   return all;
+}
+
+/**
+ * The grid's spacing in the reader's units.
+ *
+ * @param {number} metresPerPixel @param {string} units
+ */
+export function scale(metresPerPixel, units) {
+  if (units !== "imperial") {
+    const metres = spacing(metresPerPixel);
+    return { metres, text: metres >= 1000 ? `${metres / 1000} km` : `${metres} m` };
+  }
+  const feet = spacing(metresPerPixel / 0.3048);
+  if (feet <= 1000) return { metres: feet * 0.3048, text: `${feet} ft` };
+  const miles = spacing(metresPerPixel / 1609.344);
+  return { metres: miles * 1609.344, text: `${miles} mi` };
 }
 
 /**

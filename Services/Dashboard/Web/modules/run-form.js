@@ -1,6 +1,7 @@
 // The list of virtual runs and the form that creates one. No DOM.
 
-import { date } from "./format.js";
+import { clock, date, format, joined } from "./format.js";
+import { names } from "./people.js";
 import { own, statusWords, title } from "./run-status.js";
 
 /**
@@ -13,7 +14,7 @@ export function entry(run, zone) {
   const words = { inviting: "Inviting", confirming: "Confirming", starting: "Starting", running: "Running", finished: "Finished", canceled: "Canceled" };
   return {
     run: run.run.toLowerCase(), name: run.name ?? `Run of ${run.host}`, status: words[run.status] ?? run.status, date: date(run.startsAt ?? run.createdAt, zone),
-    text: `${run.runners} runners · ${run.place ? `place ${run.place}` : (statusWords[run.own] ?? run.own).toLowerCase()}`,
+    text: `${run.runners} ${run.runners === 1 ? "runner" : "runners"} · ${run.place ? `place ${run.place}` : (statusWords[run.own] ?? run.own).toLowerCase()}`,
     isOpen: run.status !== "finished" && run.status !== "canceled",
   };
 }
@@ -26,26 +27,41 @@ export const overview = (view) => ({
 });
 
 /**
+ * Finished workouts to run against, the newest first.
+ *
+ * @param {any[]} workouts records @param {import("./format.js").Options} options
+ */
+export const ghosts = (workouts, options) =>
+  workouts.filter(({ distance, status }) => distance >= 100 && status !== "deleted").sort((a, b) => b.startedAt - a.startedAt).map((workout) => ({
+    session: workout.session.toLowerCase(),
+    text: [date(workout.startedAt, workout.timeZone), joined(format("distance", workout.distance, options)), clock(workout.activeDuration)].join(" · "),
+  }));
+
+/**
  * The fields of `create`, or what is wrong with the form.
  *
- * @param {Record<string, string>} form @param {import("./format.js").Units} units @param {string} user
+ * @param {Record<string, string>} form @param {import("./format.js").Units} units @param {string} user @param {string[]} [sessions] of ghosts
  * @returns {{ fields: Record<string, unknown> } | { error: string }}
  */
-export function proposal(form, units, user) {
-  const invite = [...new Set((form.people ?? "").split(/[\s,;]+/).filter(Boolean).map((name) => name.toLowerCase()))];
+export function proposal(form, units, user, sessions = []) {
+  const invite = names(form.people ?? "");
   const paces = form.pace ? [seconds(form.pace)] : [];
   const problem = (/** @type {string} */ error) => ({ error });
   if (invite.includes(user)) return problem("You take part anyway: name the others.");
   if (paces[0] !== undefined && !(paces[0] >= 120 && paces[0] <= 1800)) return problem("The pace of a kilometre is from 2:00 to 30:00.");
   if (form.pace && paces[0] === undefined) return problem(`The pace ${form.pace} is not like 5:30.`);
-  if (invite.length + paces.length === 0) return problem("Name at least one person, or a pacing partner.");
-  if (invite.length + paces.length > 49) return problem(`${invite.length} people; at most 49 can be invited.`);
+  const ghosts = [...sessions.map((session) => ({ session })), ...paces.map((pace) => ({ pace }))];
+  if (ghosts.length > 8) return problem(`${ghosts.length} ghosts; at most 8, the pacing partner among them.`);
+  if (invite.length + ghosts.length === 0) return problem("Name at least one person, a ghost or a pacing partner.");
+  if (invite.length + ghosts.length > 49) return problem(`${invite.length} people; at most 49 can be invited.`);
   /** @type {Record<string, unknown>} */
   const fields = { invite, clock: form.clock || "active", start: form.start || "together", sharing: {} };
-  if (paces.length > 0) fields.ghosts = [{ pace: paces[0] }];
+  if (ghosts.length > 0) fields.ghosts = ghosts;
   if (form.goal === "distance") {
     const metres = Number(form.distance) * (units === "imperial" ? 1609.344 : 1000);
-    if (!(metres >= 100 && metres <= 500000)) return problem("The distance is from 0.1 to 500 km.");
+    if (!(metres >= 100 && metres <= 500000)) {
+      return problem(`The distance is from ${units === "imperial" ? "0.07 to 310 mi" : "0.1 to 500 km"}.`);
+    }
     fields.goal = { distance: Math.round(metres * 1000) / 1000 };
   } else if (form.goal === "duration") {
     const duration = seconds(form.duration ?? "");
@@ -53,12 +69,18 @@ export function proposal(form, units, user) {
     fields.goal = { duration };
   }
   if (form.name?.trim()) fields.name = form.name.trim();
-  if (form.at) {
-    if (fields.start === "rolling") return problem("A run that starts at any time has no time of its own.");
-    const at = new Date(form.at).getTime() / 1000;
-    if (!Number.isFinite(at)) return problem(`${form.at} is no time.`);
-    fields.scheduledAt = at;
+  const isRolling = fields.start === "rolling";
+  if (form.at && isRolling) return problem("A run that starts at any time has no time of its own.");
+  for (const [field, text] of [["scheduledAt", form.at], ["endsAt", isRolling ? form.ends : ""]]) {
+    if (!text) continue;
+    const time = new Date(text).getTime() / 1000;
+    if (!Number.isFinite(time)) return problem(`${text} is no time.`);
+    fields[field] = time;
   }
+  const countdown = Number(form.countdown || 3);
+  if (!(countdown >= 3 && countdown <= 60)) return problem("The countdown is from 3 to 60 seconds.");
+  if (countdown !== 3) fields.countdown = countdown;
+  if (!isRolling && form.lateJoin === "") fields.lateJoin = false;
   return { fields };
 }
 

@@ -14,7 +14,7 @@ export const own = (view) => view.participants.find((/** @type {any} */ p) => p.
 /** @param {any} view @returns {any[]} */
 export const others = (view) => view.participants.filter((/** @type {any} */ p) => p.user !== view.user);
 /** @param {any} view whether people may join a run that has begun */
-const isOpen = (view) => ["starting", "running"].includes(view.status) && (view.start === "rolling" || view.lateJoin !== false);
+export const isOpen = (view) => ["starting", "running"].includes(view.status) && (view.start === "rolling" || view.lateJoin !== false);
 
 /** @param {string[]} names */
 export const list = (names) => (names.length > 3 ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more` : names.join(" and "));
@@ -23,11 +23,11 @@ export const list = (names) => (names.length > 3 ? `${names.slice(0, 2).join(", 
 export function title(view) {
   const part = others(view).filter(({ status }) => !["declined", "left"].includes(status));
   const names = [...(part.length > 0 ? part : others(view)).map((/** @type {any} */ p) => p.user), ...(view.ghosts ?? []).map(ghostName)];
-  return view.name ?? `Run with ${list(names)}`;
+  return view.name ?? (names.length > 0 ? `Run with ${list(names)}` : "Virtual run");
 }
 
 /** @param {{ number: number, user?: string, pace?: number }} ghost */
-export const ghostName = ({ number, pace }) => (pace ? `Pace ${minutes(pace)}` : `Ghost ${number}`);
+export const ghostName = ({ number, user, pace }) => (pace ? `Pace ${minutes(pace)}` : `Ghost ${number}${user ? ` of ${user}` : ""}`);
 
 /**
  * `5.00 km · gun time · at Sat 21 Nov 2026, 06:15`.
@@ -35,11 +35,11 @@ export const ghostName = ({ number, pace }) => (pace ? `Pace ${minutes(pace)}` :
  * @param {any} view @param {Options} options @param {string} [zone]
  */
 export function terms(view, options, zone) {
-  const { goal, scheduledAt } = view;
+  const { goal, scheduledAt, endsAt } = view;
   return [
     goal?.distance ? joined(format("distance", goal.distance, options)) : goal?.duration ? clock(goal.duration) : "No goal",
     view.clock === "gun" ? "gun time" : "active time",
-    view.start === "rolling" && "start at any time",
+    view.start === "rolling" && `start at any time${endsAt && !isOver(view) ? ` until ${date(endsAt, zone)}` : ""}`,
     scheduledAt && view.startsAt === undefined && `at ${date(scheduledAt, zone)}`,
   ].filter(Boolean).join(" · ");
 }

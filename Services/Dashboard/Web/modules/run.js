@@ -1,31 +1,45 @@
 // The page of a virtual run: takes the stream's events, draws the runners once a second, sends requests.
 
 import { ask } from "./ask.js";
-import { Presses } from "./commands.js";
-import { all, announce, byID, make, setList, setNumber, setText, show } from "./dom.js";
+import { Presses, pendingText } from "./commands.js";
+import { all, announce, byID, cover, drawLine, enable, hider, keep, kept, logIn, make, setList, setNumber, setText, show, value } from "./dom.js";
 import { choiceButton, request, requestLine, requests, whenRequestsChange } from "./invitations.js";
-import { dialog, followPage, serverNow, units, whenUnitsChange } from "./page.js";
-import { announcementText } from "./session.js";
-import { advance, noRun, receive, routes, runView } from "./virtual-run.js";
+import { contactButtons, names } from "./people.js";
+import { closeFor, dialog, followPage, isSettled, serverNow, units, whenUnitsChange } from "./page.js";
+import { offline } from "./notices.js";
+import { read, startSpeech } from "./speech.js";
+import { advance } from "./run-lanes.js";
+import { routes } from "./run-map.js";
+import { splitTable } from "./run-results.js";
+import { noRun, receive, runView } from "./virtual-run.js";
 
 /** @typedef {NonNullable<ReturnType<typeof runView>>} View */
 
 const main = byID("main");
 const { login = "", run: id = "" } = main.dataset;
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-let run = noRun(id);
+/** The gaps over time, which no message repeats; of this tab, over a reload. */
+const key = `pacebus.gaps.${id}`;
+let run = { ...noRun(id), gaps: JSON.parse(kept(key, "sessionStorage") ?? "{}") };
 /** @type {View | undefined} */
 let drawn;
 
-/** The end of one's own workout is a command of its session. */
-const commands = new Presses(`${login}.run-end`, draw, draw);
+startSpeech(true);
 
-followPage(`/virtual-runs/${id}/events`, ["view", "partners", "positions", "announcements", "metrics", "current", "workout", "services", "reply"], (name, data) => {
-  if (name === "reply") {
-    answers.replied(data);
-    return commands.replied(data);
-  }
-  if (name === "announcements") return spoken(data);
+/** @type {string[]} */
+let contacts = [];
+
+/** The end of one's own workout is a command of its session, like that of its own page. */
+const commands = new Presses(login, (_, { kind }) => {
+  if (kind === "login") logIn();
+  draw();
+}, draw);
+
+const events = ["view", "partners", "positions", "announcements", "metrics", "state", "current", "workout", "services", "people", "reply"];
+followPage(`/virtual-runs/${id}/events`, events, (name, data) => {
+  if (name === "reply") return commands.replied(data);
+  if (name === "announcements") return read(data, "running");
+  if (name === "people") contacts = data.contacts;
   const before = run;
   run = receive(run, name, data);
   if (run !== before) draw();
@@ -33,7 +47,13 @@ followPage(`/virtual-runs/${id}/events`, ["view", "partners", "positions", "anno
 whenUnitsChange(draw);
 whenRequestsChange(draw);
 setInterval(() => !document.hidden && draw(), 1000);
-setTimeout(() => !run.view && setText(byID("terms"), "There is no such run among yours, or it is over for two days."), 5000);
+addEventListener("pagehide", () => keep(key, JSON.stringify(run.gaps), "sessionStorage"));
+// The broker keeps a view for two days after the run; virtual-run publishes an older one again.
+setTimeout(async () => {
+  if (run.view) return;
+  const { error } = await ask("show", { run: id }, (text) => !run.view && setText(byID("terms"), text));
+  if (!run.view && error) setText(byID("terms"), "There is no such run among yours.");
+}, 2000);
 
 function draw() {
   run = advance(run, serverNow());
@@ -44,8 +64,7 @@ function draw() {
   document.title = next.title;
   setText(byID("title"), next.title);
   setText(byID("terms"), [next.terms, next.starts].filter(Boolean).join(" · "));
-  setList(byID("notices"), notices(next), ({ text, href }) =>
-    make("li", { className: "notice warning" }, make("span", {}, text), ...(href ? [make("a", { className: "button", href }, "Open")] : [])));
+  setList(byID("notices"), hidden.rest(notices(next)), notice);
   drawReady(next);
   drawLanes(next);
   drawPrompt(next, before);
@@ -53,27 +72,46 @@ function draw() {
   drawMap(next);
   show(byID("over"), next.over !== "");
   setText(byID("over"), next.over);
-  show(byID("people-box"), !next.isOn && !next.results && next.countdown === undefined);
-  setList(byID("people"), next.people, ({ name, text, isHost }) =>
-    make("li", {}, make("strong", {}, name), make("span", {}, isHost ? `Host · ${text}` : text)));
-  show(byID("countdown"), next.countdown !== undefined);
+  show(byID("people-box"), !next.results && next.countdown === undefined && (!next.isOn || next.canInvite || next.hasOthers));
+  show(byID("invite"), next.canInvite);
+  const { isPending } = requestLine(id);
+  setList(byID("people"), next.people.map((person) => ({ ...person, isPending })), personLine);
+  cover(byID("countdown"), next.countdown !== undefined);
   setText(byID("countdown").querySelector(".countdown-number"), String(next.countdown ?? ""));
   if (next.countdown !== undefined && before?.countdown === undefined) announce(`Starts in ${next.countdown}`);
   const workout = /** @type {HTMLAnchorElement} */ (byID("workout"));
   show(workout, next.isRunning && next.session !== undefined);
   workout.href = `/live/${login}/${next.session}`;
   show(byID("leave"), next.canLeave);
-  show(byID("speak"), !next.isOver);
+  show(byID("leave-early"), next.canLeave);
+  show(byID("share"), next.sharing !== undefined);
+  show(byID("speak"), !next.isOver && next.over === "");
+  show(byID("tools"), true);
+  if (next.isOver) main.dataset.over = "";
   drawPress();
 }
 
-/** @param {View} next @returns {{ text: string, href?: string }[]} */
+/** @typedef {{ id: string, text: string, href?: string }} Notice */
+
+/** @param {View} next @returns {Notice[]} */
 function notices(next) {
   return [
-    ...(run.services["virtual-run"] === false ? [{ text: "The gaps are not being updated: virtual-run is offline." }] : []),
-    ...(next.unfinished ? [{ text: next.unfinished.text, href: `/live/${login}/${next.unfinished.session}` }] : []),
-    ...(next.needsDevice ? [{ text: "No data of yours yet. A device of yours starts and measures the workout." }] : []),
+    ...offline(run.services, "route-builder", "weather-fetcher", "exporter").map(({ id, text }) => ({ id, text })),
+    ...(next.unfinished ? [{ id: "unfinished", text: next.unfinished.text, href: `/live/${login}/${next.unfinished.session}` }] : []),
+    ...(next.needsDevice ? [{ id: "device", text: "No data of yours yet. A device of yours starts and measures the workout." }] : []),
   ];
+}
+
+const hidden = hider();
+
+/** @param {Notice} n */
+function notice({ id, text, href }) {
+  const hide = make("button", { type: "button" }, "Hide");
+  hide.addEventListener("click", () => {
+    hidden.hide(id);
+    draw();
+  });
+  return make("li", { className: "notice warning" }, make("span", {}, text), ...(href ? [make("a", { className: "button", href }, "Open")] : []), hide);
 }
 
 /** @param {View} next */
@@ -99,9 +137,7 @@ function drawLanes(next) {
   const list = byID("lanes");
   list.classList.toggle("two", next.lanes.length === 2);
   const known = new Map(all(".lane", list).map((lane) => [lane.dataset.key, lane]));
-  // Of two, each keeps its side.
-  const lanes = next.lanes.length === 2 ? [...next.lanes].sort((a, b) => Number(b.isMine) - Number(a.isMine)) : next.lanes;
-  lanes.forEach((lane, index) => {
+  next.lanes.forEach((lane, index) => {
     const element = known.get(lane.key) ?? laneElement(lane);
     known.delete(lane.key);
     if (list.children[index] !== element) list.insertBefore(element, list.children[index] ?? null);
@@ -110,30 +146,40 @@ function drawLanes(next) {
   for (const element of known.values()) element.remove();
 }
 
-/** @param {import("./virtual-run.js").Lane} lane */
+/** @param {string} tag @param {Record<string, string>} attributes */
+function drawing(tag, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+/** @param {import("./run-lanes.js").Lane} lane */
 function laneElement({ key, name, isMine }) {
   const value = (/** @type {string} */ name, /** @type {string} */ label) => make("div", { className: `lane-${name}` }, make("dt", {}, label),
     make("dd", { data: { value: name } }, make("span", { className: "number" }), make("span", { className: "unit" })));
-  const track = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  track.setAttribute("class", "track");
-  track.setAttribute("aria-hidden", "true");
-  const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  bar.setAttribute("height", "100%");
-  track.append(bar);
+  const track = drawing("svg", { class: "track", "aria-hidden": "true" });
+  track.append(drawing("rect", { height: "100%" }));
+  const line = drawing("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img" });
+  line.append(drawing("path", { d: "M0 20H100" }), drawing("polyline", {}));
   return make("li", { className: isMine ? "lane mine" : "lane", data: { key } },
-    make("div", { className: "lane-head" }, make("strong", {}, name), make("span", { className: "chip signal" })),
-    make("p", { className: "lane-gap" }), track,
+    make("div", { className: "lane-head" }, make("strong", {}, make("span", { className: "lane-place" }), name), make("span", { className: "chip signal" })),
+    make("p", { className: "lane-gap" }), make("figure", { className: "lane-line" }, line, make("figcaption")), track,
     make("dl", { className: "lane-values" }, value("distance", "Distance"), value("pace", "Pace"), value("heartRate", "Heart rate")));
 }
 
-/** @param {HTMLElement} element @param {import("./virtual-run.js").Lane} lane */
-function drawLane(element, { gap, link, isLost, share, ...values }) {
+/** @param {HTMLElement} element @param {import("./run-lanes.js").Lane} lane */
+function drawLane(element, { gap, link, isLost, place, share, line, ...values }) {
   const chip = /** @type {HTMLElement} */ (element.querySelector(".chip"));
   chip.dataset.signal = link.signal;
   chip.classList.toggle("signal", link.signal !== "none");
   setText(chip, link.text);
+  setText(element.querySelector(".lane-place"), place && `${place}. `);
   setText(element.querySelector(".lane-gap"), gap);
   element.classList.toggle("lost", isLost);
+  element.querySelector("figure")?.classList.toggle("empty", line === undefined);
+  element.querySelector("polyline")?.setAttribute("points", line?.points ?? "");
+  element.querySelector("[role='img']")?.setAttribute("aria-label", line?.label ?? "Gap over time");
+  setText(element.querySelector("figcaption"), line?.text ?? "");
   element.querySelector("rect")?.setAttribute("width", `${Math.round(share * 1000) / 10}%`);
   for (const cell of all("[data-value]", element)) {
     setNumber(cell, values[/** @type {"distance" | "pace" | "heartRate"} */ (cell.dataset.value)]);
@@ -159,73 +205,140 @@ byID("prompt-keep").addEventListener("click", () => {
   else if (prompt) run = { ...run, dismissed: [...run.dismissed, prompt.id] };
   draw();
 });
-byID("prompt-end").addEventListener("click", () => {
+byID("prompt-end").addEventListener("click", () => dialog("end-dialog").showModal());
+byID("end-confirm").addEventListener("click", () => {
   const session = drawn?.session;
-  if (session) commands.press("end", session, `/live/${login}/${session}/commands`);
+  closeFor("end-dialog", () => !session || commands.press("end", session, `/live/${login}/${session}/commands`));
 });
-byID("leave").addEventListener("click", () => dialog("leave-dialog").showModal());
-byID("leave-confirm").addEventListener("click", () => {
-  dialog("leave-dialog").close();
-  request(id, "leave");
-});
+for (const name of ["leave", "leave-early"]) byID(name).addEventListener("click", () => dialog("leave-dialog").showModal());
+byID("leave-confirm").addEventListener("click", () => closeFor("leave-dialog", () => request(id, "leave")));
 
 function drawPress() {
   const line = requestLine(id);
-  const press = byID("press");
-  const ended = drawn?.session && commands.refused(drawn.session);
-  const isEnding = Boolean(drawn?.session && commands.pending(drawn.session));
-  setText(press, isEnding ? "Ending…" : ended ? ended.refusal ?? "" : line.text);
-  press.classList.toggle("refused", line.isRefused || Boolean(ended));
-  for (const name of ["prompt-keep", "prompt-end", "leave-confirm"]) {
-    /** @type {HTMLButtonElement} */ (byID(name)).disabled = line.isPending || isEnding;
-  }
+  const refused = drawn?.session ? commands.refused(drawn.session) : undefined;
+  const ending = drawn?.session ? commands.pending(drawn.session) : undefined;
+  const isRefused = !ending && (line.isRefused || refused !== undefined);
+  drawLine(byID("press"), ending ? pendingText(ending, Date.now()) : refused?.refusal ?? line.text, isRefused, dismiss);
+  setText(byID("totals"), drawn?.totals ?? "");
+  for (const name of ["prompt-keep", "leave-confirm", "share-confirm", "invite-confirm"]) enable(byID(name), !line.isPending);
+  for (const name of ["prompt-end", "end-confirm"]) enable(byID(name), !ending);
 }
-byID("press").addEventListener("click", () => {
+
+function dismiss() {
   requests.dismiss(id);
   if (drawn?.session) commands.dismiss(drawn.session);
+}
+
+// MARK: People and sharing
+
+/** @param {{ user: string, name: string, text: string, canRemove: boolean, isPending: boolean }} person */
+function personLine({ user, name, text, canRemove, isPending }) {
+  const line = make("li", {}, make("p", {}, make("strong", {}, name), make("span", {}, text)));
+  if (!canRemove) return line;
+  const button = make("button", { type: "button", disabled: isPending, ariaLabel: `Remove ${user}` }, "Remove");
+  button.addEventListener("click", () => request(id, "remove", { user }));
+  line.append(button);
+  return line;
+}
+
+const inviteForm = /** @type {HTMLFormElement} */ (byID("invite-form"));
+const invited = /** @type {HTMLInputElement} */ (inviteForm.elements.namedItem("people"));
+byID("invite").addEventListener("click", () => {
+  // Who declined in person is not asked again.
+  const inside = new Set(run.view.participants.filter((/** @type {any} */ p) => p.status !== "declined" || !p.reason).map((/** @type {any} */ p) => p.user));
+  contactButtons(byID("contacts"), contacts.filter((contact) => !inside.has(contact)), invited);
+  dialog("invite-dialog").showModal();
+});
+inviteForm.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const users = names(invited.value);
+  show(byID("invite-error"), users.length === 0);
+  setText(byID("invite-error"), users.length === 0 ? "Name at least one person." : "");
+  if (users.length === 0) return;
+  if (!request(id, "invite", { users })) return;
+  inviteForm.reset();
+  dialog("invite-dialog").close();
+});
+
+const shareForm = /** @type {HTMLFormElement} */ (byID("share-form"));
+const shared = ["position", "heartRate", "route", "ghost"];
+/** @param {string} name */
+const field = (name) => /** @type {HTMLInputElement} */ (shareForm.elements.namedItem(name));
+byID("share").addEventListener("click", () => {
+  if (!drawn?.sharing) return;
+  for (const name of shared) field(name).checked = drawn.sharing[name] === true;
+  field("hideNear").value = String(drawn.sharing.hideNear ?? 200);
+  setText(byID("share-confirm"), drawn.isInvited ? "Accept" : "Save");
+  dialog("share-dialog").showModal();
+});
+shareForm.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const sharing = { ...Object.fromEntries(shared.map((name) => [name, field(name).checked])), hideNear: field("hideNear").valueAsNumber };
+  if (request(id, drawn?.isInvited ? "accept" : "share", { sharing })) dialog("share-dialog").close();
 });
 
 // MARK: Results
 
+/** The answer to `routes`: routes and splits, and the revision of the view that it was asked for. */
+/** @type {{ routes: any[], splits: any[] }} */
+let details = { routes: [], splits: [] };
+let askedRevision = -1;
+/** Whether what follows the answer on the page may be shown, because it came or virtual-run is silent. */
+let isAnswered = false;
+
+async function askForDetails() {
+  if (askedRevision === run.view.revision) return;
+  askedRevision = run.view.revision;
+  const asked = askedRevision;
+  const answered = () => {
+    isAnswered = true;
+    draw();
+  };
+  const { routes = [], splits = [] } = await ask("routes", { run: id }, answered);
+  if (asked !== askedRevision) return;
+  isAnswered = true;
+  details = { routes, splits };
+  draw();
+}
+
 /** @param {View} next */
-function drawResults({ results, splits }) {
+function drawResults({ results, splits, hasDetails }) {
   show(byID("results-box"), results !== undefined);
-  show(byID("splits-box"), splits.length > 0);
-  setList(byID("splits"), splits, (/** @type {any} */ split) => make("tr", {}, make("th", { scope: "row" }, split.number),
-    ...[split.distance, split.time, split.pace, split.heartRate].map((text) => make("td", {}, text))));
+  show(byID("my-splits-box"), splits.length > 0 && (isAnswered || !hasDetails));
+  setList(byID("my-splits"), splits, (/** @type {any} */ split) => make("tr", {}, make("th", { scope: "row" }, split.number),
+    ...[split.distance, split.time, split.pace, split.heartRate].map((text) => make("td", {}, ...value(text)))));
   if (!results) return;
+  if (hasDetails) askForDetails();
   show(byID("provisional"), results.isProvisional);
   setList(byID("results"), results.rows, (/** @type {any} */ row) => make("tr", {},
     make("td", {}, row.place), make("th", { scope: "row" }, row.name, ...(row.notes ? [make("small", {}, row.notes)] : [])),
-    ...[row.time, row.behind, row.distance, row.pace, row.heartRate].map((text) => make("td", {}, text))));
+    ...[row.time, row.behind, row.distance, row.pace, row.heartRate].map((text) => make("td", {}, ...value(text)))));
+  const table = splitTable(run.view, details.splits, { units: units() });
+  show(byID("splits-box"), table.rows.length > 0);
+  setList(byID("splits-head"), [table], ({ unit, names }) => make("tr", {}, ...[unit, ...names].map((text) => make("th", { scope: "col" }, text))));
+  setList(byID("splits"), table.rows, ({ mark, cells }) => make("tr", {}, make("th", { scope: "row" }, mark),
+    ...cells.map(({ time, gap }) => make("td", {}, time, ...(gap ? [make("small", {}, gap)] : [])))));
 }
 
 // MARK: The map
 
 /** @type {import("./map.js").RouteMap | "loading" | undefined} */
 let map;
-/** The revision of the view whose routes were asked for. */
-let askedRevision = -1;
-/** @type {{ user: string, polyline: string[] }[]} */
-let shared = [];
-const answers = ask((reply) => {
-  shared = reply.routes ?? [];
-  draw();
-}, () => {});
+let byHeartRate = false;
 
 /** @param {View} next */
-function drawMap({ hasRoutes, places }) {
-  if (hasRoutes && askedRevision !== run.view.revision) {
-    askedRevision = run.view.revision;
-    answers.ask("routes", { run: id });
-  }
-  const runners = hasRoutes ? routes(run.view, shared) : places;
+function drawMap({ hasDetails, places }) {
+  const runners = hasDetails ? routes(run.view, details.routes, byHeartRate) : places;
+  // Positions come when the runners are away from the start: their map then moves nothing.
+  if (!hasDetails && isSettled() && byID("map-box").hidden) main.classList.add("late-map");
   show(byID("map-box"), runners.length > 0);
-  show(byID("legend"), runners.length > 0);
-  setList(byID("legend"), runners.map(({ name, color }) => ({ name, color })), ({ name, color }) =>
-    make("li", {}, make("span", { className: `map-mark runner runner-${color}`, ariaHidden: "true" }, name.slice(0, 2)), name));
+  show(byID("legend-box"), runners.length > 0);
+  show(byID("by-heart-rate"), hasDetails && details.routes.some(({ h }) => h));
+  const zones = byHeartRate ? [1, 2, 3, 4, 5].map((zone) => ({ name: `Zone ${zone}`, mark: `zone-mark zone-${zone}`, text: "" })) : [];
+  setList(byID("legend"), [...runners.map(({ name, color }) => ({ name, mark: `map-mark runner runner-${color}`, text: name.slice(0, 2) })), ...zones], ({ name, mark, text }) =>
+    make("li", {}, make("span", { className: mark, ariaHidden: "true" }, text), name));
   if (runners.length === 0) return;
-  const key = `${hasRoutes} ${hasRoutes ? JSON.stringify(shared).length : run.positions?.s} ${run.metrics?.s}`;
+  const key = hasDetails ? `${askedRevision} ${byHeartRate} ${JSON.stringify(details.routes).length}` : `${run.positions?.s} ${run.metrics?.s}`;
   if (map === undefined) {
     map = "loading";
     import("./map.js").then(({ RouteMap }) => {
@@ -234,25 +347,8 @@ function drawMap({ hasRoutes, places }) {
     });
   } else if (map !== "loading") map.updateRunners(runners, key);
 }
-
-// MARK: Speaking
-
-let isSpeaking = true;
-
-/**
- * Nothing older than 10 s is read out.
- *
- * @param {any} announcement
- */
-function spoken(announcement) {
-  const text = announcementText(announcement, { units: units(), activity: "running" });
-  if (!text || serverNow() - announcement.at > 10) return;
-  announce(text);
-  if (isSpeaking && "speechSynthesis" in window) speechSynthesis.speak(new SpeechSynthesisUtterance(text));
-}
-
-byID("speak").addEventListener("click", () => {
-  isSpeaking = !isSpeaking;
-  byID("speak").setAttribute("aria-pressed", String(isSpeaking));
-  if (!isSpeaking && "speechSynthesis" in window) speechSynthesis.cancel();
+byID("by-heart-rate").addEventListener("click", () => {
+  byHeartRate = !byHeartRate;
+  byID("by-heart-rate").setAttribute("aria-pressed", String(byHeartRate));
+  draw();
 });

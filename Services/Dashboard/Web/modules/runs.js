@@ -1,59 +1,138 @@
-// The page of all virtual runs of the reader, and the form that creates one.
+// The page of all virtual runs of the reader, of the people whom the reader runs with, and the form that creates a run.
 
 import { ask } from "./ask.js";
 import { newID } from "./commands.js";
-import { all, byID, make, setList, setText, show } from "./dom.js";
+import { all, byID, drawLine, enable, make, setList, setText, show } from "./dom.js";
 import { request, requestLine, requests, whenRequestsChange } from "./invitations.js";
-import { dialog, followPage, units } from "./page.js";
-import { entry, overview, proposal } from "./run-form.js";
+import { dialog, followPage, units, whenUnitsChange } from "./page.js";
+import { contactButtons, names } from "./people.js";
+import { entry, ghosts, overview, proposal } from "./run-form.js";
 
 const { login = "" } = byID("main").dataset;
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Runs of a question. */
+const pageSize = 50;
 /**
  * By run.
  *
  * @type {Map<string, any>}
  */
 const runs = new Map();
+/**
+ * One's own finished workouts by session.
+ *
+ * @type {Map<string, any>}
+ */
+const workouts = new Map();
+/** @type {{ contacts: string[], blocked: string[], invitesFrom: string }} */
+let people = { contacts: [], blocked: [], invitesFrom: "everyone" };
 let status = "Loading…";
-let asked = "";
+let hasOlder = false;
+/** Whether the first page of runs came, or virtual-run is silent: until then nothing is shown that it would move. */
+let isAnswered = false;
+let isAsking = false;
+let created = "";
 
-followPage("/events", ["view", "reply"], (name, data) => {
-  if (name === "reply") return answers.replied(data);
-  const run = overview(data.payload);
-  runs.set(run.run.toLowerCase(), run);
+followPage("/events", ["view", "people", "workout"], (name, data) => {
+  if (name === "people") people = data.payload;
+  else if (name === "workout") {
+    if (data.user === login) workouts.set(data.session, { ...data.payload, session: data.session });
+    return;
+  } else {
+    const run = overview(data.payload);
+    runs.set(run.run.toLowerCase(), run);
+  }
   draw();
 });
+whenUnitsChange(draw);
 
-const answers = ask((reply) => {
-  status = reply.error?.message ?? "No virtual run yet. Invite somebody, or accept an invitation.";
+/** @param {number} [before] */
+async function askForRuns(before) {
+  isAsking = true;
+  draw();
+  const reply = await ask("runs", { limit: pageSize, ...(before === undefined ? {} : { before }) }, (text) => {
+    status = text;
+    isAnswered = true;
+    draw();
+  });
+  isAsking = false;
+  isAnswered = true;
+  status = reply.error?.message ?? "No virtual run yet. Invite a person, or accept an invitation.";
+  hasOlder = reply.runs?.length === pageSize;
   for (const run of reply.runs ?? []) {
     if (!runs.has(run.run.toLowerCase())) runs.set(run.run.toLowerCase(), run);
   }
   draw();
-}, (text) => {
-  status = text;
-  draw();
-});
-answers.ask("runs", { limit: 50 });
+}
+askForRuns();
+byID("older").addEventListener("click", () => askForRuns(Math.min(...[...runs.values()].map(({ createdAt }) => createdAt))));
 
 function draw() {
-  const list = [...runs.values()].sort((a, b) => b.createdAt - a.createdAt).map((run) => entry(run, Intl.DateTimeFormat().resolvedOptions().timeZone));
+  const list = [...runs.values()].sort((a, b) => b.createdAt - a.createdAt).map((run) => entry(run, zone));
   setList(byID("runs"), list, ({ run, name, status, date, text, isOpen }) => make("li", { className: "card", data: { status: isOpen ? "active" : "completed", activity: "running" } },
     make("a", { href: `/virtual-runs/${run}` },
       make("span", { className: "card-head" }, make("strong", { className: "card-user" }, name), make("span", { className: "chip" }, status)),
       make("span", { className: "card-name" }, date), make("span", {}, text))));
+  show(byID("runs"), isAnswered);
+  show(byID("people-box"), isAnswered);
   setText(byID("empty"), status);
-  show(byID("empty"), list.length === 0 || status === "Loading…");
+  show(byID("empty"), isAnswered && (list.length === 0 || isAsking));
+  show(byID("older"), hasOlder && !isAsking);
+  setList(byID("contacts"), people.contacts, (/** @type {string} */ user) => personLine(user, [["removeContact", "Remove"], ["block", "Block"]]));
+  setList(byID("blocked"), people.blocked, (/** @type {string} */ user) => personLine(user, [["unblock", "Unblock"]]));
+  show(byID("no-contacts"), people.contacts.length === 0);
+  show(byID("blocked-box"), people.blocked.length > 0);
+  const pending = requests.pending("people");
+  const from = pending?.type === "setInvites" ? pending.fields.from : people.invitesFrom;
+  for (const input of all("[name=invitesFrom]")) {
+    /** @type {HTMLInputElement} */ (input).checked = /** @type {HTMLInputElement} */ (input).value === from;
+  }
   drawPress();
 }
 
 function drawPress() {
-  const line = asked ? requestLine(asked) : { text: "", isRefused: false };
-  setText(byID("press"), line.text);
-  byID("press").classList.toggle("refused", line.isRefused);
+  for (const [id, key] of [["press", created], ["people-press", "people"]]) {
+    const line = key ? requestLine(key) : { text: "", isRefused: false };
+    drawLine(byID(id), line.text, line.isRefused, () => requests.dismiss(key));
+  }
+  const { isPending } = requestLine("people");
+  for (const control of all("#people-box button, [name=invitesFrom]")) enable(control, !isPending);
 }
-whenRequestsChange(drawPress);
-setInterval(drawPress, 1000);
+whenRequestsChange(draw);
+setInterval(() => !document.hidden && drawPress(), 1000);
+
+// MARK: People
+
+/**
+ * Whether the request is taken, see `press`.
+ *
+ * @param {string} type @param {Record<string, unknown>} fields
+ */
+const change = (type, fields) => requests.press(type, "people", "/virtual-runs/requests", fields);
+
+/** @param {string} user @param {string[][]} choices a request and its button each */
+function personLine(user, choices) {
+  const buttons = choices.map(([type, label]) => {
+    const button = make("button", { type: "button", ariaLabel: `${label} ${user}` }, label);
+    button.addEventListener("click", () => change(type, { user }));
+    return button;
+  });
+  return make("li", {}, make("strong", {}, user), make("span", { className: "person-buttons" }, ...buttons));
+}
+
+const personForm = /** @type {HTMLFormElement} */ (byID("person-form"));
+personForm.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const input = /** @type {HTMLInputElement} */ (personForm.elements.namedItem("person"));
+  const [user, ...others] = names(input.value);
+  if (!user || others.length > 0) return input.focus();
+  if (change(/** @type {HTMLButtonElement} */ (event.submitter)?.value || "addContact", { user })) personForm.reset();
+});
+for (const input of all("[name=invitesFrom]")) {
+  input.addEventListener("change", () => change("setInvites", { from: /** @type {HTMLInputElement} */ (input).value }) || draw());
+}
+
+// MARK: The form that creates a run
 
 const form = /** @type {HTMLFormElement} */ (byID("invite-form"));
 const values = () => /** @type {Record<string, string>} */ (Object.fromEntries(new FormData(form)));
@@ -67,6 +146,10 @@ function drawForm() {
 
 byID("invite").addEventListener("click", () => {
   drawForm();
+  contactButtons(byID("contact-choices"), people.contacts, /** @type {HTMLInputElement} */ (form.elements.namedItem("people")));
+  const own = ghosts([...workouts.values()], { units: units(), activity: "running" });
+  setList(byID("ghosts"), own, ({ session, text }) => make("label", { className: "check" }, make("input", { type: "checkbox", name: "ghost", value: session }), make("span", {}, text)));
+  show(byID("ghosts-box"), own.length > 0);
   dialog("invite-dialog").showModal();
 });
 form.addEventListener("input", () => {
@@ -76,12 +159,13 @@ form.addEventListener("input", () => {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   const { at, ...others } = values();
-  const made = proposal(others.start === "rolling" ? others : { ...others, at }, units(), login);
+  const sessions = new FormData(form).getAll("ghost").map(String);
+  const made = proposal({ lateJoin: "", ...others, at: others.start === "rolling" ? "" : at }, units(), login, sessions);
   setText(byID("invite-error"), "error" in made ? made.error : "");
   show(byID("invite-error"), "error" in made);
   if ("error" in made) return;
-  if (asked) requests.dismiss(asked);
-  asked = newID();
-  request(asked, "create", made.fields);
+  if (created) requests.dismiss(created);
+  created = newID();
+  request(created, "create", made.fields);
   dialog("invite-dialog").close();
 });

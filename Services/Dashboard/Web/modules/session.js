@@ -1,13 +1,12 @@
 // A session as its page shows it: `receive` takes payloads of the bus, `view` turns them into text. No DOM, no clock.
 
-import { clock, format, grouped, joined, minutes, weather as weatherText } from "./format.js";
+import { clock, format, joined, minutes, weather as weatherText } from "./format.js";
 import { isOlder } from "./stream.js";
 
 /**
  * @typedef {import("./format.js").Units} Units
  * @typedef {import("./format.js").Text} Text
- * @typedef {{ key: string, label: string, text: Text, isDimmed?: boolean }} Field
- * @typedef {{ id: string, text: string, kind: "info" | "warning", isDismissable?: boolean }} Notice
+ * @typedef {{ key: string, label: string, text: Text, isDimmed?: boolean, isKnown?: boolean }} Field
  *
  * @typedef {object} Session
  * @property {any} [state]
@@ -17,8 +16,8 @@ import { isOlder } from "./stream.js";
  * @property {any} [workout]
  * @property {any} [profile]
  * @property {number | undefined} heardAt when a device's items last arrived, Unix seconds of the server
- * @property {number | undefined} savingSince
- * @property {any[]} announcements the newest last, at most 16
+ * @property {number | undefined} savingSince Unix seconds of the server
+ * @property {any[]} announcements those that stay on the page, the newest last, at most 64
  * @property {Record<string, boolean>} services whether each known one is online
  * @property {string[]} dismissed
  */
@@ -27,7 +26,8 @@ import { isOlder } from "./stream.js";
 export const noSession = () =>
   ({ heardAt: undefined, savingSince: undefined, announcements: [], services: {}, dismissed: [] });
 
-const kept = 16;
+const keptKinds = ["lap", "warning", "clock_skew"];
+const keptCount = 64;
 const weakAfter = 8;
 const silentAfter = 15;
 const lowBattery = 0.2;
@@ -45,14 +45,15 @@ export function receive(session, name, payload, now) {
     case "state": {
       if (isOlder(session.state, payload)) return session;
       const isSaving = payload.status === "saving";
-      return { ...session, state: payload, savingSince: isSaving ? session.savingSince ?? now : undefined };
+      return { ...session, state: payload, savingSince: isSaving ? session.savingSince ?? Math.min(now, payload.revision / 1000) : undefined };
     }
     case "weather":
     case "workout":
     case "profile":
       return isOlder(session[name], payload) ? session : { ...session, [name]: payload };
     case "announcements":
-      return { ...session, announcements: [...session.announcements, payload].slice(-kept) };
+      if (!keptKinds.includes(payload.kind)) return session;
+      return { ...session, announcements: [...session.announcements, payload].slice(-keptCount) };
     case "services":
       return { ...session, services: payload };
     default:
@@ -66,7 +67,7 @@ export function receive(session, name, payload, now) {
  *
  * @param {any} shown @param {any} next @param {any} state
  */
-function arrival(shown, next, state) {
+export function arrival(shown, next, state) {
   const published = next.s / 1000;
   if (shown) return next.n > shown.n ? published : 0;
   const device = Object.keys(next.ds ?? {}).find((name) => next.ds[name].c === next.c) ?? "";
@@ -97,7 +98,7 @@ export function moment({ state, metrics }, now) {
 
 /**
  * @typedef {"live" | "weak" | "silent" | "none"} Signal
- * @param {Session} session @param {number} now @returns {{ signal: Signal, text: string }}
+ * @param {Pick<Session, "state" | "heardAt">} session @param {number} now @returns {{ signal: Signal, text: string }}
  */
 export function freshness({ state, heardAt }, now) {
   if (state?.status !== "active") return { signal: "none", text: "" };
@@ -105,7 +106,7 @@ export function freshness({ state, heardAt }, now) {
   const age = Math.max(0, now - heardAt);
   if (age < weakAfter) return { signal: "live", text: "Live" };
   if (age < silentAfter) return { signal: "weak", text: "Weak signal" };
-  return { signal: "silent", text: `No signal for ${age < 3600 ? minutes(Math.floor(age)) : clock(age)}` };
+  return { signal: "silent", text: `No signal for ${minutes(Math.floor(age))}` };
 }
 
 /** @type {Record<string, string>} */
@@ -123,6 +124,7 @@ const rows = [
   ["averageHeartRate", "Average heart rate", "heartRate", (m) => m.ha],
   ["maximumHeartRate", "Maximum heart rate", "heartRate", (m) => m.hx],
   ["averagePace", "Average pace", "pace", (m) => m.ap],
+  ["averageSpeed", "Average speed", "speed", (m) => m.ap > 0 ? 1000 / m.ap : undefined],
   ["power", "Power", "power", (m) => m.w, true],
   ["averagePower", "Average power", "power", (m) => m.wa],
   ["cadence", "Cadence", "cadence", (m) => m.cd, true],
@@ -137,6 +139,10 @@ const rows = [
   ["lengths", "Lengths", "count", (m) => m.ln],
   ["temperature", "Temperature", "temperature", (m) => m.tp],
 ];
+
+/** @type {Record<string, string>} */
+const averages = { pace: "averagePace", speed: "averageSpeed", heartRate: "averageHeartRate" };
+const over = ["saving", "completed", "canceled", "deleted"];
 
 /**
  * The fourth value of the grid.
@@ -157,16 +163,18 @@ export function view(session, now, units) {
   const options = { units, activity, isEstimated: metrics.ks === "estimate" || metrics.ks === "mixed" };
   const fresh = freshness(session, now);
   const isSilent = fresh.signal === "silent";
+  const isResting = state !== undefined && state.status !== "active";
+  const isOver = over.includes(state?.status);
   const at = moment(session, now);
   const active = activeSeconds(state, at);
 
   /** @param {string} key @returns {Field} */
   const row = (key) => {
     const [, label, quantity, value, isOfNow] = /** @type {typeof rows[number]} */ (rows.find(([k]) => k === key));
-    const isHidden = isOfNow && isSilent;
-    return { key, label, text: format(quantity, isHidden ? undefined : value(metrics, route), options), isDimmed: isSilent };
+    const known = isOfNow && isResting ? undefined : value(metrics, route);
+    return { key, label, text: format(quantity, isOfNow && isSilent ? undefined : known, options), isDimmed: isSilent, isKnown: known !== undefined };
   };
-  const special = fourth(activity);
+  const special = isResting ? averages[fourth(activity)] : fourth(activity);
   /** @type {Field[]} */
   const main = [
     { key: "duration", label: "Time", text: state ? format("duration", active) : format("duration", undefined) },
@@ -174,8 +182,8 @@ export function view(session, now, units) {
     { key: "energy", label: "Energy", text: format("energy", metrics.k, options), isDimmed: isSilent },
     row(special),
   ];
-  const more = rows.map(([key]) => key).filter((key) => key !== special).map(row)
-    .filter(({ key, text }) => !text.isUnknown || (isSilent && key === "heartRate"));
+  const more = rows.map(([key]) => key).filter((key) => key !== special && key !== "averageSpeed").map(row)
+    .filter(({ isKnown }) => isKnown);
 
   const distance = main[1].text;
   const time = main[0].text.number;
@@ -186,11 +194,10 @@ export function view(session, now, units) {
     countdown: countdown(state, now),
     weather: weather && { text: weatherText(weather.temperature, weather.humidity, options), condition: words(weather.condition),
       attribution: weather.attribution, isStale: weather.isStale },
-    battery: battery(metrics),
-    devices: devices(session),
+    battery: isOver ? undefined : battery(metrics),
+    devices: isOver ? [] : devices(session),
     zones: zones(metrics.z),
     laps: laps(session, at, options),
-    notices: notices(session, options),
     saving: state?.status === "saving" ? (now - (session.savingSince ?? now) > 15 ? "long" : "short") : undefined,
     ended: ended(state, session.workout),
   };
@@ -245,7 +252,7 @@ function zones(seconds) {
  *
  * @param {Session} session @param {number} at @param {import("./format.js").Options} options
  */
-function laps({ state, metrics, announcements }, at, options) {
+function laps({ state, metrics, announcements, workout }, at, options) {
   const ends = state?.laps ?? [];
   if (ends.length === 0) return [];
   const bounds = [-Infinity, ...ends, at];
@@ -254,7 +261,8 @@ function laps({ state, metrics, announcements }, at, options) {
     const isCurrent = number === bounds.length - 1;
     const seconds = activeSeconds(state, end) - activeSeconds(state, bounds[index]);
     const announced = announcements.find((a) => a.kind === "lap" && a.number === number);
-    const metres = isCurrent ? (metrics?.lp === number ? metrics.ld : undefined) : announced?.distance;
+    const live = isCurrent ? (metrics?.lp === number ? metrics.ld : undefined) : announced?.distance;
+    const metres = workout?.laps?.[index]?.distance ?? live;
     return { number, isCurrent, time: clock(seconds), distance: joined(format("distance", metres, options)) };
   }).reverse();
 }
@@ -272,77 +280,5 @@ function ended(state, workout) {
       return { kind: "deleted", text: "This workout was deleted." };
     default:
       return undefined;
-  }
-}
-
-/** @type {Record<string, string>} */
-const serviceWords = {
-  "metrics-aggregator": "Totals are not being updated: metrics-aggregator is offline.",
-  "route-builder": "The map is not being updated: route-builder is offline.",
-  "session-engine": "Presses wait: session-engine is offline.",
-};
-
-/** @param {Session} session @param {import("./format.js").Options} options @returns {Notice[]} */
-function notices({ state, workout, services, announcements, dismissed }, options) {
-  /** @type {Notice[]} */
-  const all = [];
-  for (const [name, text] of Object.entries(serviceWords)) {
-    if (services[name] === false) all.push({ id: name, text, kind: "warning" });
-  }
-  if (state?.banner === "liveMetricsUnavailable") {
-    const { heartRate = true, workouts = true } = state.permissions ?? {};
-    const denied = [heartRate ? "" : " The phone may not read heart rate.", workouts ? "" : " The phone may not save workouts."];
-    all.push({ id: "banner", kind: "info", text: `No live metrics. Use a watch for live heart rate.${denied.join("")}` });
-  }
-  if (workout?.notSynced) {
-    all.push({ id: "notSynced", kind: "warning", text: "Workout saved locally but couldn’t sync to server.", isDismissable: true });
-  }
-  for (const announcement of announcements) {
-    if (!["warning", "clock_skew"].includes(announcement.kind)) continue;
-    const id = `${announcement.kind}-${announcement.at}`;
-    const text = announcementText(announcement, options);
-    if (text) all.push({ id, text, kind: "warning", isDismissable: true });
-  }
-  return all.filter(({ id }) => !dismissed.includes(id));
-}
-
-/**
- * What an announcement says: `Kilometre 3 in 4:31, 148 bpm`.
- *
- * @param {any} a @param {import("./format.js").Options} [options] @returns {string | undefined}
- */
-export function announcementText(a, options = {}) {
-  /** @param {string} quantity @param {number | undefined} value */
-  const text = (quantity, value) => (value === undefined ? undefined : joined(format(quantity, value, options)));
-  const time = a.duration === undefined ? "" : ` in ${minutes(a.duration)}`;
-  const rate = text("heartRate", a.averageHeartRate);
-  const number = a.number === undefined ? "" : ` ${a.number}`;
-  /** @param {any} runner */
-  const name = (runner) => runner.user ?? (runner.ghost === undefined ? "a partner" : `ghost ${runner.ghost}`);
-  /** @param {any} runner @param {string} side */
-  const gap = (runner, side) => `${name(runner)}${runner.seconds === undefined ? "" : ` ${grouped(runner.seconds)} s`} ${side}`;
-  switch (a.kind) {
-    case "split":
-      return [`${a.unit === "mi" ? "Mile" : "Kilometre"}${number}${time}`, rate].filter(Boolean).join(", ");
-    case "lap": {
-      const length = text("distance", a.distance);
-      return [`Lap${number}${length ? `: ${length}` : ""}${time}`, text("pace", a.pace), rate].filter(Boolean).join(", ");
-    }
-    case "clock_skew":
-      return a.device && `The clock of ${a.device} is ${grouped(Math.abs(a.seconds))} s off.`;
-    case "gap": {
-      const parts = [a.place && `place ${a.place}`, a.ahead && gap(a.ahead, "ahead"), a.behind && gap(a.behind, "behind")];
-      return `${a.unit === "mi" ? "Mile" : "Kilometre"}${number}: ${parts.filter(Boolean).join(", ")}`;
-    }
-    case "lead":
-      return a.taken ? `You are ahead of ${name(a)}` : `${name(a)} is ahead of you`;
-    case "finished":
-      return `${name(a)} finished ${[text("distance", a.distance), text("pace", a.pace)].filter(Boolean).join(", ")}`.trim();
-    case "lost":
-      return "No data from your partners";
-    case "left":
-      return `${name(a)} left the run`;
-    default:
-      return a.text;
   }
 }

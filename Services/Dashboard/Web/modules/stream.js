@@ -9,9 +9,10 @@
  * @property {number} until the end of `waiting`
  * @property {number | undefined} hiddenSince
  * @property {"login" | "gone" | undefined} end why no further attempt follows
+ * @property {string | undefined} reason why the server refused the last attempt, in its words
  *
  * @typedef {{ type: "start" | "opened" | "event" | "failed" | "tick" | "hidden" | "visible" | "left" | "returned" }
- *   | { type: "status", status: number, retryAfter?: number }} LinkEvent
+ *   | { type: "status", status: number, retryAfter?: number, reason?: string }} LinkEvent
  * @typedef {"open" | "close" | "check"} Action `check` reads the status that EventSource does not show
  */
 
@@ -22,7 +23,7 @@ const delays = [1, 2, 5, 10, 20];
 
 /** @returns {Link} */
 export const idle = () =>
-  ({ phase: "idle", since: 0, attempt: 0, until: 0, hiddenSince: undefined, end: undefined });
+  ({ phase: "idle", since: 0, attempt: 0, until: 0, hiddenSince: undefined, end: undefined, reason: undefined });
 
 /**
  * @param {Link} link @param {LinkEvent} event @param {number} now seconds of any clock that does not step
@@ -49,7 +50,7 @@ export function step(link, event, now, jitter = 0) {
     case "left":
       return next({ phase: "hidden" }, "close");
     case "opened":
-      return link.phase === "connecting" ? next({ phase: "open", since: now }) : next({});
+      return link.phase === "connecting" ? next({ phase: "open", since: now, reason: undefined }) : next({});
     case "event":
       return link.phase === "open" ? next({ since: now, attempt: 0 }) : next({});
     case "failed":
@@ -58,8 +59,8 @@ export function step(link, event, now, jitter = 0) {
     case "status":
       if (event.status === 401) return next({ phase: "over", end: "login" }, "close");
       if (event.status === 404 || event.status === 410) return next({ phase: "over", end: "gone" }, "close");
-      if (link.phase !== "waiting" || !event.retryAfter) return next({});
-      return next({ until: Math.max(link.until, link.since + event.retryAfter) });
+      if (link.phase !== "waiting") return next({});
+      return next({ until: Math.max(link.until, link.since + (event.retryAfter || 0)), reason: event.reason });
     case "hidden":
       return next({ hiddenSince: link.hiddenSince ?? now });
     case "visible":
@@ -82,7 +83,7 @@ export function step(link, event, now, jitter = 0) {
  */
 
 /**
- * Follows a stream of the server until the page ends.
+ * Follows a stream of the server until the page ends. Returns what moves on to another stream.
  *
  * @param {string} url @param {string[]} names @param {Listener} to
  */
@@ -90,7 +91,12 @@ export function follow(url, names, to) {
   let link = idle();
   /** @type {EventSource | undefined} */
   let source;
+  /** @type {ReturnType<typeof setInterval> | undefined} */
+  let timer;
   const now = () => performance.now() / 1000;
+  // The server ends what this page opened before, even if the network tells it nothing.
+  const page = crypto.getRandomValues(new Uint32Array(4)).join("-");
+  const address = () => `${url}${url.includes("?") ? "&" : "?"}page=${page}`;
 
   /** @param {LinkEvent} event */
   const handle = (event) => {
@@ -98,7 +104,10 @@ export function follow(url, names, to) {
     const { link: after, actions } = step(link, event, now(), Math.random());
     link = after;
     for (const action of actions) perform[action]();
-    if (before.phase !== after.phase || before.end !== after.end) to.changed(link);
+    if (before.phase !== after.phase || before.end !== after.end || before.reason !== after.reason) to.changed(link);
+    if (link.phase !== "hidden" && link.phase !== "over") return void (timer ??= setInterval(() => handle({ type: "tick" }), 1000));
+    clearInterval(timer);
+    timer = undefined;
   };
 
   const perform = {
@@ -107,7 +116,7 @@ export function follow(url, names, to) {
       source = undefined;
     },
     open() {
-      const opened = new EventSource(url);
+      const opened = new EventSource(address());
       source = opened;
       opened.onopen = () => source === opened && handle({ type: "opened" });
       opened.onerror = () => source === opened && handle({ type: "failed" });
@@ -122,12 +131,18 @@ export function follow(url, names, to) {
     },
     async check() {
       const request = new AbortController();
+      // A browser has six connections to a server: a silent one must not stay.
+      const timer = setTimeout(() => request.abort(), openLimit * 1000);
       try {
-        const answer = await fetch(url, { signal: request.signal, cache: "no-store", redirect: "manual" });
-        handle({ type: "status", status: answer.status, retryAfter: Number(answer.headers.get("Retry-After")) });
+        const answer = await fetch(`${address()}-check`, { signal: request.signal, cache: "no-store", redirect: "manual" });
+        // A proxy answers with a page.
+        const isPlain = answer.status === 503 && answer.headers.get("Content-Type")?.startsWith("text/plain");
+        const reason = isPlain ? await answer.text() : undefined;
+        handle({ type: "status", status: answer.status, retryAfter: Number(answer.headers.get("Retry-After")), reason });
       } catch {
         // Without an answer the next attempt follows anyway.
       }
+      clearTimeout(timer);
       request.abort();
     },
   };
@@ -136,8 +151,14 @@ export function follow(url, names, to) {
   addEventListener("pagehide", () => handle({ type: "left" }));
   addEventListener("pageshow", (event) => event.persisted && handle({ type: "returned" }));
   addEventListener("online", () => handle({ type: "visible" }));
-  setInterval(() => handle({ type: "tick" }), 1000);
   handle({ type: "start" });
+
+  /** @param {string} next */
+  return (next) => {
+    url = next;
+    handle({ type: "left" });
+    if (!document.hidden) handle({ type: "visible" });
+  };
 }
 
 /**
@@ -150,3 +171,32 @@ export function isOlder(shown, next) {
   const revision = (payload) => payload?.revision ?? payload?.s ?? 0;
   return shown !== undefined && revision(next) < revision(shown);
 }
+
+/** The server's clock, by the beats of the stream: this browser's may be wrong, and step. */
+export class ServerClock {
+  /** @type {{ server: number, wall: number, uptime: number } | undefined} the beat that counts, in seconds */
+  #beat;
+
+  /** @param {number} server the time in a beat */
+  receive(server) {
+    const uptime = performance.now() / 1000;
+    // The beat that was on its way for the shortest time counts, for a minute.
+    if (this.#beat && uptime - this.#beat.uptime < 60 && (this.exact ?? 0) > server) return;
+    this.#beat = { server, wall: Date.now() / 1000, uptime };
+  }
+
+  /** Unix seconds. */
+  get now() {
+    return this.exact ?? Date.now() / 1000 + (this.#beat ? this.#beat.server - this.#beat.wall : 0);
+  }
+
+  /** Unix seconds; undefined before a beat, and if this browser's clock stepped or its device slept since. */
+  get exact() {
+    if (!this.#beat) return undefined;
+    const uptime = performance.now() / 1000 - this.#beat.uptime;
+    const isSteady = Math.abs(Date.now() / 1000 - this.#beat.wall - uptime) < 2;
+    return isSteady ? this.#beat.server + uptime : undefined;
+  }
+}
+
+export const serverClock = new ServerClock();

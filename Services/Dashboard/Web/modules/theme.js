@@ -1,3 +1,21 @@
 // Before the first paint, so that a chosen theme never flashes and nothing moves. No module: modules run after it.
 document.documentElement.classList.add("scripted");
-document.documentElement.dataset.theme = localStorage.getItem("pacebus.theme") ?? "system";
+// A press of a button that waits for the modules is repeated when they have run.
+{
+  /** @type {any} */
+  let pressed;
+  const note = (/** @type {Event} */ event) => pressed = /** @type {Element} */ (event.target).closest("button.needs-script");
+  addEventListener("click", note, true);
+  addEventListener("modules", () => {
+    removeEventListener("click", note, true);
+    pressed?.click();
+  }, { once: true });
+}
+// Theme, and how Home shows people. A browser may block the storage.
+for (const [name, usual] of [["theme", "system"], ["view", "cards"], ["map", "off"]]) {
+  let chosen;
+  try {
+    chosen = localStorage.getItem(`pacebus.${name}`);
+  } catch {}
+  document.documentElement.dataset[name] = chosen ?? usual;
+}

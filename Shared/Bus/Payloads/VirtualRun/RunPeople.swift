@@ -45,6 +45,30 @@ package struct RunOverview: Codable, Hashable, Sendable {
     }
 }
 
+/// When a runner of a finished run passed each whole kilometre and mile, in seconds by the run's clock.
+package struct RunSplits: Codable, Hashable, Sendable {
+    /// The most times of either unit: a marathon's.
+    package static let limit = 50
+
+    /// Absent for a pacing partner.
+    package var user: User?
+    /// The number of a ghost.
+    package var ghost: Int?
+    package var km: [Double]
+    package var mi: [Double]
+
+    package init(user: User?, ghost: Int? = nil, _ curve: RunCurve, upTo end: Double) {
+        self.user = user
+        self.ghost = ghost
+        (km, mi) = (Self.times(curve, 1_000, end), Self.times(curve, 1_609.344, end))
+    }
+
+    private static func times(_ curve: RunCurve, _ length: Double, _ end: Double) -> [Double] {
+        (1...limit).map { Double($0) * length }.prefix { $0 <= end }
+            .compactMap { curve.seconds(to: $0).map { ($0 * 10).rounded() / 10 } }
+    }
+}
+
 /// The route that a participant shares after the run.
 package struct RunRoute: Codable, Hashable, Sendable {
     package var user: User

@@ -40,16 +40,7 @@ package struct RunnerMetrics: Equatable, Sendable {
     }
 
     package init(_ payload: ArraySlice<UInt8>) throws(PayloadError) {
-        let outcome: Result<Void, PayloadError> = payload.withUnsafeBufferPointer { bytes in
-            var scanner = JSONScanner(bytes)
-            do throws(PayloadError) {
-                try read(&scanner)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try outcome.get()
+        try JSONScanner.scan(payload) { (scanner) throws(PayloadError) in try read(&scanner) }
         guard revision >= 0 else { throw .malformed("s: missing or out of range", field: "s") }
     }
 
@@ -62,7 +53,7 @@ package struct RunnerMetrics: Equatable, Sendable {
             switch key.count == 1 ? key[key.startIndex] : 0 {
             case UInt8(ascii: "b"): battery = try scanner.finite()
             case UInt8(ascii: "c"): newest = try scanner.number()?.millionths.map { Timestamp(microseconds: $0) }
-            case UInt8(ascii: "d"): distance = try scanner.finite()
+            case UInt8(ascii: "d"): distance = try scanner.finite(within: RunCurve.range)
             case UInt8(ascii: "h"): heartRate = try scanner.finite()
             case UInt8(ascii: "k"): activeEnergy = try scanner.finite()
             case UInt8(ascii: "n"): count = try scanner.number()?.integer ?? 0
@@ -74,8 +65,10 @@ package struct RunnerMetrics: Equatable, Sendable {
             case UInt8(ascii: "v"): speed = try scanner.finite()
             default:
                 switch key.count == 2 ? (key[key.startIndex], key[key.startIndex + 1]) : (0, 0) {
-                case (UInt8(ascii: "l"), UInt8(ascii: "a")): latitude = try scanner.finite()
-                case (UInt8(ascii: "l"), UInt8(ascii: "o")): longitude = try scanner.finite()
+                case (UInt8(ascii: "l"), UInt8(ascii: "a")):
+                    latitude = try scanner.finite(within: LocationField.latitude.range)
+                case (UInt8(ascii: "l"), UInt8(ascii: "o")):
+                    longitude = try scanner.finite(within: LocationField.longitude.range)
                 case (UInt8(ascii: "p"), UInt8(ascii: "a")):
                     isPaused = scanner.peek() == UInt8(ascii: "t")
                     try scanner.skipValue()
@@ -90,7 +83,8 @@ package struct RunnerMetrics: Equatable, Sendable {
 }
 
 extension JSONScanner {
-    fileprivate mutating func finite() throws(PayloadError) -> Double? {
-        try number().map(\.double).flatMap { $0.isFinite ? $0 : nil }
+    /// A value outside counts as unknown: no session has it.
+    fileprivate mutating func finite(within range: ClosedRange<Double>) throws(PayloadError) -> Double? {
+        try finite().flatMap { range.contains($0) ? $0 : nil }
     }
 }

@@ -21,7 +21,7 @@ package struct VirtualRunView: Equatable, Sendable {
         package var user: User
         package var status: ParticipantStatus
         /// Why the status was reached; absent after a request of their own. Of `declined`: `expired`, `unconfirmed`,
-        /// `removed` by the host, or `closed` because the run takes nobody any more. Of `left`: `canceled` or `deleted`, as
+        /// `removed` by the host, or `closed` because the run accepts no more runners. Of `left`: `canceled` or `deleted`, as
         /// the session was.
         package var reason: String?
         /// When the status was reached.

@@ -4,6 +4,7 @@ interface Size { x: number; y: number }
 interface Layer { addTo(to: Map | Group): this }
 interface Group extends Layer { clearLayers(): this }
 interface Map {
+  options: { zoomSnap: number };
   on(types: string, listener: () => void): this;
   panTo(place: Place): this;
   fitBounds(bounds: Bounds, options: object): this;
@@ -17,7 +18,9 @@ interface Bounds { readonly isBounds: true }
 export function map(element: HTMLElement, options: object): Map;
 export function tileLayer(url: string, options: object): Layer;
 export function layerGroup(): Group;
-export function polyline(line: Place[], options: object): Layer;
-export function marker(place: Place, options: object): Layer;
+export interface Line extends Layer { setLatLngs(line: Place[]): this }
+export interface Marker extends Layer { setLatLng(place: Place): this; getLatLng(): Place; getElement(): HTMLElement | undefined; remove(): this }
+export function polyline(line: Place[], options: object): Line;
+export function marker(place: Place, options: object): Marker;
 export function divIcon(options: object): object;
 export function latLngBounds(places: Place[]): Bounds;

@@ -1,0 +1,67 @@
+import Foundation
+
+/// The part of a client's address that counts: an IPv4 address, or the first 64 bits of an IPv6 address.
+struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
+    let description: String
+    /// The /48 of an IPv6 address: one customer may own as many as 65,536 networks. `nil` for other addresses.
+    let site: String?
+
+    /// - Parameter address: an address without port; any other text counts as a network of its own.
+    init(_ address: String) {
+        guard case .v6(let bytes)? = IPAddress(address) else {
+            description = String(IPAddress.canonical(address) ?? String(address.prefix(64)))
+            site = nil
+            return
+        }
+        description = Self.prefix(bytes[..<8])
+        site = Self.prefix(bytes[..<6])
+    }
+
+    private static func prefix(_ bytes: ArraySlice<UInt8>) -> String {
+        bytes.map { String($0, radix: 16) }.joined(separator: ".") + "/\(bytes.count * 8)"
+    }
+}
+
+/// The bytes of an address. An IPv4 address that is mapped to IPv6 is one of IPv4.
+enum IPAddress: Hashable {
+    case v4([UInt8])
+    case v6([UInt8])
+
+    /// - Parameter text: an address, also with a port or in brackets, as proxies write it.
+    init?(_ text: String) {
+        var text = Substring(text)
+        if text.first == "[", let end = text.firstIndex(of: "]") {
+            text = text[text.index(after: text.startIndex)..<end]
+        } else if text.count(where: { $0 == ":" }) == 1 {
+            text = text.prefix { $0 != ":" }
+        }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, String(text), &bytes) == 1 {
+            self = .v4(Array(bytes[..<4]))
+        } else if inet_pton(AF_INET6, String(text), &bytes) == 1 {
+            let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10...11].allSatisfy { $0 == 0xff }
+            self = isMapped ? .v4(Array(bytes[12...])) : .v6(bytes)
+        } else {
+            return nil
+        }
+    }
+
+    static func isLoopback(_ text: String) -> Bool {
+        switch IPAddress(text) {
+        case .v4(let bytes): bytes[0] == 127
+        case .v6(let bytes): bytes == [UInt8](repeating: 0, count: 15) + [1]
+        case nil: false
+        }
+    }
+
+    /// One text for each address, without port; `nil` for any other text.
+    static func canonical(_ text: String) -> String? {
+        switch IPAddress(text) {
+        case .v4(let bytes): bytes.map(String.init).joined(separator: ".")
+        case .v6(let bytes):
+            stride(from: 0, to: 16, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }
+                .joined(separator: ":")
+        case nil: nil
+        }
+    }
+}

@@ -1,0 +1,168 @@
+// The lanes of a virtual run's runners: their metres now, their gaps and their links. No DOM, no clock.
+
+import { format, grouped, joined, minutes } from "./format.js";
+import { ghostName, statusText } from "./run-status.js";
+import { freshness } from "./session.js";
+
+/**
+ * @typedef {import("./format.js").Text} Text
+ * @typedef {import("./format.js").Options} Options
+ * @typedef {import("./virtual-run.js").Run} Run
+ * @typedef {{ signal: "live" | "weak" | "silent" | "none", text: string }} Link
+ * @typedef {{ key: string, name: string, isMine: boolean, gap: string, link: Link, place: string, distance: Text, pace: Text, heartRate: Text,
+ *   share: number, isLost: boolean, line?: GapLine }} Lane
+ * @typedef {{ points: string, text: string, label: string }} GapLine points of 100 by 40, the reader at 20
+ */
+
+const staleAge = 8;
+const lostAge = 15;
+/** Messages come at least as often, in seconds; older ones say nothing of a partner's link. */
+const messageInterval = 10;
+
+/**
+ * A ghost may name the user whose workout it is.
+ *
+ * @param {{ u?: string, user?: string, g?: number, number?: number, ghost?: number }} runner
+ */
+export const keyOf = (runner) => {
+  const ghost = runner.g ?? runner.number ?? runner.ghost;
+  return ghost === undefined ? runner.u ?? runner.user ?? "" : `ghost ${ghost}`;
+};
+
+/**
+ * The partners' metres now, which never shrink but by a jump, like `RunnerDisplay` in Swift.
+ *
+ * @param {Run} run @param {number} now @returns {Run}
+ */
+export function advance(run, now) {
+  const passed = Math.max(0, now - (run.partners?.now ?? now));
+  /** @type {Record<string, number>} */
+  const metres = {};
+  for (const row of run.partners?.x ?? []) {
+    const before = run.metres[keyOf(row)];
+    let next = row.d ?? before;
+    if (next === undefined) continue;
+    if (row.st === "disconnected") next = Math.max(next, before ?? next);
+    else if (row.d !== undefined && (row.st === "connected" || row.st === "stale")) {
+      next += Math.max(0, row.v ?? 0) * Math.min((row.a ?? 0) + passed, 15);
+    }
+    metres[keyOf(row)] = before !== undefined && next < before && before - next <= 20 ? before : next;
+  }
+  return { ...run, metres };
+}
+
+/** @param {any} row @param {number} passed @returns {Link} */
+export function link(row, passed) {
+  if (row.st === "finished") return { signal: "none", text: "Finished" };
+  if (row.st === "paused") return { signal: "none", text: "Paused" };
+  if (row.g !== undefined) return { signal: "none", text: "Ghost" };
+  const age = (row.a ?? 0) + Math.min(passed, messageInterval);
+  if (row.st === "disconnected" || age > lostAge) return { signal: "silent", text: `No signal for ${minutes(age)}` };
+  return row.st === "stale" || age >= staleAge ? { signal: "weak", text: "Weak signal" } : { signal: "live", text: "Live" };
+}
+
+/**
+ * One's own, with the age of one's own data.
+ *
+ * @param {Run} run @param {any} mine @param {boolean} isPaused @param {number} now @returns {Link}
+ */
+export function ownLink({ state, heardAt }, mine, isPaused, now) {
+  if (mine.status !== "running") return { signal: "none", text: statusText(mine) };
+  if (isPaused) return { signal: "none", text: "Paused" };
+  const fresh = freshness({ state, heardAt }, now);
+  return heardAt && ["weak", "silent"].includes(fresh.signal) ? fresh : { signal: "none", text: "You" };
+}
+
+/**
+ * `29 m, 9 s ahead`; the gap is positive when the partner is ahead.
+ *
+ * @param {number | undefined} metres @param {number | undefined} seconds @param {Options} options
+ */
+export function gapText(metres, seconds, options) {
+  if (metres === undefined) return "";
+  const length = Math.abs(metres);
+  if (length < 1) return "level";
+  const time = seconds === undefined ? undefined : Math.abs(seconds);
+  const parts = [joined(format(length < 1000 ? "height" : "distance", length, options))];
+  if (time !== undefined) parts.push(time < 60 ? `${grouped(time)} s` : minutes(time));
+  return `${parts.join(", ")} ${metres > 0 ? "ahead" : "behind"}`;
+}
+
+/** Points of a gap, at most. */
+const gapLimit = 120;
+
+/**
+ * Adds the gaps of a message. Of too many points every second goes.
+ *
+ * @param {Run["gaps"]} gaps @param {any} message @returns {Run["gaps"]}
+ */
+export function remember(gaps, { now, x = [] }) {
+  return Object.fromEntries(x.map((/** @type {any} */ row) => {
+    const before = (gaps[keyOf(row)] ?? []).filter(([at]) => at < now);
+    const points = row.gm === undefined ? before : [...before, [now, row.gm]];
+    return [keyOf(row), points.length > gapLimit ? points.filter((_, index) => index % 2 === 0) : points];
+  }));
+}
+
+/**
+ * A partner's gap over time as a line, higher when the partner is ahead.
+ *
+ * @param {[number, number][] | undefined} points @param {Options} options @returns {GapLine | undefined}
+ */
+export function gapLine(points = [], options) {
+  const [[from, first], [to, last]] = [points[0] ?? [0, 0], points[points.length - 1] ?? [0, 0]];
+  if (to - from < 10) return undefined;
+  const most = points.reduce((most, [, metres]) => Math.max(most, Math.abs(metres)), 20);
+  const text = `Gap over ${minutes(to - from)}`;
+  return {
+    points: points.map(([at, metres]) => `${((at - from) / (to - from) * 100).toFixed(1)},${(20 - metres / most * 18).toFixed(1)}`).join(" "),
+    text, label: `${text}: first ${gapText(first, undefined, options)}, now ${gapText(last, undefined, options)}`,
+  };
+}
+
+/**
+ * In group order: the host first, then in order of invitation, then ghosts. Nothing moves when one overtakes another.
+ *
+ * @param {Run} run @param {any} mine @param {number} passed @param {Link} own one's own link @param {Options} options @returns {Lane[]}
+ */
+export function lanes({ view, partners, metrics, metres, gaps: history }, mine, passed, own, options) {
+  const rows = new Map((partners?.x ?? []).map((/** @type {any} */ row) => [keyOf(row), row]));
+  const group = view.participants.filter((/** @type {any} */ p) => p.user === view.user || ["confirmed", "running", "finished", "absent"].includes(p.status));
+  const all = [...group, ...(view.ghosts ?? [])].map((runner) => ({ runner, row: /** @type {any} */ (rows.get(keyOf(runner))) }));
+  const runners = all.filter(({ runner }) => runner.user !== view.user || runner.number !== undefined);
+  const gaps = [0, ...runners.map(({ row }) => row?.gm)].filter((gap) => gap !== undefined);
+  const place = (/** @type {number | undefined} */ gap) => (gap === undefined || gaps.length < 2 ? "" : String(1 + gaps.filter((other) => other > gap).length));
+  const whole = view.goal?.distance ?? Math.max(...runners.filter(({ row }) => row).map(({ row }) => metres[keyOf(row)] ?? 0), metrics?.d ?? partners?.d ?? 0, 1);
+  const share = (/** @type {number | undefined} */ d) => Math.min(1, Math.max(0, (d ?? 0) / whole));
+  const isSilent = own.signal === "silent";
+  /** @type {Lane} */
+  const me = {
+    key: view.user, name: view.user, isMine: true, gap: mineText(runners, options) || (runners.length > 1 && partners?.pl !== undefined ? `Place ${partners.pl} of ${gaps.length}` : ""), place: place(partners?.pl === undefined ? undefined : 0),
+    link: own, distance: format("distance", partners?.d ?? metrics?.d, options),
+    pace: format("pace", isSilent ? undefined : metrics?.dp ?? metrics?.p, options),
+    heartRate: format("heartRate", isSilent ? undefined : metrics?.h, options), share: share(partners?.d ?? metrics?.d), isLost: isSilent,
+  };
+  return all.map(({ runner, row }) => {
+    if (runner.user === view.user && runner.number === undefined) return me;
+    const connection = row ? link(row, passed) : { signal: /** @type {const} */ ("none"), text: runner.status ? statusText(runner) : "Ghost" };
+    const isLost = connection.signal === "silent";
+    const d = row ? metres[keyOf(row)] : runner.finished?.distance;
+    const now = (/** @type {number | undefined} */ value) => (isLost ? undefined : value);
+    return {
+      key: keyOf(runner), name: runner.number === undefined ? runner.user : ghostName(runner), isMine: false, place: place(row?.gm),
+      gap: gapText(row?.gm, row?.gs, options), line: gapLine(history[keyOf(runner)], options), link: connection, isLost, share: share(d),
+      distance: format("distance", d, options), pace: format("pace", now(row?.p ?? runner.finished?.pace), options),
+      heartRate: format("heartRate", now(row?.h), options),
+    };
+  });
+}
+
+/**
+ * One's own side of the gap to the only partner.
+ *
+ * @param {{ row: any }[]} runners @param {Options} options
+ */
+function mineText(runners, options) {
+  const row = runners.length === 1 ? runners[0].row : undefined;
+  return gapText(row?.gm && -row.gm, row?.gs, options);
+}

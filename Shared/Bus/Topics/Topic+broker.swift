@@ -1,0 +1,40 @@
+package import MQTT
+import Workouts
+
+/// Topics of the broker's plugin. `$` keeps them out of `#` and `+`.
+extension Topic {
+    static let accountPrefix = "$SYS/pacebus/accounts/"
+    package static let limitPrefix = "$SYS/pacebus/limited/"
+
+    init?(ofBroker name: String) {
+        if name.hasPrefix(Self.accountPrefix) {
+            guard let user = User(String(name.dropFirst(Self.accountPrefix.count))) else { return nil }
+            self = .account(user)
+        } else if name.hasPrefix(Self.limitPrefix) {
+            let levels = name.dropFirst(Self.limitPrefix.count).split(separator: "/", omittingEmptySubsequences: false)
+            guard levels.count == 2, Self.isLimit(levels[0]), let user = User(String(levels[1])) else { return nil }
+            self = .limited(limit: String(levels[0]), user)
+        } else {
+            return nil
+        }
+    }
+
+    /// Matches `[a-z0-9_]{1,64}`.
+    private static func isLimit(_ level: Substring) -> Bool {
+        (1...64).contains(level.utf8.count)
+            && level.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+extension TopicFilter {
+    /// What each account may read. People read only their own.
+    package static let accounts = MQTTSubscription(filter: Topic.accountPrefix + "+", qos: .atLeastOnce)
+    /// How often each limit of the broker refused each account.
+    package static let limits = MQTTSubscription(filter: Topic.limitPrefix + "+/+", qos: .atLeastOnce)
+}

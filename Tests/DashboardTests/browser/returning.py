@@ -1,0 +1,181 @@
+"""Browsers whose clock is wrong, that reload, go back, or show a former release: returning.py URL."""
+
+import re
+import sys
+import time
+
+import fixtures
+from browser import DESKTOP, PHONE, Faults, Server, chromium, until
+
+server = Server(sys.argv[1])
+faults = Faults(server)
+LIVE = f"{server.url}/live/anna/{fixtures.session_of('anna')}"
+OLD = "0123456789abcdef"
+
+
+def expect(condition, text):
+    if not condition:
+        faults.found.append(text)
+
+
+def open_live(browser, messages, device=PHONE, script=None):
+    context = browser.new_context(**device, extra_http_headers={"Test-Login": "anna"}, reduced_motion="reduce")
+    page = context.new_page()
+    faults.watch(page)
+    if script:
+        page.add_init_script(script)
+    server.reset()
+    server.publish(messages)
+    page.goto(LIVE)
+    page.locator("main.drawn").wait_for()
+    return page
+
+
+def send_until_live(page):
+    """Sends a figure each second, as a device does: "Live" lasts for 8 s, and a slow browser draws later."""
+    deadline = time.monotonic() + 30
+    while not page.locator("#signal", has_text="Live").is_visible():
+        if time.monotonic() > deadline:
+            raise SystemExit(f"not live: {page.locator('#signal').inner_text()}")
+        server.publish([(fixtures.topic("anna", "metrics"), fixtures.metrics("anna", fixtures.now(), n=int(time.time())))])
+        page.wait_for_timeout(1000)
+
+
+def seconds(text):
+    """`42:10` as seconds."""
+    minutes, rest = text.rsplit(":", 1)
+    return int(minutes) * 60 + int(rest)
+
+
+def pressed(kind, count=1):
+    """The presses of this type, once there are as many."""
+    deadline = time.monotonic() + 10
+    while len(found := [press for press in server.presses() if press["type"] == kind]) < count:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{len(found)} presses {kind}, not {count}")
+        time.sleep(0.02)
+    return found
+
+
+def wrong_clock(browser, minutes):
+    now = fixtures.now()
+    script = f"const read = Date.now; Date.now = () => read() + {minutes * 60_000};"
+    page = open_live(browser, fixtures.outdoor("anna", now, segments=[[now - 600, None]]), script=script)
+    send_until_live(page)
+    passed = seconds(page.locator("[data-key='duration'] .number").inner_text()) - 600
+    expect(abs(passed - (fixtures.now() - now)) < 2.5, f"{minutes} min: the clock is {passed} s after the start of the test")
+    page.locator("#toggle").click()
+    age = pressed("pause")[0]["age"]
+    expect(age < 3, f"{minutes} min: the press is {age} s old")
+    page.context.close()
+
+    silent = fixtures.now() - 42
+    page = open_live(browser, [
+        (fixtures.topic("anna", "state"), fixtures.state("anna", silent)), (fixtures.topic("anna", "metrics"), fixtures.metrics("anna", silent))],
+        script=script)
+    page.locator("#signal", has_text=re.compile("No signal for 0:4[2-9]")).wait_for()
+    page.context.close()
+
+
+def reload_with_end_pressed(browser):
+    now = fixtures.now()
+    paused = {"status": "paused", "segments": [[now - 600, now - 20]]}
+    page = open_live(browser, fixtures.outdoor("anna", now, **paused))
+    page.locator("#end:enabled").click()
+    page.locator("#end-confirm").click()
+    first = pressed("end")[0]
+    page.reload()
+    page.locator("#press", has_text="Ending…").wait_for()
+    expect(page.locator("#end").is_disabled() and page.locator("#toggle").is_disabled(), "a press under way leaves its buttons on")
+    again = pressed("end", 2)[1]
+    expect(again["id"] == first["id"], "a reload makes another press")
+    expect(again["age"] > first["age"], f"the ages are {first['age']} and {again['age']}")
+
+    # Another tab shows it, and both learn the outcome.
+    other = page.context.new_page()
+    faults.watch(other)
+    other.goto(LIVE)
+    other.locator("#press", has_text="Ending…").wait_for()
+    now = fixtures.now()
+    server.publish([(fixtures.topic("anna", "state"), fixtures.state("anna", now, **{**paused, "status": "completed", "endReason": "ended"}))])
+    server.post("/test/reply", {"id": first["id"], "ok": True, "now": now, "revision": 2})
+    for tab in [page, other]:
+        tab.locator("#ended", has_text="Finished").wait_for()
+        until(tab, "() => document.querySelector('#press').textContent === ''")
+    expect({press["id"] for press in server.presses()} == {first["id"]}, "a tab made another press")
+    page.context.close()
+
+
+def back(browser):
+    """Back from Home, the page follows its stream again, whether the browser kept it or not."""
+    page = open_live(browser, fixtures.outdoor("anna", fixtures.now()), DESKTOP)
+    page.evaluate("window.isKept = true")
+    page.locator("a.home").click()
+    page.locator(".home-page.drawn").wait_for()
+    page.go_back(wait_until="commit")
+    send_until_live(page)
+    is_kept = page.evaluate("window.isKept === true")
+    server.publish([(fixtures.topic("anna", "metrics"), fixtures.metrics("anna", fixtures.now(), d=9870.0))])
+    page.locator("[data-key='distance'] .number", has_text="9.87").wait_for()
+    page.context.close()
+    return is_kept
+
+
+def blocked(browser):
+    """A browser that blocks its storage keeps choices and presses as long as the page."""
+    script = "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { get() { throw new DOMException('blocked', 'SecurityError'); } });"
+    page = open_live(browser, fixtures.outdoor("anna", fixtures.now()), script=script)
+    page.locator("#menu summary").click()
+    page.locator("[name='units'][value='imperial']").check()
+    page.locator("[name='theme'][value='dark']").check()
+    page.locator("[data-key='distance'] .unit", has_text="mi").wait_for()
+    expect(page.evaluate("document.documentElement.dataset.theme") == "dark", "a blocked storage blocks the theme")
+    page.keyboard.press("Escape")
+    page.locator("#speak").click()
+    page.locator("#toggle").click()
+    page.locator("#press", has_text="Pausing…").wait_for()
+    pressed("pause")
+    for path in ["/", f"/virtual-runs/{fixtures.RUN}", "/virtual-runs"]:
+        page.goto(server.url + path)
+        page.locator("main.drawn").wait_for()
+    page.context.close()
+
+
+def release(browser):
+    """A page of a former release offers to reload; reloaded, it is of the new one."""
+    context = browser.new_context(**PHONE, extra_http_headers={"Test-Login": "anna"})
+    page = context.new_page()
+    faults.watch(page)
+    server.reset()
+    server.publish(fixtures.outdoor("anna", fixtures.now()))
+    with server.open("/login") as answer:
+        version = re.search(r"/assets/([0-9a-f]+)/", answer.read().decode()).group(1)
+
+    def age_page(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace(version, OLD))
+
+    page.route(LIVE, age_page)
+    page.route(f"**/assets/{OLD}/**", lambda route: route.continue_(url=route.request.url.replace(OLD, version)))
+    page.goto(LIVE)
+    page.locator("#bar", has_text="Pacebus was updated.").wait_for()
+    faults.look(page, "release")
+    page.unroute(LIVE)
+    page.locator("#reload").click()
+    until(page, "version => document.querySelector('link[rel=stylesheet]').href.includes(version)", version)
+    page.locator("main.drawn").wait_for()
+    expect(not page.locator("#bar").is_visible(), "the bar stays after the reload")
+    context.close()
+
+
+with chromium() as browser:
+    for minutes in [10, -10]:
+        wrong_clock(browser, minutes)
+    reload_with_end_pressed(browser)
+    back(browser)
+    blocked(browser)
+    release(browser)
+# Playwright turns the back-forward cache off.
+with chromium(ignore_default_args=["--disable-back-forward-cache"]) as browser:
+    expect(back(browser), "the back-forward cache did not keep the page")
+faults.finish()

@@ -1,0 +1,47 @@
+"""The map with a tile server, here a fake one: tiles.py URL, of a server whose --tile-url names it."""
+
+import base64
+import re
+import sys
+
+import fixtures
+from browser import DESKTOP, SMALL, Faults, Server, chromium, screenshot, until
+
+TILES = "https://tiles.example"
+GREEN = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkqPlfDwAD2wHeRSQpsgAAAABJRU5ErkJggg==")
+
+server = Server(sys.argv[1])
+faults = Faults(server, TILES)
+
+with chromium() as browser:
+    for size, device in {"small": SMALL, "desktop": DESKTOP}.items():
+        context = browser.new_context(**device, extra_http_headers={"Test-Login": "anna"}, reduced_motion="reduce")
+        page = context.new_page()
+        faults.watch(page)
+        tiles = []
+
+        def answer(route):
+            tiles.append(route.request.url)
+            route.fulfill(body=GREEN, content_type="image/png")
+
+        page.route(f"{TILES}/**", answer)
+        server.reset()
+        server.publish(fixtures.outdoor("anna", fixtures.now()))
+        page.goto(f"{server.url}/live/anna/{fixtures.session_of('anna')}")
+        page.locator(".route-line").first.wait_for(state="attached")
+        until(page, "() => [...document.querySelectorAll('.leaflet-tile')].some(tile => tile.naturalWidth > 0)")
+        if not all(re.fullmatch(rf"{TILES}/\d+/\d+/\d+\.png", url) for url in tiles):
+            faults.found.append(f"tiles are {tiles}")
+        attribution = page.locator("#map-box .attribution")
+        if not attribution.is_visible() or attribution.inner_text() != "© Example contributors":
+            faults.found.append("the tiles have no attribution")
+        box, others = attribution.bounding_box(), [page.locator(name).bounding_box() for name in ["#fold", "#scale"]]
+        for other in filter(None, others):
+            if box["x"] < other["x"] + other["width"] and other["x"] < box["x"] + box["width"] and box["y"] + box["height"] > other["y"]:
+                faults.found.append(f"{size}: the attribution covers a part of the map's controls")
+        if page.locator("#map.paper").count() > 0 or not page.locator("#scale span").inner_text():
+            faults.found.append("tiles lie on paper, or the scale has no label")
+        screenshot(page, f"tiles-{size}")
+        faults.look(page, f"tiles-{size}")
+        context.close()
+faults.finish()
