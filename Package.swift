@@ -169,7 +169,7 @@ let package = Package(
         tests("RouteBuilder", ["RouteBuilder", "Bus", "MQTT", "Streams", "Workouts"]),
         tests(
             "MetricsAggregator",
-            ["MetricsAggregator", "RouteBuilder", "Bus", "MQTT", "Storage", "Streams", "Workouts", logging]),
+            ["MetricsAggregator", "RouteBuilder", "Bus", "Client", "MQTT", "Storage", "Streams", "Workouts", logging]),
         tests(
             "WeatherFetcher",
             [

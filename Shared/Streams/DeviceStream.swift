@@ -20,6 +20,10 @@ final class DeviceStream<Item: StreamItem> where Item.Field: PayloadField {
     /// Whether it reports too many items, and after how many seconds the device may continue.
     var isLimited = false
     var retryAfter: Int?
+    /// Whether it answers a gap.
+    var answersGap = false
+    /// The number in the last acknowledgement that was sent.
+    private var told: Int?
     /// The number in the last acknowledgement, the batches accepted since, and when the first of them came.
     private var acknowledged: Int
     private var batches = 0
@@ -41,6 +45,7 @@ final class DeviceStream<Item: StreamItem> where Item.Field: PayloadField {
     @specialized(where Item == Location)
     func accepted(_ batch: ItemBatch<Item>, _ now: Moment) -> Bool {
         batches += 1
+        answersGap = false
         unacknowledgedSince = unacknowledgedSince ?? now
         if batch.asksAck || batches >= StreamTimes.ackBatches
             || stream.expected - acknowledged >= StreamTimes.ackItems
@@ -50,20 +55,23 @@ final class DeviceStream<Item: StreamItem> where Item.Field: PayloadField {
         return batch.newest.map { skew.receive($0, now) } ?? false
     }
 
-    /// Removes and returns the due acknowledgement.
-    func takeAck() -> Ack? {
+    /// Removes and returns the due acknowledgement, and how often it is sent: a device goes back when a number comes for the
+    /// second time, so that the answer to a gap with a number that is new to the device comes twice.
+    func takeAck() -> (ack: Ack, copies: Int)? {
         guard owesAck else { return nil }
+        let copies = answersGap && !isLimited && told != stream.next ? 2 : 1
         acknowledged = stream.next
+        told = stream.next
         (batches, unacknowledgedSince) = (0, nil)
-        defer { (owesAck, isLimited, retryAfter) = (false, false, nil) }
-        return isLimited ? .tooManyItems(next: stream.next, retryAfter: retryAfter) : .next(stream.next)
+        defer { (owesAck, isLimited, retryAfter, answersGap) = (false, false, nil, false) }
+        return (isLimited ? .tooManyItems(next: stream.next, retryAfter: retryAfter) : .next(stream.next), copies)
     }
 
     /// After a failed commit, only what is on disk waits for an acknowledgement.
     func discardPending() {
         stream.discardPending()
         isDue = false
-        (owesAck, isLimited) = (false, false)
+        (owesAck, isLimited, answersGap) = (false, false, false)
         if stream.next <= acknowledged { (batches, unacknowledgedSince) = (0, nil) }
     }
 }

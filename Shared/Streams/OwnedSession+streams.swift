@@ -29,13 +29,13 @@ extension OwnedSession {
                 hasNewSkew = true
             }
         case .repeated: stream.owesAck = true
-        case .gap: stream.owesAck = stream.stream.answersGap(now) || stream.owesAck
+        case .gap where stream.stream.answersGap(now): (stream.owesAck, stream.answersGap) = (true, true)
         case .limited(let retryAfter):
             guard stream.stream.answersGap(now) else { break }
             stream.owesAck = true
             stream.isLimited = true
             stream.retryAfter = retryAfter
-        case .reused, .full, .dropped: break
+        case .gap, .reused, .full, .dropped: break
         }
         return outcome
     }
@@ -150,16 +150,16 @@ extension OwnedSession {
         for stream in streams where stream.unacknowledgedSince != nil { stream.owesAck = true }
     }
 
-    /// Removes and returns the due acknowledgements, one per stream.
+    /// Removes and returns the due acknowledgements of all streams.
     func takeAcks(_ now: Moment) -> [MQTTMessage] {
         var acks: [MQTTMessage] = []
         for stream in streams {
-            guard let ack = stream.takeAck() else { continue }
+            guard let (ack, copies) = stream.takeAck() else { continue }
             let kind = Work.kind.ack(stream.device)
-            acks.append(
-                MQTTMessage(
-                    topic: stream.ackTopic, payload: ack.payload(now: now.wallClock)[...], qos: kind.qos,
-                    retain: kind.isRetained))
+            let message = MQTTMessage(
+                topic: stream.ackTopic, payload: ack.payload(now: now.wallClock)[...], qos: kind.qos,
+                retain: kind.isRetained)
+            acks += repeatElement(message, count: copies)
         }
         return acks
     }

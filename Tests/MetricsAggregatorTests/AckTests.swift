@@ -72,6 +72,21 @@ import Workouts
         #expect(try await aggregator.deliver([batch(20, 10)]).acks(script.key, "watch-1") == [.next(10)])
     }
 
+    @Test func `the answer to a gap comes twice if its number is new`() async throws {
+        var aggregator = try await aggregator()
+        try await aggregator.deliver([batch(0, 10)])
+        #expect(try await aggregator.deliver([batch(20, 10)]).acks(script.key, "watch-1") == [.next(10), .next(10)])
+        clock.advance(by: .seconds(1))
+        #expect(try await aggregator.deliver([batch(30, 10)]).acks(script.key, "watch-1") == [.next(10)])
+    }
+
+    @Test func `an answer to a gap that the same commit fills comes once`() async throws {
+        var aggregator = try await aggregator()
+        try await aggregator.deliver([batch(0, 10)])
+        let sent = try await aggregator.deliver([batch(20, 10), batch(10, 10)])
+        #expect(try sent.acks(script.key, "watch-1") == [.next(20)])
+    }
+
     @Test func `a failed commit leaves nothing to acknowledge but what is on disk`() async throws {
         var aggregator = try await aggregator()
         aggregator.store.refuse(true)
