@@ -9,8 +9,9 @@ usual_sessions=10000 most_sessions=80000
 tables=()
 
 read_whole_arguments() {
-    fleet_warm_up=10 fleet_seconds=20
-    if ((is_quick)); then fleet_warm_up=6 fleet_seconds=8 search_limit=90; fi
+    # What thousands of sessions that start at once leave behind takes seconds of both cores.
+    fleet_warm_up=30 fleet_seconds=20
+    if ((is_quick)); then fleet_warm_up=15 fleet_seconds=8 search_limit=90; fi
     if ((!is_whole)); then
         [[ ! $only_sessions ]] || fail "--sessions requires --whole"
         ((is_postgres)) || [[ ! $programs_folder ]] || fail "--programs requires --whole or --postgres"
@@ -152,6 +153,7 @@ percent() { calculate "sprintf(\"%.1f %%\", ${result[cpu_$1]} * 100)"; }
 # measure_old_restart: kills the owners of items, one after the other, while the sessions live on.
 measure_old_restart() {
     local sessions=$usual_sessions name title
+    local -A signals=([metrics-aggregator]=USR1 [route-builder]=USR2)
     if ((is_quick)); then sessions=$old_sessions; fi
     say "Restart with $sessions sessions of $old_items seconds"
     start_system
@@ -165,7 +167,7 @@ measure_old_restart() {
         wait_while_running load "$fleet_warm_up"
         kill_now "$name"
         : >"$folder/load.out"
-        kill -USR1 "${pids[load]}"
+        kill "-${signals[$name]}" "${pids[load]}"
         start_one_service "$name" "at once"
         wait_for_return "$name"
         row "$title: half the streams acknowledged" "" "${result[half]} s"

@@ -26,7 +26,8 @@ static const char help[] =
     "  --published FILE    receives a line for each sample of the first session: its heart rate and the time\n"
     "  --process NAME=PID  measures the CPU, memory and written bytes of a process; up to 16 of them\n"
     "  --restarts          instead of the measurement runs until it is killed; at each SIGUSR1 asks for every\n"
-    "                      acknowledgement, and prints `back=` when all streams have one for a newer item\n";
+    "                      acknowledgement of samples, at SIGUSR2 of locations, and prints `back=` when all these\n"
+    "                      streams have one for a newer item\n";
 
 enum { CONNECTIONS = 4, STARTS_IN_FLIGHT = 200, SENDERS_OF_HISTORY = 96, PROCESSES = 16, ASK_EVERY = 60 };
 /// Seconds: between turns, between looks for stalls, between progress lines, until a command is repeated; without an answer until
@@ -66,10 +67,12 @@ static int64_t acknowledged[2], repeated;
 /// Delays count if their batch was due before `measured_until` and their acknowledgement comes after `measured_from`.
 static double measured_from = INFINITY, measured_until = INFINITY;
 static struct durations to_ack, to_return;
-/// Of the restart that is measured: when it began, 0 for none, and for each stream the next item at that time.
+/// Of the restart that is measured: when it began, 0 for none, what its service stores, and for each session the next item
+/// at that time.
 static double restarted_at;
+static enum kind restarted_kind;
 static int64_t *marks;
-static volatile sig_atomic_t is_signaled;
+static volatile sig_atomic_t signal_number;
 
 static void fail(const char *what, struct message message) {
     fprintf(stderr, "fleet: %s: %.*s %.*s\n", what, (int)message.topic_length, message.topic,
@@ -77,10 +80,7 @@ static void fail(const char *what, struct message message) {
     exit(1);
 }
 
-static void note_signal(int number) {
-    (void)number;
-    is_signaled = true;
-}
+static void note_signal(int number) { signal_number = number; }
 
 // MARK: Sending
 
@@ -112,7 +112,8 @@ static void send_batches(int number, enum kind kind, double due) {
     for (int index = 0; index < count; index++) {
         struct batch *batch = &batches[index];
         int64_t last = batch->first + batch->count - 1;
-        if (batch->asks_ack || restarted_at > 0 || (last + number) % ASK_EVERY == 0) ask(sender, batch, due);
+        bool is_measured = restarted_at > 0 && kind == restarted_kind;
+        if (batch->asks_ack || is_measured || (last + number) % ASK_EVERY == 0) ask(sender, batch, due);
         repeated += batch->is_repeated;
         message.payload_length =
             write_batch(payload, kind, batch->first, batch->count, session->origin, batch->asks_ack);
@@ -153,11 +154,11 @@ static void handle_reply(struct message message) {
 
 /// After a restart: the first acknowledgement of an item that was sent later.
 static void note_return(int number, enum kind kind, double time) {
-    int64_t *mark = &marks[2 * number + kind];
-    if (restarted_at == 0 || sessions[number].senders[kind].acknowledged <= *mark) return;
-    *mark = INT64_MAX;
+    if (restarted_at == 0 || kind != restarted_kind) return;
+    if (sessions[number].senders[kind].acknowledged <= marks[number]) return;
+    marks[number] = INT64_MAX;
     add_duration(&to_return, time - restarted_at);
-    if (to_return.count < 2 * (size_t)options.sessions) return;
+    if (to_return.count < (size_t)options.sessions) return;
     printf("first=%.2f half=%.2f back=%.2f\n", quantile(&to_return, 0), quantile(&to_return, 0.5), quantile(&to_return, 1));
     fflush(stdout);
     restarted_at = 0;
@@ -233,7 +234,7 @@ static void open_connections(void) {
 
 static void start_sessions(void) {
     sessions = calloc((size_t)options.sessions, sizeof *sessions);
-    marks = calloc(2 * (size_t)options.sessions, sizeof *marks);
+    marks = calloc((size_t)options.sessions, sizeof *marks);
     if (sessions == NULL || marks == NULL) exit(1);
     int64_t origin = (int64_t)(now() * 1000) - options.history * 1000;
     for (int number = 0; number < options.sessions; number++) {
@@ -294,18 +295,17 @@ static void raise_due(double begin) {
 }
 
 static void begin_restart(void) {
-    is_signaled = false;
+    restarted_kind = signal_number == SIGUSR1 ? SAMPLES : LOCATIONS;
+    signal_number = 0;
     to_return.count = 0;
     for (int number = 0; number < options.sessions; number++) {
-        for (enum kind kind = SAMPLES; kind <= LOCATIONS; kind++) {
-            marks[2 * number + kind] = next_item(&sessions[number].senders[kind]);
-        }
+        marks[number] = next_item(&sessions[number].senders[restarted_kind]);
     }
     restarted_at = now();
 }
 
 static void live_turn(double begin) {
-    if (is_signaled) begin_restart();
+    if (signal_number != 0) begin_restart();
     raise_due(begin);
     turn();
     look_for_stalls(now());
@@ -419,6 +419,7 @@ int main(int argc, char **argv) {
     read_options(argc, argv);
     struct sigaction action = {.sa_handler = note_signal};
     sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGUSR2, &action, NULL);
     open_connections();
     double time = now();
     start_sessions();
