@@ -41,11 +41,13 @@ class Stream:
         if first < last:
             items = [item(self.kind, self.session.number, index) for index in range(first, last)]
             self.session.fleet.publish(self.topic, {"s": first, "x": items, "a": 1})
-            self.sent, self.due = max(self.sent, last), time.monotonic() + STALL
+            self.sent = max(self.sent, last)
 
     def add(self, count):
+        # Later items do not put off the stall of the first one.
         if self.acked == self.count:
             self.acked_at = time.monotonic()
+            self.due = self.acked_at + STALL
         self.count += count
         self.send(self.sent)
 
@@ -58,11 +60,12 @@ class Stream:
             if n == self.sent:
                 self.send(n)
         elif n == self.acked != self.gap:
-            self.gap = n
+            self.gap, self.due = n, now + STALL
             self.send(n)
 
     def step(self, now):
         if self.acked < self.count and now >= self.due:
+            self.due = now + STALL
             self.send(self.acked)
 
     def take_longest(self):
