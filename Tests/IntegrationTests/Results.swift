@@ -56,7 +56,8 @@ struct Results {
             .map { $0.replacing("\(key.session)", with: "session") }
     }
 
-    private static func comparable(_ payload: [UInt8]) throws -> String {
+    /// A payload without the fields that may differ between runs.
+    static func comparable(_ payload: [UInt8]) throws -> String {
         var object = try #require(try JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any])
         for excepted in ["revision", "state", "route", "summaries", "weather", "incomplete"] { object[excepted] = nil }
         return String(decoding: try JSONSerialization.data(withJSONObject: object, options: .sortedKeys), as: UTF8.self)
