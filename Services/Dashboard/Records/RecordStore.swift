@@ -91,17 +91,22 @@ final class RecordStore: Sendable {
     }
 
     /// Returns when all changes enqueued before are on disk.
+    /// After a failed commit the next one begins at once.
     /// - Throws: when the next commit fails. The changes stay and are retried.
     func committed() async throws(StoreError) {
         let result = await withCheckedContinuation { continuation in
+            var isRetry = false
             let known: Result<Void, StoreError>? = state.withLock { state in
                 guard state.epoch != nil else { return .failure(Self.disowned) }
                 guard state.committed < state.enqueued else { return .success(()) }
                 guard !state.isStopped else { return .failure(Self.stopped) }
                 state.waiters.append((state.enqueued, continuation))
+                isRetry = state.failed.take() != nil
                 return nil
             }
             if let known { continuation.resume(returning: known) }
+            // The last commit failed. There may be no other change, and no tick while the loop ends.
+            if isRetry { wake.yield() }
         }
         try result.get()
     }

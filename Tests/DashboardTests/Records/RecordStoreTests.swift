@@ -49,6 +49,18 @@ struct RecordStoreTests {
         }
     }
 
+    @Test func `a wait after a failed commit tries again without a tick`() async throws {
+        try await run { records, memory, _ in
+            memory.refuse()
+            records.enqueue([.put(.logins, "a", 1)])
+            await #expect(throws: StoreError.self) { try await records.committed() }
+            await #expect(throws: StoreError.self) { try await records.committed() }
+            memory.accept()
+            try await records.committed()
+            #expect(try await records.values(Int.self, in: .logins).map(\.key) == ["a"])
+        }
+    }
+
     @Test func `changes of a process without the shard are void, also those that could not be written`() async throws {
         try await run { records, memory, clock in
             memory.refuse()
