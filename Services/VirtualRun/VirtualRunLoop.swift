@@ -48,6 +48,8 @@ struct VirtualRunLoop {
             switch change {
             case .gained(let gained):
                 machine.takeOver()
+                // Runs of other shards may have changed people of these, which nobody stored.
+                machine.drop(Set(gained.keys))
                 try await load(Set(gained.keys), now)
             case .releasing, .lost:
                 if outbox.epochs.isEmpty { standBy() }
