@@ -58,6 +58,8 @@ package struct StreamLoop<Work: StreamWork> {
     /// - Parameter ends: the ends of jobs since the last event.
     package mutating func handle(_ event: ServiceEvent, ends: [StreamJob<Work>.End] = []) async throws {
         let now = context.clock.moment
+        // Jobs of lost sessions have no effect.
+        if case .ownership(.lost(let shards)) = event { drop(shards) }
         for end in ends { await receive(end, now) }
         switch event {
         case .ownership(.gained(let gained)):
@@ -68,11 +70,10 @@ package struct StreamLoop<Work: StreamWork> {
         case .ownership(.releasing(let shards)):
             try await clearJournal(of: shards, now)
             drop(shards)
-        case .ownership(.lost(let shards)): drop(shards)
+        case .ownership(.lost), .disconnected: break
         case .announce(let shards): try await announce(shards, now)
         case .connected:
             for key in machine.sessions.keys { announce(key, now) }
-        case .disconnected: break
         case .batch(let batch):
             let begun = ContinuousClock.now
             try await receive(batch.messages, now)
