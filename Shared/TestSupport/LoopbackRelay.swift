@@ -29,7 +29,8 @@ package final class LoopbackRelay: Sendable {
 
     /// Ends all connections; clients may connect again.
     package func cut() {
-        for descriptor in state.withLock(\.descriptors) { Self.end([descriptor]) }
+        // Under the lock: a descriptor that its thread closes meanwhile may be another connection's already.
+        state.withLock { Self.end(Array($0.descriptors)) }
     }
 
     /// Ends all connections and accepts no more.
