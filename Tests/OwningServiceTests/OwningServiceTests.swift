@@ -24,6 +24,14 @@ import Workouts
         try await test(EngineStorm.self, runs: 10)
     }
 
+    @Test func `metrics-aggregator keeps its guarantees in any order of faults`() async throws {
+        try await test(StreamStorm<SampleStormItems>.self, runs: 5)
+    }
+
+    @Test func `route-builder keeps its guarantees in any order of faults`() async throws {
+        try await test(StreamStorm<LocationStormItems>.self, runs: 5)
+    }
+
     @Test func `weather-fetcher keeps its guarantees in any order of faults`() async throws {
         try await test(WeatherStorm.self, runs: 20)
     }
@@ -38,5 +46,9 @@ import Workouts
 
     @Test func `virtual-run keeps its guarantees in any order of faults`() async throws {
         try await test(VirtualRunStorm.self, runs: 10)
+    }
+
+    @Test func `dashboard keeps its guarantees in any order of faults`() async throws {
+        try await test(DashboardStorm.self, runs: 5)
     }
 }

@@ -22,7 +22,8 @@ struct Storm<Service: StormService> {
 
     init() async throws {
         broker = StormBroker(at: clock.now - 3_600)
-        shards = broker.shards
+        // The owner of all has also users' shards.
+        shards = Service.plan == .single ? Set(Shard.all) : broker.shards
         world = StormWorld(of: Service.self, StormDisk(database))
         (service, store) = try Self.start(database, world, clock)
         try await gain(shards)

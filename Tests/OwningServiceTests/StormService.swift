@@ -92,10 +92,15 @@ struct StormScript {
 struct StoredState {
     /// The revision of each retained topic.
     var revisions: [String: Int64] = [:]
+    /// The stored limit of revisions that are in no record.
+    var ceiling: (Topic) -> Int64? = { _ in nil }
     /// The ids of accepted messages; `nil` if the service accepts messages that change nothing.
     var accepted: Set<CommandID>? = []
     /// The results that must not depend on faults, by user.
     var outcome: [User: [String]] = [:]
+
+    /// The highest revision that the service may publish.
+    func highest(_ topic: Topic) -> Int64 { revisions[topic.name] ?? ceiling(topic) ?? -1 }
 
     mutating func raise(_ topic: Topic, _ revision: Int64?) {
         guard let revision else { return }

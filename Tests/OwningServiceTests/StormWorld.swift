@@ -99,8 +99,9 @@ final class StormWorld: Sendable {
         if case .user(_, .partners) = topic { return }
         guard message.retain, !message.payload.isEmpty else { return }
         let revision = try self.revision(message)
-        if revision > disk.revisions[topic.name] ?? -1 {
-            state.violations.insert("publishes \(message.topic) before the commit")
+        let highest = disk.highest(topic)
+        if revision > highest {
+            state.violations.insert("publishes \(message.topic) \(revision) before the commit: \(highest) is stored")
         }
         var isCurrent = true
         if let shard, let epoch { isCurrent = try isOwner(shard, epoch) }

@@ -96,11 +96,15 @@ struct StreamStorm<Items: StreamStormItems>: StormService {
         for (place, bytes) in try disk.records(in: StreamStore.revisions) {
             ceilings[place.shard] = Int64(String(decoding: bytes, as: UTF8.self))
         }
-        for (key, record) in try disk.sessions(StreamStore.sessions, StreamRecord<Work.Totals>.self) {
-            // Live values are below a ceiling that is stored before.
-            for topic in [Work.kind.live, Work.kind.heard] {
-                stored.raise(.session(key, topic), ceilings[key.session.shard])
+        // Live values are below a ceiling that is stored before. They do not wait for the session's record: after a failed
+        // commit of it the next owner receives the state again.
+        stored.ceiling = { [ceilings] topic in
+            guard case .session(let key, let kind) = topic, [Work.kind.live, Work.kind.heard].contains(kind) else {
+                return nil
             }
+            return ceilings[key.session.shard]
+        }
+        for (key, record) in try disk.sessions(StreamStore.sessions, StreamRecord<Work.Totals>.self) {
             stored.raise(.session(key, Work.kind.summary), record.report?.revision)
             for number in 0..<(record.report?.chunks ?? 0) {
                 stored.raise(.session(key, Work.kind.chunk(number)), record.report?.revision)

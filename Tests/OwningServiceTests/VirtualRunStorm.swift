@@ -12,6 +12,7 @@ import Workouts
 struct VirtualRunStorm: StormService {
     static let name = "virtual-run"
     static let schema = RunRecord.schema
+    static let plan = OwnershipPlan.single
     private var loop: VirtualRunLoop
 
     init(_ context: ServiceContext, _ store: any Store) {
