@@ -122,14 +122,28 @@ struct SessionEngineLoop {
     }
 
     /// Handles the commands and requests that arrived for gained shards before the gain. Those that the former owner executed are
-    /// repeats.
+    /// repeats. It decided what came before these too: what it refused then is not judged again by what followed, and its client
+    /// repeats what has no reply.
     private mutating func replay(_ shards: Set<Shard>, _ now: Moment) async throws {
         var others = pending
         let incoming = shards.sorted().flatMap { others.take($0, now: now) }.map(Incoming.init)
         try await borrow(incoming, now)
         // Not before: a failed read repeats the event.
         pending = others
-        for message in incoming { receive(message, now) }
+        var executed: Set<SessionKey> = []
+        var left: [Incoming] = []
+        for incoming in incoming.reversed() {
+            if case .session(let key, .command)? = incoming.topic {
+                let id = envelope(incoming.message)?.id
+                if id.map({ machine.entries[key]?.replies[$0] != nil }) ?? false {
+                    executed.insert(key)
+                } else if executed.contains(key) {
+                    continue
+                }
+            }
+            left.append(incoming)
+        }
+        for incoming in left.reversed() { receive(incoming, now) }
     }
 
     private mutating func receive(_ incoming: Incoming, _ now: Moment) {
