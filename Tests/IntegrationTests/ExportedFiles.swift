@@ -33,10 +33,8 @@ struct ExportedFiles: Equatable {
         var (fit, recording) = (Data(), [RecordedItem]())
         for path in paths {
             let file = "\(folder)/\(path)"
-            var status = stat()
-            let isFound = stat(file, &status) == 0
-            try #require(isFound, "\(file)")
-            inodes[path] = UInt(status.st_ino)
+            let attributes = try FileManager.default.attributesOfItem(atPath: file)
+            inodes[path] = try #require(attributes[.systemFileNumber] as? NSNumber).uintValue
             let content = try Data(contentsOf: URL(filePath: file))
             let format = URL(filePath: file).pathExtension
             if format == "fit" {
