@@ -132,18 +132,18 @@ struct SessionEngineLoop {
         pending = others
         var executed: Set<SessionKey> = []
         var left: [Incoming] = []
-        for incoming in incoming.reversed() {
-            if case .session(let key, .command)? = incoming.topic {
-                let id = envelope(incoming.message)?.id
+        for message in incoming.reversed() {
+            if case .session(let key, .command)? = message.topic {
+                let id = envelope(message.message)?.id
                 if id.map({ machine.entries[key]?.replies[$0] != nil }) ?? false {
                     executed.insert(key)
                 } else if executed.contains(key) {
                     continue
                 }
             }
-            left.append(incoming)
+            left.append(message)
         }
-        for incoming in left.reversed() { receive(incoming, now) }
+        for message in left.reversed() { receive(message, now) }
     }
 
     private mutating func receive(_ incoming: Incoming, _ now: Moment) {

@@ -48,7 +48,7 @@ struct VirtualRunLoop {
             switch change {
             case .gained(let gained):
                 machine.takeOver()
-                // Runs of other shards may have changed people of these, which nobody stored.
+                // Before the gain, runs of other shards may have changed these people in memory alone.
                 machine.drop(Set(gained.keys))
                 try await load(Set(gained.keys), now)
             case .releasing, .lost:

@@ -22,8 +22,8 @@ final class DeviceStream<Item: StreamItem> where Item.Field: PayloadField {
     var retryAfter: Int?
     /// Whether it answers a gap.
     var answersGap = false
-    /// The number in the last acknowledgement that was sent.
-    private var told: Int?
+    /// Whether this process has acknowledged anything.
+    private var hasAcknowledged = false
     /// The number in the last acknowledgement, the batches accepted since, and when the first of them came.
     private var acknowledged: Int
     private var batches = 0
@@ -55,13 +55,13 @@ final class DeviceStream<Item: StreamItem> where Item.Field: PayloadField {
         return batch.newest.map { skew.receive($0, now) } ?? false
     }
 
-    /// Removes and returns the due acknowledgement, and how often it is sent: a device goes back when a number comes for the
-    /// second time, so that the answer to a gap with a number that is new to the device comes twice.
+    /// Removes and returns the due acknowledgement, and how often it is sent. A device goes back when a number comes for the
+    /// second time. So the answer to a gap comes twice if its number may be new to the device.
     func takeAck() -> (ack: Ack, copies: Int)? {
         guard owesAck else { return nil }
-        let copies = answersGap && !isLimited && told != stream.next ? 2 : 1
-        acknowledged = stream.next
-        told = stream.next
+        let isNew = !hasAcknowledged || acknowledged != stream.next
+        let copies = answersGap && !isLimited && isNew ? 2 : 1
+        (acknowledged, hasAcknowledged) = (stream.next, true)
         (batches, unacknowledgedSince) = (0, nil)
         defer { (owesAck, isLimited, retryAfter, answersGap) = (false, false, nil, false) }
         return (isLimited ? .tooManyItems(next: stream.next, retryAfter: retryAfter) : .next(stream.next), copies)

@@ -118,7 +118,7 @@ struct TakeoverTests {
         #expect(owner.loop.machine.people[anna]?.blocked == [ben])
     }
 
-    @Test func `contacts that a run of another shard made, and nobody stored, are not published`() async throws {
+    @Test func `contacts that were never stored are not published after a gain`() async throws {
         let id = try #require(
             (0..<100).lazy.map { _ in RunID(UUID()) }.first { ![anna.shard, ben.shard].contains($0.shard) })
         stores[0].gain([id.shard])
