@@ -11,6 +11,9 @@ log_limit=$((10 << 20))
 # shellcheck disable=SC2034
 problem='^[^ ]+ (warning|error|critical) |"level":"(warning|error|critical)"|^[^ ]+ (Warning|Error): |^\[ALERT\] .*([Bb]ind|config)|Server brokers/mosquitto is DOWN'
 
+# What mosquitto, HAProxy, PostgreSQL and ours write when a port is taken.
+in_use='Address already in use'
+
 # new_log NAME: prints the log file of a process. The previous log becomes NAME.log.1.
 new_log() {
     local log=data/log/$1.log
@@ -108,20 +111,23 @@ choose_port() {
 # start_listening NAME LISTENER[@ADDRESS]…: launches the process and waits until it listens on the ports of these listeners. A process
 # that ends because another one has taken a port starts again on the next free one.
 start_listening() {
-    local name=$1 listener address
+    local name=$1 listener address deadline=$((SECONDS + 10))
     shift
     launch "$name"
     until listens "$name" "$@"; do
+        if ((SECONDS > deadline)) || ! grep -q "$in_use" "data/log/$name.log"; then
+            show_log "$name"
+            fail "$name did not start; see data/log/$name.log"
+        fi
         for listener; do
             address=${listener#"${listener%@*}"}
+            # The other one may have ended by now.
             if is_taken "${ports[${listener%@*}]}" "${address#@}"; then
                 choose_port "${listener%@*}" "${ports[${listener%@*}]}" "${address#@}"
-                launch "$name"
-                continue 2
             fi
         done
-        show_log "$name"
-        fail "$name did not start; see data/log/$name.log"
+        : >"data/log/$name.log"
+        launch "$name"
     done
 }
 

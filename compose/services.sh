@@ -24,6 +24,11 @@ dashboards=()
 # service, or of a replica, which ends in -2 to -9.
 launch_service() {
     local service=${1%-[2-9]} settings=()
+    if [[ $(refused_port "$1") == "${ports[$1]}" ]]; then
+        say "Port ${ports[$1]} is in use; $1 tries the next"
+        ports[$1]=$(free_port $((ports[$1] + 1)))
+        if [[ -e data/run/urls ]]; then sed -i "s|^$1 http:.*|$1 http://127.0.0.1:${ports[$1]}|" data/run/urls; fi
+    fi
     connect_as "_$service"
     if [[ $postgres ]]; then
         settings=("STORE_URL=postgres://$service@${store_servers:-127.0.0.1:${ports[postgres]}}/pacebus"
@@ -62,17 +67,13 @@ wait_until_ready() {
     if ((${#dashboards[@]})); then service_address=127.0.0.1; fi
     until owns_port "$1" "$port" && [[ $(http_status "$port" /readyz) == 200 ]]; do
         if ! is_running "$1"; then
-            # Another process took a port after this script found it free.
-            if [[ $1 == dashboard* ]] && is_taken "${ports[$(web_listener "$1")]}" "$service_address"; then
-                choose_port "$(web_listener "$1")" "${ports[$(web_listener "$1")]}" "$service_address"
-                launch_service "$1"
-                continue
-            fi
-            is_taken "$port" || stopped_by_itself "$1"
-            say "Port $port is in use; $1 tries the next"
-            ports[$1]=$(free_port $((port + 1)))
-            port=${ports[$1]}
+            case $(refused_port "$1") in
+                '') stopped_by_itself "$1" ;;
+                "$port") ;;
+                *) choose_port "$(web_listener "$1")" "${ports[$(web_listener "$1")]}" "$service_address" ;;
+            esac
             launch_service "$1"
+            port=${ports[$1]}
         fi
         if ((SECONDS > deadline)); then
             show_log "$1"
@@ -81,6 +82,10 @@ wait_until_ready() {
         sleep 0.05
     done
 }
+
+# refused_port NAME: prints the port that a service could not open before it ended, because another process had taken it and may
+# have left it by now.
+refused_port() { tail -n 1 "data/log/$1.log" | sed -nE "s/.*cannot listen on .*:([0-9]+): .*$in_use.*/\1/p"; }
 
 stopped_by_itself() {
     show_log "$1"

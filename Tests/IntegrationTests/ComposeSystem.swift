@@ -57,7 +57,8 @@ final class ComposeSystem: Sendable {
 
     /// Waits until it runs.
     func started() async throws {
-        guard await eventually({ output.contains("Ctrl-C stops everything") }) else {
+        _ = await eventually { output.contains("Ctrl-C stops everything") || output.hasSuffix("\nStopping\n") }
+        guard output.contains("Ctrl-C stops everything") else {
             throw ComposeFolder.Failure(text: "compose/up: \(output)")
         }
     }
