@@ -54,7 +54,8 @@ import Workouts
         let pieces = [" from invalid String value ", "Cannot initialize ", "ä", "\\u0000", "👩‍👩‍👧‍👦", ".", "x"]
         for _ in 0..<20 {
             let piece = pieces.randomElement(using: &random)!
-            let long = String(repeating: piece, count: Int.random(in: 1...250_000, using: &random) / piece.utf8.count)
+            let long = String(
+                repeating: piece, count: Int.random(in: 20_000...250_000, using: &random) / piece.utf8.count)
             let depth = Int.random(in: 1...400, using: &random)
             let nested = String(repeating: "{\"\(long.prefix(200))\":", count: depth)
             let texts = [
