@@ -43,16 +43,19 @@ extension SQLiteStore {
     }
 
     package func records(
-        in collection: StoreCollection, of range: StoreRange, limit: Int
+        in collection: StoreCollection, of ranges: [StoreRange], limit: Int
     ) async throws(StoreError) -> [StoreRecord] {
         try await read { database in
+            let isDescending = ranges.first?.isDescending ?? false
             let statement = try database.cachedStatement(
                 sql: """
                     SELECT shard, key, value FROM \(collection.table) WHERE shard = ? AND key >= ? AND key < ?
-                    ORDER BY key \(range.isDescending ? "DESC" : "ASC") LIMIT ?
+                    ORDER BY key \(isDescending ? "DESC" : "ASC") LIMIT ?
                     """)
-            return try StoreRecord.all(
-                statement, arguments: [range.shard.value, range.keys.lowerBound, range.keys.upperBound, limit])
+            return try ranges.flatMap { range in
+                try StoreRecord.all(
+                    statement, arguments: [range.shard.value, range.keys.lowerBound, range.keys.upperBound, limit])
+            }
         }
     }
 

@@ -49,8 +49,9 @@ package protocol Store: Sendable {
     /// All records whose key begins with one of some folders and a slash, folder after folder, each by key.
     func records(in collection: StoreCollection, below folders: [StoreFolder]) async throws(StoreError) -> [StoreRecord]
 
-    /// The first records of a range, at most `limit`. It costs what it returns, however large the collection is.
-    func records(in collection: StoreCollection, of range: StoreRange, limit: Int) async throws(StoreError)
+    /// The first records of some ranges of one direction, at most `limit` of each, range after range. It costs what it returns,
+    /// however large the collection is.
+    func records(in collection: StoreCollection, of ranges: [StoreRange], limit: Int) async throws(StoreError)
         -> [StoreRecord]
 }
 
@@ -58,6 +59,13 @@ extension Store {
     /// Makes writes durable without a trim and without the reserve.
     package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
         try await commit(writes, trim: nil, mayUseReserve: false)
+    }
+
+    /// The first records of a range, at most `limit`.
+    package func records(
+        in collection: StoreCollection, of range: StoreRange, limit: Int
+    ) async throws(StoreError) -> [StoreRecord] {
+        try await records(in: collection, of: [range], limit: limit)
     }
 }
 

@@ -188,12 +188,13 @@ package final class MemoryStore: Store {
     }
 
     package func records(
-        in collection: StoreCollection, of range: StoreRange, limit: Int
+        in collection: StoreCollection, of ranges: [StoreRange], limit: Int
     ) async throws(StoreError) -> [StoreRecord] {
         try read(collection) { records in
-            let found = records.filter { $0.shard == range.shard && range.keys.contains($0.key) }
-                .sorted { range.isDescending ? $0.key > $1.key : $0.key < $1.key }
-            return Array(found.prefix(limit))
+            ranges.flatMap { range in
+                records.filter { $0.shard == range.shard && range.keys.contains($0.key) }
+                    .sorted { range.isDescending ? $0.key > $1.key : $0.key < $1.key }.prefix(limit)
+            }
         }
     }
 

@@ -70,8 +70,8 @@ package final class RefusingStore: Store {
     }
 
     package func records(
-        in collection: StoreCollection, of range: StoreRange, limit: Int
+        in collection: StoreCollection, of ranges: [StoreRange], limit: Int
     ) async throws(StoreError) -> [StoreRecord] {
-        counted(try await store.records(in: collection, of: range, limit: limit), collection)
+        counted(try await store.records(in: collection, of: ranges, limit: limit), collection)
     }
 }

@@ -195,9 +195,9 @@ struct StormStore: Store {
         try await store.records(in: collection, below: folders)
     }
 
-    func records(in collection: StoreCollection, of range: StoreRange, limit: Int) async throws(StoreError)
+    func records(in collection: StoreCollection, of ranges: [StoreRange], limit: Int) async throws(StoreError)
         -> [StoreRecord]
     {
-        try await store.records(in: collection, of: range, limit: limit)
+        try await store.records(in: collection, of: ranges, limit: limit)
     }
 }

@@ -135,15 +135,22 @@ package final class PostgresStore: Store {
     }
 
     package func records(
-        in collection: StoreCollection, of range: StoreRange, limit: Int
+        in collection: StoreCollection, of ranges: [StoreRange], limit: Int
     ) async throws(StoreError) -> [StoreRecord] {
-        try await read(
+        let order = ranges.first?.isDescending ?? false ? "DESC" : "ASC"
+        return try await read(
             """
-            SELECT shard, key, value FROM \(collection.table) WHERE shard = $1::int2 AND key >= $2 AND key < $3
-            ORDER BY key \(range.isDescending ? "DESC" : "ASC") LIMIT $4
+            SELECT c.shard, c.key, c.value
+            FROM unnest($1::int2[], $2::text[], $3::text[]) WITH ORDINALITY AS f (shard, lower, upper, number)
+            CROSS JOIN LATERAL (
+                SELECT shard, key, value FROM \(collection.table)
+                WHERE shard = f.shard AND key >= f.lower COLLATE "C" AND key < f.upper COLLATE "C"
+                ORDER BY key \(order) LIMIT $4
+            ) AS c
+            ORDER BY f.number, c.key \(order)
             """,
-            PostgresValue.int2(Int16(range.shard.value)), PostgresValue.text(range.keys.lowerBound),
-            PostgresValue.text(range.keys.upperBound), PostgresValue.int8(Int64(limit)))
+            PostgresValue.int2s(ranges.map(\.shard.value)), PostgresValue.texts(ranges.map(\.keys.lowerBound)),
+            PostgresValue.texts(ranges.map(\.keys.upperBound)), PostgresValue.int8(Int64(limit)))
     }
 
     package func journal(of shards: Set<Shard>) async throws(StoreError) -> JournalTail {
