@@ -11,9 +11,11 @@ struct Incoming {
     let request: Result<VirtualRunRequest, PayloadError>?
     /// A snapshot that names a run; `nil` on other topics.
     let metrics: Result<RunnerMetrics, PayloadError>?
+    /// A view of a run of another replica; `nil` on other topics, and on views without meaning for shards here.
+    let view: SeenView?
 
     /// `nil` for a snapshot of a session without a run: most messages are such snapshots.
-    init?(_ message: MQTTMessage) {
+    init?(_ message: MQTTMessage, owns: (Shard) -> Bool) {
         let isMetrics = message.topic.utf8.suffix(8).elementsEqual("/metrics".utf8)
         if isMetrics, !message.topic.hasSuffix("/summary/metrics") {
             guard RunnerMetrics.namesRun(message.payload) else { return nil }
@@ -29,6 +31,13 @@ struct Incoming {
             }
         } else {
             request = nil
+        }
+        if case .user(let user, .virtualRun(let run)) = topic, !owns(run.shard),
+            owns(user.shard) || message.payload.contains(#""finished""#.utf8)
+        {
+            view = try? JSONCoding.decode(SeenView.self, from: message.payload)
+        } else {
+            view = nil
         }
     }
 
@@ -48,6 +57,43 @@ struct Incoming {
             return (try? JSONCoding.decode(NamedRun.self, from: payload))?.run
         default: return nil
         }
+    }
+}
+
+/// A reader of a run.
+struct RunReader: Hashable {
+    let run: RunID
+    let user: User
+}
+
+/// The part of a view that the owners of other shards read.
+struct SeenView: Decodable {
+    struct Row: Decodable {
+        let user: User
+        let status: ParticipantStatus
+        let sharing: Sharing
+    }
+
+    struct Standing: Equatable {
+        let host: User
+        let statuses: [User: ParticipantStatus]
+    }
+
+    let run: RunID
+    let status: RunStatus
+    let host: User
+    let participants: [Row]
+
+    /// What changes when the reader accepts an invitation, or when somebody accepts one of the reader.
+    func standing(of reader: User) -> Standing {
+        let rows = participants.filter { $0.user == reader || reader == host }
+        return Standing(host: host, statuses: rows.reduce(into: [:]) { $0[$1.user] = $1.status })
+    }
+
+    /// Whether the reader does not share the session as a ghost.
+    func isWithdrawn(by reader: User) -> Bool {
+        guard status == .finished, let own = participants.first(where: { $0.user == reader }) else { return false }
+        return own.status == .left || !own.sharing.ghost
     }
 }
 

@@ -3,10 +3,7 @@ import Storage
 
 extension VirtualRun {
     /// Opens the store, unless the caller passes one, and wires the service to the broker.
-    ///
-    /// One replica owns all shards, because the rules of a run read its people's blocks, limits and lists.
     static func build(_ context: ServiceContext, store: (any Store)? = nil) throws -> VirtualRunService {
-        VirtualRunService(
-            context: context, store: try store ?? context.openStore(RunRecord.schema, sharing: .single))
+        VirtualRunService(context: context, store: try store ?? context.openStore(RunRecord.schema))
     }
 }

@@ -14,18 +14,26 @@ extension VirtualRunLoop {
     private static let agingInterval = 86_400.0 / 256
 
     mutating func load(_ shards: Set<Shard>, _ now: Moment) async throws {
-        // Another replica may have saved its own meanwhile.
-        let stored = try await store.records(in: RunRecord.keys, at: [RunRecord.hidingKey]).first
-        if let key = stored.flatMap({ HidingKey($0.value) }) {
-            machine.hidingKey = key
-        } else if let key = HidingKey(newKey), shards.contains(RunRecord.hidingKey.shard) {
+        try await loadKey()
+        if !hasKey, let key = HidingKey(newKey), outbox.owns(RunRecord.hidingKey.shard) {
             machine.hidingKey = key
             outbox.add([.saveKey(newKey)])
         }
         for record in try await store.records(in: RunRecord.people, shards: shards) {
-            guard let user = User(record.key), var person: PersonRecord = read(record, now) else { continue }
-            person.limit(to: now)
+            guard let user = User(record.key), let person: PersonRecord = read(record, now) else { continue }
             machine.people[user] = person
+        }
+        for record in try await store.records(in: RunRecord.invitations, shards: shards) {
+            guard let user = User(record.key), var tally: InvitationTally = read(record, now) else { continue }
+            tally.limit(to: now)
+            machine.invitations[user, default: [:]][record.shard] = tally
+        }
+        for record in try await store.records(in: RunRecord.cleared, shards: shards) {
+            let names = record.key.split(separator: "/")
+            guard names.count == 2, let run = RunID(String(names[0])), let user = User(String(names[1])),
+                let time: Moment = read(record, now)
+            else { continue }
+            machine.cleared[run, default: [:]][user] = time.atMost(now)
         }
         for record in try await store.records(in: RunRecord.replies, shards: shards) {
             guard let user = User(String(record.key.prefix { $0 != "/" })), let reply: Reply = read(record, now)
@@ -37,10 +45,28 @@ extension VirtualRunLoop {
                 if !record.isAtRest { try await loop.load(record, now) }
             }
         }
+        for record in try await store.records(in: RunRecord.ghosts, shards: shards) {
+            if let owner = User(String(record.key.prefix { $0 != "/" })) { ghostOwners.insert(owner) }
+        }
+        let placed = try await store.records(
+            in: RunRecord.keys, at: shards.sorted().map { StoreKey(shard: $0, key: RunRecord.placing) })
+        unplaced += shards.subtracting(placed.map(\.shard)).sorted()
+        outbox.add(machine.applyBlocks(of: shards, now))
+        // Retained views come again with the gain.
+        standings = [:]
+        meet(try await store.records(in: RunRecord.meetings, shards: Set(outbox.epochs.keys)), now)
         context.logger.info("runs loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
     }
 
-    private mutating func eachRun(
+    /// Reads the key that hides homes, which the owner of its shard draws.
+    mutating func loadKey() async throws {
+        // Another replica may have saved its own meanwhile.
+        let stored = try await store.records(in: RunRecord.keys, at: [RunRecord.hidingKey]).first
+        guard let key = stored.flatMap({ HidingKey($0.value) }) else { return }
+        (machine.hidingKey, hasKey) = (key, true)
+    }
+
+    mutating func eachRun(
         in shard: Shard, _ now: Moment, _ body: (RunRecord, inout Self) async throws -> Void
     ) async throws {
         var rest: StoreRange? = StoreRange(shard: shard)
@@ -54,7 +80,7 @@ extension VirtualRunLoop {
     }
 
     /// Loads a run with its curves.
-    private mutating func load(_ record: RunRecord, _ now: Moment) async throws {
+    mutating func load(_ record: RunRecord, _ now: Moment) async throws {
         let id = record.run.id
         guard machine.entries[id] == nil else { return }
         let key = StoreKey(shard: id.shard, key: "\(id)")
@@ -69,11 +95,14 @@ extension VirtualRunLoop {
                 finals[runner] = final
             }
         }
+        try await copy(record.run.people, now)
         machine.load(record, live: live ?? LiveRun.Stored(), curves: curves ?? [:], finals: finals, now: now)
     }
 
     /// Loads the runs at rest that a batch is about.
     mutating func borrow(_ incoming: [Incoming], _ now: Moment) async throws {
+        (machine.elsewhere, machine.lent) = ([:], [:])
+        var requests: [User: Int] = [:]
         var needed: Set<RunID> = []
         for message in incoming {
             if let run = message.namedRun { needed.insert(run) }
@@ -83,17 +112,15 @@ extension VirtualRunLoop {
                 }
                 needed.formUnion(try await ghosts(of: key.user, below: "\(key)"))
             }
-            guard case .user(_, .virtualRunRequest) = message.topic, case .success(let request)? = message.request
-            else {
-                continue
-            }
+            guard case .user(let user, .virtualRunRequest) = message.topic,
+                case .success(let request)? = message.request, outbox.owns(request.shard(of: user))
+            else { continue }
             if let run = request.run { needed.insert(run) }
-            guard case .create(let proposal) = request.action else { continue }
-            for case .session(let owner?, let session) in proposal.ghosts
-            where !machine.wants(SessionKey(owner, session)) {
-                for listing in try await listings(of: owner, now) where listing.sessions.contains(session) {
-                    needed.insert(listing.overview.run)
-                }
+            guard !machine.isAnswered(request, of: user) else { continue }
+            // Requests above the rate are refused without it.
+            requests[user, default: 0] += 1
+            if requests[user, default: 0] <= machine.requestsLeft(user, now) {
+                try await borrow(for: request, of: user, now)
             }
         }
         try await borrow(needed, now)
@@ -112,14 +139,14 @@ extension VirtualRunLoop {
         }
     }
 
-    /// The runs in which sessions of a user run along.
-    private func ghosts(of user: User, below path: String) async throws -> [RunID] {
-        guard outbox.owns(user.shard) else { return [] }
-        return try await store.records(in: RunRecord.ghosts, below: [StoreFolder(shard: user.shard, path: path)])
+    /// The runs here in which sessions of a user run along.
+    func ghosts(of user: User, below path: String) async throws -> [RunID] {
+        let folders = outbox.epochs.keys.sorted().map { StoreFolder(shard: $0, path: path) }
+        return try await store.records(in: RunRecord.ghosts, below: folders)
             .compactMap { RunID(String($0.key.suffix(36))) }
     }
 
-    private mutating func borrow(_ runs: some Sequence<RunID>, _ now: Moment) async throws {
+    mutating func borrow(_ runs: some Sequence<RunID>, _ now: Moment) async throws {
         let missing = Set(runs).filter { machine.entries[$0] == nil && outbox.owns($0.shard) }.sorted()
         guard !missing.isEmpty else { return }
         let places = missing.map { StoreKey(shard: $0.shard, key: "\($0)") }
@@ -128,11 +155,11 @@ extension VirtualRunLoop {
         }
     }
 
-    /// All lines of a user's list, the newest first.
-    private mutating func listings(of user: User, _ now: Moment) async throws -> [RunListing] {
-        guard outbox.owns(user.shard) else { return [] }
-        return try await store.records(in: RunRecord.listings, below: [StoreFolder(shard: user.shard, path: "\(user)")])
-            .compactMap { read($0, now) }
+    /// The lines of a user's list that runs here have, or all runs.
+    func listings(of user: User, _ now: Moment, everywhere: Bool = false) async throws -> [RunListing] {
+        let shards = everywhere ? Array(Shard.all) : outbox.epochs.keys.sorted()
+        let folders = shards.map { StoreFolder(shard: $0, path: "\(user)") }
+        return try await store.records(in: RunRecord.listings, below: folders).compactMap { read($0, now) }
     }
 
     // MARK: Lists
@@ -140,17 +167,21 @@ extension VirtualRunLoop {
     /// Reads a page of a user's runs and replies.
     mutating func list(_ query: RunsQuery, _ user: User, _ envelope: Command.Envelope, _ now: Moment) async throws {
         guard let client = envelope.client else { return }
-        var range = StoreRange(StoreFolder(shard: user.shard, path: "\(user)"), isDescending: true)
-        if let before = query.before {
-            let end = max(range.keys.lowerBound, "\(user)/\(RunListing.text(before))")
-            range.keys = range.keys.lowerBound..<min(range.keys.upperBound, end)
+        let ranges = Shard.all.map { shard in
+            var range = StoreRange(StoreFolder(shard: shard, path: "\(user)"), isDescending: true)
+            if let before = query.before {
+                let end = max(range.keys.lowerBound, "\(user)/\(RunListing.text(before))")
+                range.keys = range.keys.lowerBound..<min(range.keys.upperBound, end)
+            }
+            return range
         }
-        var runs: [RunOverview] = []
-        for record in try await store.records(in: RunRecord.listings, of: range, limit: query.limit) {
-            if let listing: RunListing = read(record, now) { runs.append(listing.overview) }
-        }
+        let records = try await store.records(in: RunRecord.listings, of: ranges, limit: query.limit)
         var reply = Reply(id: envelope.id, revision: nil, now: now.wallClock)
-        reply.runs = runs
+        reply.runs = records.filter(\.isPlaced).sorted { $0.key > $1.key }.prefix(query.limit).compactMap {
+            record -> RunOverview? in
+            let listing: RunListing? = read(record, now)
+            return listing?.overview
+        }
         await context.send(reply.messages(to: user, client))
         metrics.answered(nil)
     }
@@ -170,17 +201,24 @@ extension VirtualRunLoop {
     /// Removes runs that are older than their lifetime, one shard at a time.
     mutating func age(_ now: Moment) async throws {
         guard agedAt.map({ now.seconds(since: $0) >= Self.agingInterval }) ?? true else { return }
-        agedAt = now
+        machine.forgetPeople()
         if aging.isEmpty { aging = outbox.epochs.keys.sorted() }
-        guard let shard = aging.popLast(), outbox.owns(shard) else { return }
+        aging.removeAll { !outbox.owns($0) }
+        guard let shard = aging.last else { return }
         try await eachRun(in: shard, now) { record, loop throws in
-            guard loop.machine.isExpired(record.run, now) else { return }
-            // The next sweep removes it.
+            let erased = loop.machine.erasedPeople(of: record.run)
+            guard loop.machine.isExpired(record.run, now) || !erased.isEmpty else { return }
+            // The next sweep removes what is too old.
             try await loop.load(record, now)
+            loop.erasing.formUnion(erased)
         }
+        try await removeStrays(of: shard)
+        outbox.add(machine.forgetInvitations(in: shard, now) + machine.forgetCleared(in: shard, now))
+        aging.removeLast()
+        agedAt = now
     }
 
-    private func read<Value: Decodable>(_ record: StoreRecord, _ now: Moment) -> Value? {
+    func read<Value: Decodable>(_ record: StoreRecord, _ now: Moment) -> Value? {
         do throws(PayloadError) {
             return try JSONCoding.decode(Value.self, from: record.value, now: now)
         } catch {

@@ -17,8 +17,16 @@ struct VirtualRunLoop {
     var outbox: Outbox<VirtualRunMachine>
     /// Drawn for a store that has none yet.
     let newKey: [UInt8]
+    /// Whether ``machine`` has the store's key.
+    var hasKey = false
     /// Users who deleted everything, until that is applied.
     var erasing: Set<User> = []
+    /// The newest views for which the store was asked who met.
+    var standings: [RunReader: SeenView.Standing] = [:]
+    /// All whose sessions run along in runs here, and more.
+    var ghostOwners: Set<User> = []
+    /// Shards whose lines an earlier version may have stored elsewhere: one is placed in each tick.
+    var unplaced: [Shard] = []
     /// Shards whose stored runs are examined for their age, one every few minutes.
     var aging: [Shard] = []
     var agedAt: Moment?
@@ -47,9 +55,9 @@ struct VirtualRunLoop {
             outbox.apply(change, to: &machine)
             switch change {
             case .gained(let gained):
-                machine.takeOver()
-                // Before the gain, runs of other shards may have changed these people in memory alone.
+                // There may be copies of these people.
                 machine.drop(Set(gained.keys))
+                machine.foreign = Set(Shard.all).subtracting(outbox.epochs.keys)
                 try await load(Set(gained.keys), now)
             case .releasing, .lost:
                 if outbox.epochs.isEmpty { standBy() }
@@ -60,15 +68,23 @@ struct VirtualRunLoop {
         case .batch(let received):
             batch = received
             metrics.received(received.messages.count)
-            let incoming = received.messages.compactMap(Incoming.init)
+            let incoming = received.messages.compactMap { Incoming($0, owns: outbox.owns) }
             try await borrow(incoming, now)
+            try await follow(incoming, now)
             for message in incoming { receive(message, now) }
             try await erase(now)
+            try await borrowForCreations(now)
             outbox.add(machine.advance(to: now))
         case .tick:
+            try await borrowForCreations(now)
             outbox.add(machine.advance(to: now))
             try await age(now)
-            if machine.sweptAt == now { metrics.show(machine) }
+            try await place(now)
+            try await erase(now)
+            if machine.sweptAt == now {
+                metrics.show(machine)
+                if !hasKey { try await loadKey() }
+            }
             trim(now)
             // Not with each batch: a change costs as much as there are subscriptions.
             haveSubscriptionsChanged = machine.haveFollowedChanged
@@ -96,7 +112,7 @@ struct VirtualRunLoop {
     /// Another process owns everything.
     private mutating func standBy() {
         machine.standBy()
-        (erasing, aging, agedAt) = ([], [], nil)
+        (erasing, standings, ghostOwners, unplaced, aging, agedAt, hasKey) = ([], [:], [], [], [], nil, false)
     }
 
     /// The last flush, at shutdown.
@@ -144,7 +160,9 @@ struct VirtualRunLoop {
                 if machine.receive(profile, of: user, now: now) { erasing.insert(user) }
             case .user(let user, .virtualRun(let run)) where outbox.owns(run.shard) && !message.payload.isEmpty:
                 outbox.add(machine.see(try revision(message), of: run, for: user, now: now))
-            case .user(let user, .virtualRunPeople) where outbox.owns(user.shard) && !message.payload.isEmpty:
+            case .user(let user, .virtualRunPeople) where !outbox.owns(user.shard):
+                outbox.add(machine.copy(try people(message), of: user, now))
+            case .user(let user, .virtualRunPeople) where !message.payload.isEmpty:
                 outbox.add(machine.seePeople(try revision(message), of: user, now: now))
             case .presence("metrics-aggregator", let instance):
                 outbox.add(machine.see(aggregator: instance, isOnline: try isOnline(message), now: now))
@@ -212,6 +230,10 @@ struct VirtualRunLoop {
     private func isOnline(_ message: MQTTMessage) throws(PayloadError) -> Bool {
         guard !message.payload.isEmpty else { return false }
         return try JSONCoding.decode(SeenPresence.self, from: message.payload).status == .online
+    }
+
+    private func people(_ message: MQTTMessage) throws(PayloadError) -> RunPeople? {
+        message.payload.isEmpty ? nil : try JSONCoding.decode(RunPeople.self, from: message.payload)
     }
 
     private func revision(_ message: MQTTMessage) throws(PayloadError) -> Int64 {

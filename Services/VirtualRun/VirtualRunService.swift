@@ -23,7 +23,7 @@ struct VirtualRunService: Service {
         await store.close()
     }
 
-    /// The runners' sessions are in every shard, whichever shard their run is in. A replica that stands by reads nothing.
+    /// The runners' sessions are in every shard, whichever shard their run is in. A replica without shards reads nothing.
     static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
         guard !shards.isEmpty else { return [] }
         // A session's state names its run, so it comes before chunks and records.

@@ -85,8 +85,8 @@ struct KubernetesTests {
         ("services.yaml", "maxUnavailable: 0", "maxUnavailable: 1"),
         ("services.yaml", "accessModes: [ReadWriteMany]", "accessModes: [ReadWriteOnce]"),
         (
-            "services.yaml", "replicas: 2\n      selector: {matchLabels: *virtual-run}",
-            "replicas: 1\n      selector: {matchLabels: *virtual-run}"
+            "services.yaml", "replicas: 2\n      selector: {matchLabels: *weather-fetcher}",
+            "replicas: 1\n      selector: {matchLabels: *weather-fetcher}"
         ),
         ("services.yaml", "allowPrivilegeEscalation: false", "allowPrivilegeEscalation: true"),
         ("network.yaml", "policyTypes: [Ingress, Egress]", "policyTypes: [Ingress]"),

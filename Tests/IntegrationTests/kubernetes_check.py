@@ -299,8 +299,8 @@ services = re.findall(r"mqtt://_(.*)@broker:1883", (compose / "compose.yaml").re
 if names("Deployment") != set(services) | {"websocket-gateway"}:
     problems.append(f"Deployments {sorted(names('Deployment'))}, services of compose.yaml {sorted(services)}")
 scalable = set(re.search(r"^scalable=\((.*)\)$", (compose / "state.sh").read_text(), re.M).group(1).split())
-# Of these one process works: more of them take no load. Browsers reach the standby of a dashboard too.
-standing_by = {"weather-fetcher", "virtual-run"}
+# Of this one process works: more of them take no load. Browsers reach the standby of a dashboard too.
+standing_by = {"weather-fetcher"}
 scalable -= standing_by | {"dashboard"}
 scaled = set()
 for item in of("HorizontalPodAutoscaler"):

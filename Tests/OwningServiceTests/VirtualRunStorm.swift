@@ -12,7 +12,6 @@ import Workouts
 struct VirtualRunStorm: StormService {
     static let name = "virtual-run"
     static let schema = RunRecord.schema
-    static let plan = OwnershipPlan.single
     private var loop: VirtualRunLoop
 
     init(_ context: ServiceContext, _ store: any Store) {

@@ -5,35 +5,15 @@ import Workouts
 
 /// The stored record of a user: contacts and limits.
 struct PersonRecord: Codable, Equatable, Sendable {
-    /// Seconds in which a user's invitations count.
-    private static let day = 86_400.0
-
     var contacts: [User] = []
     var blocked: [User] = []
     var invitesFrom = InvitesFrom.everyone
     /// `people`; 0 before the first revision and after a deletion.
     var topic = RetainedTopic()
-    /// The invitations since ``invitingSince``.
-    var invitations = 0
-    var invitingSince: Moment?
     /// The user's latest deletion of everything that this service applied.
     var erasedAt: Timestamp?
-    /// The runs whose `partners` a deletion cleared, and when; each connect clears them again for 48 h.
-    var clearedAt: [RunID: Moment]?
-
-    /// Invitations that may still be sent today.
-    func invitationsLeft(_ now: Moment) -> Int {
-        guard let invitingSince, now.seconds(since: invitingSince) < Self.day else { return RunLimit.invitations }
-        return RunLimit.invitations - invitations
-    }
-
-    mutating func countInvitations(_ count: Int, _ now: Moment) {
-        if invitationsLeft(now) == RunLimit.invitations {
-            invitations = 0
-            invitingSince = now
-        }
-        invitations += count
-    }
+    /// The latest ``RunMeeting``s that made contacts.
+    var met: [RunMeeting]?
 
     /// Whether this user lets another one invite them.
     func accepts(invitationOf host: User) -> Bool {
@@ -45,11 +25,18 @@ struct PersonRecord: Codable, Equatable, Sendable {
         }
     }
 
-    /// Limits moments that were stored before the wall clock stepped backwards.
-    mutating func limit(to now: Moment) {
-        invitingSince = invitingSince?.atMost(now)
-        clearedAt = clearedAt?.mapValues { $0.atMost(now) }
+    /// Keeps that a meeting made a contact, once. Returns whether it is new.
+    mutating func meet(_ meeting: RunMeeting) -> Bool {
+        guard met?.contains(meeting) != true else { return false }
+        met = ((met ?? []) + [meeting]).suffix(RunLimit.meetings)
+        return true
     }
+}
+
+/// A run in which a user met another one: one accepted the other's invitation.
+struct RunMeeting: Codable, Hashable, Sendable {
+    let run: RunID
+    let user: User
 }
 
 /// The limits of a user.
@@ -63,6 +50,8 @@ enum RunLimit {
     /// Open invitations that an invitee is shown.
     static let shown = 20
     static let replies = 200
+    /// Meetings that a person's record keeps.
+    static let meetings = 200
     static let requestRate = 1.0
     static let requestBurst = 30.0
 }

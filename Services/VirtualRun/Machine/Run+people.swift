@@ -14,18 +14,32 @@ extension Run {
     }
 
     /// Sets who blocks whom. The machine repeats it after an invitation: only people in the run are kept.
-    mutating func setBlocks(_ blocked: (User) -> [User]) {
-        let people = Set(participants.map(\.user) + ghosts.compactMap(\.owner))
+    ///
+    /// - Parameter blocked: whom a user blocks; `nil` leaves it as it is.
+    mutating func setBlocks(_ blocked: (User) -> [User]?) {
+        let people = people
+        let known = blocks
         blocks = people.sorted().flatMap { user in
-            blocked(user).filter { people.contains($0) }.sorted().map { RunBlock(by: user, of: $0) }
+            let others = blocked(user) ?? known.filter { $0.by == user }.map(\.of)
+            return others.filter { people.contains($0) }.sorted().map { RunBlock(by: user, of: $0) }
         }
     }
+
+    /// Participants and owners of ghosts.
+    var people: Set<User> { Set(participants.map(\.user) + ghosts.compactMap(\.owner)) }
 
     /// Removes the ghosts of a deleted or withdrawn session, or all of a user.
     mutating func removeGhosts(of owner: User, session: SessionID? = nil, now: Moment) {
         let before = ghosts.count
         ghosts.removeAll { $0.owner == owner && (session == nil || $0.session == session) }
         if ghosts.count != before { settle(now) }
+    }
+
+    /// Whether the run has something of a user from before a deletion of everything.
+    func has(_ user: User, before erasedAt: Timestamp) -> Bool {
+        guard createdAt <= erasedAt else { return false }
+        if let participant = participant(user), participant.invitedAt ?? createdAt <= erasedAt { return true }
+        return creator == user || ghosts.contains { $0.owner == user }
     }
 
     /// Removes a user whose account is deleted.

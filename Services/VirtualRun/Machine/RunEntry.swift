@@ -19,6 +19,8 @@ struct RunEntry {
     var pendingViews: [User: Bool] = [:]
     /// The users' lines in the list of runs as of the last ``VirtualRunAction/list(_:_:)``.
     var listings: [User: RunListing] = [:]
+    /// What the run counts for as of the last ``VirtualRunAction/savePart(_:_:)``.
+    var parts: [User: RunPart] = [:]
     /// When the live curves were stored.
     var curvesAt: Moment?
 

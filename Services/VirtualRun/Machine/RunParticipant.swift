@@ -93,6 +93,8 @@ struct RunParticipant: Codable, Equatable, Sendable {
     private(set) var status: ParticipantStatus
     /// Why the status was reached; `nil` after a request of the participant.
     private(set) var reason: String?
+    /// Absent in records of version 2.
+    private(set) var invitedAt: Timestamp?
     /// When the status was reached: for running and finished by event time, else by the service's clock.
     private(set) var at: Timestamp
     var sharing: Sharing
@@ -110,6 +112,7 @@ struct RunParticipant: Codable, Equatable, Sendable {
         self.isHidden = isHidden
         decision = .invited
         status = .invited
+        invitedAt = now.wallClock
         at = now.wallClock
     }
 
@@ -122,6 +125,8 @@ struct RunParticipant: Codable, Equatable, Sendable {
     var takesPart: Bool { decision == .confirmed }
     /// Whether others see what the participant shares: from accepting until declining or leaving.
     var isSharing: Bool { (decision == .accepted || decision == .confirmed) && status != .left }
+    /// Whether others may run against the participant's session.
+    var sharesGhost: Bool { isSharing && sharing.ghost }
     /// Whether the participant takes one of the run's places.
     var isRunner: Bool { decision != .declined }
 
@@ -139,6 +144,7 @@ struct RunParticipant: Codable, Equatable, Sendable {
     mutating func invite(sharing: Sharing, isHidden: Bool, now: Moment) {
         self.sharing = sharing
         self.isHidden = isHidden
+        invitedAt = now.wallClock
         acceptedAt = nil
         isLate = false
         entry = nil

@@ -89,21 +89,35 @@ extension RunRecord {
     static let curves = StoreCollection("curves")
     /// `run/user` or `run/ghost number` → the `FinalRecord`.
     static let finals = StoreCollection("finals")
-    /// ``RunListing/key(_:)`` → the `RunListing`, in the user's shard.
+    /// ``RunListing/key(_:)`` → the `RunListing`, in the run's shard since version 3.
     static let listings = StoreCollection("listings")
-    /// `owner/session/run` → nothing: the runs in which a session runs along as a ghost, in the owner's shard.
+    /// `owner/session/run` → nothing: the runs in which a session runs along as a ghost, in the run's shard since version 3.
     static let ghosts = StoreCollection("ghosts")
+    /// `user/run` → the `RunPart`, in the run's shard.
+    static let parts = StoreCollection("parts")
+    /// `user` → the `InvitationTally`, in the shard of the runs.
+    static let invitations = StoreCollection("invitations")
+    /// `run/user/other` → nothing: `user`, whose shard another replica owned then, and `other` become contacts.
+    static let meetings = StoreCollection("meetings")
+    /// `run/user` → when the deletion of the user cleared the `partners` of the run.
+    static let cleared = StoreCollection("cleared")
     /// `user` → the `PersonRecord`.
     static let people = StoreCollection("people")
     /// `user/request` → the reply, so that a repeated request is applied once.
     static let replies = StoreCollection("replies")
 
-    /// ``hidingKey`` → the 16 bytes of a `HidingKey`, in shard 00.
+    /// ``hidingKey`` → the 16 bytes of a `HidingKey`, in shard 00. ``placing`` → nothing, in each shard.
     static let keys = StoreCollection("keys")
     static let hidingKey = StoreKey(shard: Shard(0), key: "hiding")
+    /// Says that ``listings``, ``ghosts`` and ``parts`` of the shard are those of its runs.
+    static let placing = "placing"
 
     static let schema = StoreSchema(
-        service: "virtual-run", steps: [[runs, curves, finals, listings, ghosts, people, replies, keys], [live]],
+        service: "virtual-run",
+        steps: [
+            [runs, curves, finals, listings, ghosts, people, replies, keys], [live],
+            [parts, invitations, meetings, cleared],
+        ],
         derivations: [
             StoreSchema.Derivation(version: 2, from: runs, to: live) { record in
                 guard let old = try? JSONCoding.decode(FirstRecord.self, from: record.value) else { return nil }

@@ -17,14 +17,28 @@ enum VirtualRunAction: Hashable {
     case evict(RunID)
     /// Removes everything of a run.
     case erase(RunID)
-    /// Writes a user's line in the list of runs, in the user's shard.
+    /// Writes a user's line in the list of runs.
     case list(User, RunID)
     /// Removes it.
     case unlist(User, RunListing)
-    /// Writes that a session runs along in a run, in the owner's shard.
+    /// Writes or removes what a run counts for in a user's limits.
+    case savePart(User, RunID)
+    /// Writes that a session runs along in a run.
     case linkGhost(SessionKey, RunID)
     /// Removes that.
     case unlinkGhost(SessionKey, RunID)
+    /// Writes or removes how many invitations a user sent for the runs of a shard.
+    case saveInvitations(Shard, User)
+    /// Leaves a contact to the owner of the user's shard.
+    case saveMeeting(User, RunMeeting)
+    /// Removes what ``saveMeeting(_:_:)`` wrote for a run, or for one user of it.
+    case eraseMeetings(RunID, User?)
+    /// Writes or removes when a deletion cleared a user's `partners`.
+    case saveCleared(RunID, User)
+    /// Says that the lines of a shard's runs are in it.
+    case place(Shard)
+    /// Removes lines of runs in other shards.
+    case removeStrays(Shard, listings: [String], ghosts: [String])
     case savePerson(User)
     case saveReply(Shard, User, CommandID)
     /// Removes replies of a user: the oldest, or all.
@@ -51,12 +65,14 @@ extension VirtualRunAction: OwnedAction {
         switch self {
         case .save(let run), .saveLive(let run), .saveCurves(let run), .saveFinal(let run, _), .erase(let run),
             .publishView(let run, _),
-            .evict(let run), .announce(let run, _, _), .request(let run, _):
+            .evict(let run), .announce(let run, _, _), .request(let run, _), .list(_, let run), .savePart(_, let run),
+            .linkGhost(_, let run), .unlinkGhost(_, let run), .saveCleared(let run, _),
+            .eraseMeetings(let run, _):
             run.shard
-        case .list(let user, _), .unlist(let user, _), .savePerson(let user), .publishPeople(let user),
-            .listRuns(let user, _, _):
-            user.shard
-        case .linkGhost(let key, _), .unlinkGhost(let key, _): key.user.shard
+        case .unlist(_, let listing): listing.overview.run.shard
+        case .saveMeeting(_, let meeting): meeting.run.shard
+        case .saveInvitations(let shard, _), .place(let shard), .removeStrays(let shard, _, _): shard
+        case .savePerson(let user), .publishPeople(let user), .listRuns(let user, _, _): user.shard
         case .reply(let shard, _, _, _), .saveReply(let shard, _, _), .eraseReplies(let shard, _, _): shard
         case .saveKey: RunRecord.hidingKey.shard
         case .limited: nil
@@ -68,8 +84,11 @@ extension VirtualRunAction: OwnedAction {
         case .limited, .request: .now
         // Clients repeat their requests.
         case .reply, .listRuns: .dropIfRefused
-        case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies,
-            .publishView, .publishPeople, .announce, .evict, .saveKey, .linkGhost, .unlinkGhost:
+        case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePart, .saveInvitations,
+            .saveMeeting, .eraseMeetings, .saveCleared, .place, .removeStrays, .savePerson, .saveReply, .eraseReplies,
+            .publishView,
+            .publishPeople,
+            .announce, .evict, .saveKey, .linkGhost, .unlinkGhost:
             .afterCommit
         }
     }
@@ -95,12 +114,33 @@ extension VirtualRunMachine: OwningMachine {
             guard entries[id] == nil else { return [] }
             return [
                 .delete(RunRecord.runs, id), .delete(RunRecord.live, id), .delete(RunRecord.curves, id),
-                .deleteFolder(RunRecord.finals, id),
+                .deleteFolder(RunRecord.finals, id), .deleteFolder(RunRecord.meetings, id),
             ]
         case .list(let user, let id):
             guard let listing = entries[id]?.listings[user] else { return [] }
             return [.put(RunRecord.listings, listing.key(user), listing)]
         case .unlist(let user, let listing): return [.delete(RunRecord.listings, listing.key(user))]
+        case .savePart(let user, let id):
+            let key = "\(user)/\(id)"
+            guard let part = entries[id]?.parts[user] else { return [.delete(RunRecord.parts, key)] }
+            return [.put(RunRecord.parts, key, part)]
+        case .saveInvitations(let shard, let user):
+            guard let tally = invitations[user]?[shard] else { return [.delete(RunRecord.invitations, user)] }
+            return [.put(RunRecord.invitations, user, tally)]
+        case .saveMeeting(let user, let meeting):
+            return [.put(RunRecord.meetings, "\(meeting.run)/\(user)/\(meeting.user)", true)]
+        case .eraseMeetings(let id, nil): return [.deleteFolder(RunRecord.meetings, id)]
+        case .eraseMeetings(let id, let user?):
+            let others = entries[id]?.run.participants.map(\.user) ?? []
+            return [.deleteFolder(RunRecord.meetings, "\(id)/\(user)")]
+                + others.map { .delete(RunRecord.meetings, "\(id)/\($0)/\(user)") }
+        case .saveCleared(let id, let user):
+            let key = "\(id)/\(user)"
+            guard let moment = cleared[id]?[user] else { return [.delete(RunRecord.cleared, key)] }
+            return [.put(RunRecord.cleared, key, moment)]
+        case .place: return [.put(RunRecord.keys, RunRecord.placing, true)]
+        case .removeStrays(_, let listings, let ghosts):
+            return listings.map { .delete(RunRecord.listings, $0) } + ghosts.map { .delete(RunRecord.ghosts, $0) }
         case .linkGhost(let key, let id): return [.put(RunRecord.ghosts, "\(key)/\(id)", true)]
         case .unlinkGhost(let key, let id): return [.delete(RunRecord.ghosts, "\(key)/\(id)")]
         case .savePerson(let user):
@@ -126,8 +166,11 @@ extension VirtualRunMachine: OwningMachine {
         case .evict(let id):
             if let entry = entries[id], isAtRest(entry) { evict(id) }
             return []
-        case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePerson, .saveReply, .eraseReplies,
-            .saveKey, .linkGhost, .unlinkGhost, .listRuns, .request, .limited:
+        case .save, .saveLive, .saveCurves, .saveFinal, .erase, .list, .unlist, .savePart, .saveInvitations,
+            .saveMeeting, .eraseMeetings, .saveCleared, .place, .removeStrays, .savePerson, .saveReply, .eraseReplies,
+            .saveKey,
+            .linkGhost,
+            .unlinkGhost, .listRuns, .request, .limited:
             return []
         }
     }
@@ -136,6 +179,13 @@ extension VirtualRunMachine: OwningMachine {
         for id in entries.keys where shards.contains(id.shard) { evict(id) }
         creations = creations.filter { !shards.contains($0.key.shard) }
         people = people.filter { !shards.contains($0.key.shard) }
+        cleared = cleared.filter { !shards.contains($0.key.shard) }
+        for user in invitations.keys {
+            invitations[user] = invitations[user]?.filter { !shards.contains($0.key) }
+            if invitations[user]?.isEmpty ?? true { invitations[user] = nil }
+        }
+        for shard in shards { announcedAt[shard] = nil }
+        foreign.formUnion(shards)
         for user in replies.keys {
             replies[user]?.removeAll { shards.contains($0.shard) }
             if replies[user]?.isEmpty ?? false { replies[user] = nil }

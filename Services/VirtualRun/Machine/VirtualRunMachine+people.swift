@@ -36,27 +36,80 @@ extension VirtualRunMachine {
         return [.savePerson(user), .publishPeople(user)]
     }
 
-    /// Makes two users each other's contacts, as far as their lists have room. A blocked user becomes no contact.
-    mutating func befriend(_ user: User, _ host: User, _ now: Moment) -> [VirtualRunAction] {
+    /// Makes two users each other's contacts. The owners of their shards do it: others, once their view of the run shows it.
+    mutating func befriend(_ user: User, _ host: User, in id: RunID, _ now: Moment) -> [VirtualRunAction] {
         [(user, host), (host, user)].flatMap { own, other -> [VirtualRunAction] in
-            var person = people[own] ?? PersonRecord()
-            guard !person.blocked.contains(other), (try? person.contacts.add(other, unless: own)) != nil else {
-                return []
-            }
-            return set(person, of: own, now)
+            foreign.contains(own.shard)
+                ? [.saveMeeting(own, RunMeeting(run: id, user: other))] : addContact(other, to: own, now)
         }
+    }
+
+    /// Adds a contact as far as the list has room. A blocked user becomes no contact.
+    private mutating func addContact(_ other: User, to own: User, _ now: Moment) -> [VirtualRunAction] {
+        var person = people[own] ?? PersonRecord()
+        guard !person.blocked.contains(other), (try? person.contacts.add(other, unless: own)) != nil else { return [] }
+        return set(person, of: own, now)
+    }
+
+    /// Makes the contact of a meeting in a run of another replica, once: a contact that the user removed stays removed.
+    mutating func meet(_ meeting: RunMeeting, of user: User, _ now: Moment) -> [VirtualRunAction] {
+        var person = people[user] ?? PersonRecord()
+        guard person.meet(meeting) else { return [] }
+        people[user] = person
+        return addContact(meeting.user, to: user, now) + [.savePerson(user)]
+    }
+
+    /// Whom a user blocks; `nil` if that is not known here.
+    func blocked(by user: User) -> [User]? {
+        people[user]?.blocked ?? (foreign.contains(user.shard) ? nil : [])
     }
 
     /// Repeats in a run who of its people blocks whom.
     mutating func applyBlocks(to id: RunID, _ now: Moment) throws(Refusal) -> [VirtualRunAction] {
-        let people = people
-        let actions = try change(id, now) { run throws(Refusal) in run.setBlocks { people[$0]?.blocked ?? [] } }
+        guard let people = entries[id]?.run.people else { return [] }
+        let known = people.reduce(into: [User: [User]]()) { $0[$1] = blocked(by: $1) }
+        let actions = try change(id, now) { run throws(Refusal) in run.setBlocks { known[$0] } }
         return actions.isEmpty ? [] : actions + revise(id, now)
+    }
+
+    /// Copies what the owner of another shard says of a user who has a part in runs here.
+    mutating func copy(_ person: RunPeople?, of user: User, _ now: Moment) -> [VirtualRunAction] {
+        let runs = allRuns(of: user)
+        guard !runs.isEmpty else { return [] }
+        var copy = PersonRecord()
+        if let person {
+            // What the loop read of the store may be newer.
+            if let known = people[user], known.topic.revision > person.revision {
+                copy = known
+            } else {
+                (copy.contacts, copy.blocked) = (person.contacts, person.blocked)
+                copy.invitesFrom = person.invitesFrom
+                copy.topic.raise(to: person.revision)
+            }
+        }
+        people[user] = copy
+        return runs.flatMap { (try? applyBlocks(to: $0, now)) ?? [] }
+    }
+
+    /// Repeats who blocks whom in the runs of people whose records the loop has just read.
+    mutating func applyBlocks(of shards: Set<Shard>, _ now: Moment) -> [VirtualRunAction] {
+        let ids = entries.filter { entry in entry.value.run.people.contains { shards.contains($0.shard) } }.keys
+            .sorted()
+        return ids.flatMap { (try? applyBlocks(to: $0, now)) ?? [] }
+    }
+
+    /// Forgets copies of users who have no part in runs here.
+    mutating func forgetPeople() {
+        let known = Set(runs.keys).union(sessions.keys.map(\.user))
+        people = people.filter { !foreign.contains($0.key.shard) || known.contains($0.key) }
     }
 
     // MARK: Profiles and deletion
 
-    /// Takes in a user's profile. Returns whether the user deleted everything since the last one.
+    /// Seconds after a deletion in which its profile removes what is left in runs. The daily look at all runs does it later.
+    private static let erasing = 86_400.0
+
+    /// Takes in a user's profile. Returns whether the user deleted everything, and something may be left.
     mutating func receive(_ profile: RunnerProfile, of user: User, now: Moment) -> Bool {
         let known = profiles.updateValue(profile, forKey: user)
         if known?.units != profile.units || known?.maximumHeartRate != profile.maximumHeartRate {
@@ -66,7 +119,18 @@ extension VirtualRunMachine {
             }
         }
         guard let erasedAt = profile.erasedAt else { return false }
-        return (people[user]?.erasedAt ?? Timestamp(microseconds: .min)) < erasedAt
+        return isErased(user, by: erasedAt) == false || now.wallClock.seconds(since: erasedAt) < Self.erasing
+    }
+
+    /// Whether the user's record says that a deletion was applied; `nil` if another replica has it.
+    private func isErased(_ user: User, by erasedAt: Timestamp) -> Bool? {
+        guard !foreign.contains(user.shard) else { return nil }
+        return (people[user]?.erasedAt ?? Timestamp(microseconds: .min)) >= erasedAt
+    }
+
+    /// Those who deleted everything after a run was made.
+    func erasedPeople(of run: Run) -> Set<User> {
+        run.people.filter { user in profiles[user]?.erasedAt.map { run.has(user, before: $0) } ?? false }
     }
 
     /// Removes a user's part of all runs in memory that the user joined before the deletion, and the user's record.
@@ -75,39 +139,53 @@ extension VirtualRunMachine {
     mutating func erase(_ user: User, listed: [RunListing], now: Moment) -> [VirtualRunAction] {
         guard let erasedAt = profiles[user]?.erasedAt else { return [] }
         var actions: [VirtualRunAction] = []
-        var clearedAt = people[user]?.clearedAt ?? [:]
         for id in allRuns(of: user) {
-            guard let entry = entries[id], entry.run.createdAt <= erasedAt else { continue }
-            if entry.record.views[user]?.isCleared == false { clearedAt[id] = now }
+            guard let entry = entries[id], entry.run.has(user, before: erasedAt) else { continue }
+            if entry.record.views[user]?.isCleared == false {
+                cleared[id, default: [:]][user] = now
+                actions.append(.saveCleared(id, user))
+            }
             actions += (try? change(id, by: user, now) { run throws(Refusal) in run.erase(user, now: now) }) ?? []
             actions += forget(user, in: id)
             if entries[id]?.run.isDeserted ?? false { actions += purge(id) }
         }
-        let hadPeople = (people[user]?.topic.revision ?? 0) > 0
-        people[user] = PersonRecord(erasedAt: erasedAt, invitationsOf: people[user])
-        people[user]?.clearedAt = clearedAt.isEmpty ? nil : clearedAt
-        actions.append(.savePerson(user))
-        if hadPeople { actions.append(.publishPeople(user)) }
+        if isErased(user, by: erasedAt) == false {
+            let hadPeople = (people[user]?.topic.revision ?? 0) > 0
+            people[user] = PersonRecord()
+            people[user]?.erasedAt = erasedAt
+            actions.append(.savePerson(user))
+            if hadPeople { actions.append(.publishPeople(user)) }
+        }
         for reply in replies[user] ?? [] where reply.reply.now <= erasedAt {
             actions.append(.eraseReplies(reply.shard, user, [reply.reply.id]))
         }
         replies[user]?.removeAll { $0.reply.now <= erasedAt }
-        let gone = listed.filter { $0.overview.createdAt <= erasedAt }
+        let gone = listed.filter { entries[$0.overview.run]?.run.participant(user) == nil }
         return actions + gone.map { .unlist(user, $0) } + reviseDue(now)
     }
 
     /// Clears the `partners` of a deleted account again: they have QoS 0, and a broker that restarts restores old ones.
-    mutating func clearPartners(of user: User, _ now: Moment) -> [VirtualRunAction] {
-        guard let cleared = people[user]?.clearedAt else { return [] }
-        let recent = cleared.filter { now.seconds(since: $0.value) < RetainedTopic.lifetime }
-        for id in recent.keys.sorted() { send(Topic.user(user, .partners(id)).message([]), of: user.shard) }
-        guard recent.count < cleared.count else { return [] }
-        people[user]?.clearedAt = recent.isEmpty ? nil : recent
-        return [.savePerson(user)]
+    mutating func clearPartners(of id: RunID, _ now: Moment) -> [VirtualRunAction] {
+        var gone: [User] = []
+        for (user, time) in (cleared[id] ?? [:]).sorted(by: { $0.key < $1.key }) {
+            if now.seconds(since: time) < RetainedTopic.lifetime {
+                send(Topic.user(user, .partners(id)).message([]), of: id.shard)
+            } else {
+                gone.append(user)
+                cleared[id]?[user] = nil
+            }
+        }
+        if cleared[id]?.isEmpty ?? false { cleared[id] = nil }
+        return gone.map { .saveCleared(id, $0) }
+    }
+
+    /// Forgets what no connect clears any more.
+    mutating func forgetCleared(in shard: Shard, _ now: Moment) -> [VirtualRunAction] {
+        cleared.keys.filter { $0.shard == shard }.sorted().flatMap { clearPartners(of: $0, now) }
     }
 
     /// The runs of the user and those with a ghost of the user.
-    private func allRuns(of user: User) -> [RunID] {
+    func allRuns(of user: User) -> [RunID] {
         sessions.filter { $0.key.user == user }.values.reduce(into: runs[user] ?? []) { $0.formUnion($1) }.sorted()
     }
 
@@ -119,18 +197,11 @@ extension VirtualRunMachine {
         entries[id]?.record.views[user] = nil
         entries[id]?.pendingViews[user] = nil
         send(Topic.user(user, .partners(id)).message([]), of: id.shard)
-        return [.save(id), .saveLive(id), .saveFinal(id, .participant(user)), .publishView(id, user)]
+        return [
+            .save(id), .saveLive(id), .saveFinal(id, .participant(user)), .eraseMeetings(id, user),
+            .publishView(id, user),
+        ]
             + forgetGhosts(in: id)
-    }
-}
-
-extension PersonRecord {
-    /// A deletion gives no new invitations for the day.
-    fileprivate init(erasedAt: Timestamp, invitationsOf known: PersonRecord?) {
-        self.init()
-        self.erasedAt = erasedAt
-        invitations = known?.invitations ?? 0
-        invitingSince = known?.invitingSince
     }
 }
 

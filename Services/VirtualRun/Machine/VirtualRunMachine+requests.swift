@@ -27,6 +27,18 @@ extension VirtualRunMachine {
         }
     }
 
+    /// Whether a repeated request has its reply already, or waits for it.
+    func isAnswered(_ request: VirtualRunRequest, of user: User) -> Bool {
+        replies[user]?.contains { $0.reply.id == request.id } ?? false
+            || request.run.flatMap { creations[$0] }?.request.id == request.id
+    }
+
+    /// How many requests a user's rate allows now.
+    func requestsLeft(_ user: User, _ now: Moment) -> Int {
+        var rate = rates[user] ?? Self.rate
+        return rate.available(now)
+    }
+
     private mutating func perform(
         _ request: VirtualRunRequest, _ user: User, _ now: Moment, _ random: inout some RandomNumberGenerator
     ) throws(Refusal) -> [VirtualRunAction] {
@@ -44,12 +56,11 @@ extension VirtualRunMachine {
         case .invite(let users):
             let new = run.newInvitations(users).count
             if new > 0, !actions.isEmpty {
-                people[user, default: PersonRecord()].countInvitations(new, now)
-                actions.append(.savePerson(user))
+                actions.append(countInvitations(new, of: user, id, now))
             }
             actions += try applyBlocks(to: id, now)
         case .accept:
-            if !actions.isEmpty { actions += befriend(user, run.host, now) }
+            if !actions.isEmpty { actions += befriend(user, run.host, in: id, now) }
         case .share, .leave: actions += withdrawGhosts(of: user, in: id, now)
         case .keepWaiting:
             entries[id]?.live.keepWaiting(user, now: now)
@@ -77,7 +88,7 @@ extension VirtualRunMachine {
         var context = RunContext()
         switch action {
         case .confirm:
-            context.isRunningElsewhere = others(of: user, than: run.id).contains { $0.occupies(user) }
+            context.isRunningElsewhere = parts(of: user, besides: run.id).contains(where: \.isOccupied)
         case .invite(let users):
             let new = run.newInvitations(users)
             context.invitationLimit = invitationLimit(new, from: user, now)
@@ -86,10 +97,6 @@ extension VirtualRunMachine {
         default: break
         }
         return context
-    }
-
-    private func others(of user: User, than id: RunID) -> [Run] {
-        (runs[user] ?? []).filter { $0 != id }.compactMap { entries[$0]?.run }
     }
 
     // MARK: Creation
@@ -107,7 +114,7 @@ extension VirtualRunMachine {
 
     /// The run of a proposal, if limits and the owners of its ghosts allow it now.
     func make(_ id: RunID, _ proposal: RunProposal, _ user: User, _ now: Moment) throws(Refusal) -> Run {
-        guard hostedRuns(of: user).count < RunLimit.hosted else { throw .runLimit }
+        guard parts(of: user).count(where: \.isHost) < RunLimit.hosted else { throw .runLimit }
         if let limit = invitationLimit(proposal.invite, from: user, now) { throw limit }
         let unreachable = Set(proposal.invite.filter { !isReachable($0, for: user) })
         let run = try Run(id, proposal, from: user, unreachable: unreachable, now: now)
@@ -125,25 +132,45 @@ extension VirtualRunMachine {
         let id = run.id
         // It has no line in anybody's list yet.
         entries[id]?.listings = [:]
+        entries[id]?.parts = [:]
         for participant in run.participants { look(id, participant.user, isUrgent: true) }
-        people[user, default: PersonRecord()].countInvitations(run.participants.count - 1, now)
+        let counted = countInvitations(run.participants.count - 1, of: user, id, now)
         let links = run.ghosts.compactMap(\.key).map { VirtualRunAction.linkGhost($0, id) }
-        return [.save(id), .savePerson(user)] + links + ghosts.keys.sorted().map { .saveFinal(id, $0) }
+        return [.save(id), counted] + links + ghosts.keys.sorted().map { .saveFinal(id, $0) }
             + relist(id) + revise(id, now) + accept(request, user, now)
     }
 
     // MARK: Limits
 
-    private func hostedRuns(of user: User) -> [Run] {
-        (runs[user] ?? []).compactMap { entries[$0]?.run }.filter { $0.host == user && !$0.status.isOver }
+    /// What other runs count for.
+    private func parts(of user: User, besides id: RunID? = nil) -> [RunPart] {
+        (runs[user] ?? []).filter { $0 != id }.compactMap { entries[$0]?.run.part(of: user) }
+            + (elsewhere[user]?.parts ?? [])
+    }
+
+    private mutating func countInvitations(_ count: Int, of user: User, _ id: RunID, _ now: Moment) -> VirtualRunAction
+    {
+        invitations[user, default: [:]][id.shard, default: InvitationTally(0, now)].add(count, now)
+        return .saveInvitations(id.shard, user)
+    }
+
+    /// Forgets invitations that count no more.
+    mutating func forgetInvitations(in shard: Shard, _ now: Moment) -> [VirtualRunAction] {
+        let old = invitations.filter { $0.value[shard]?.isOver(now) ?? false }.keys.sorted()
+        for user in old {
+            invitations[user]?[shard] = nil
+            if invitations[user]?.isEmpty ?? false { invitations[user] = nil }
+        }
+        return old.map { .saveInvitations(shard, $0) }
     }
 
     private func invitationLimit(_ users: [User], from host: User, _ now: Moment) -> Refusal? {
-        let person = people[host] ?? PersonRecord()
-        guard users.count <= person.invitationsLeft(now) else { return .inviteLimit }
-        let open = hostedRuns(of: host)
+        let sent =
+            (invitations[host] ?? [:]).values.reduce(0) { $0 + $1.count(now) } + (elsewhere[host]?.invitations ?? 0)
+        guard users.count <= RunLimit.invitations - sent else { return .inviteLimit }
+        let hosted = parts(of: host).filter(\.isHost)
         let isAtLimit = users.contains { user in
-            open.count { $0.participant(user)?.decision == .invited } >= RunLimit.openToOne
+            hosted.count { $0.invited.contains(user) } >= RunLimit.openToOne
         }
         return isAtLimit ? .inviteLimitToOne : nil
     }
@@ -151,9 +178,7 @@ extension VirtualRunMachine {
     /// Whether a user is shown a host's invitation. An invitation to a user without an account has no reader.
     func isReachable(_ user: User, for host: User) -> Bool {
         guard people[user]?.accepts(invitationOf: host) ?? true else { return false }
-        let shown = (runs[user] ?? []).compactMap { entries[$0]?.run.participant(user) }
-            .count { $0.decision == .invited && !$0.isHidden }
-        return shown < RunLimit.shown
+        return parts(of: user).count(where: \.isShown) < RunLimit.shown
     }
 
     // MARK: Replies

@@ -44,7 +44,7 @@ extension VirtualRunMachine {
 
     /// Publishes what a run's figures ask for.
     mutating func advanceLive(_ id: RunID, _ now: Moment) -> [VirtualRunAction] {
-        let isFed = isFed
+        let isFed = isFed(id)
         guard let outputs = with(id, { $0.live.advance(isFed: isFed, now: now) }) else { return [] }
         var cues: [VirtualRunAction] = []
         for output in outputs {
@@ -131,7 +131,7 @@ extension VirtualRunMachine {
                 counts.corrupt += 1
             }
         }
-        guard connectedAt != nil else { return actions }
+        guard !announcedAt.isEmpty else { return actions }
         let overdue = collector.advance(to: now)
         for key in overdue.expired { collecting[key] = nil }
         for key in overdue.requests {
@@ -202,7 +202,7 @@ extension VirtualRunMachine {
 
     /// Whether a session's owner shares it as a ghost with another participant of its finished run.
     func sharesGhost(_ key: SessionKey, with user: User) -> Bool {
-        (sessions[key] ?? []).compactMap { entries[$0]?.run }.contains { run in
+        ((sessions[key] ?? []).compactMap { entries[$0]?.run } + (lent[key] ?? [])).contains { run in
             run.status == .finished && run.participant(key.user)?.session?.session == key.session
                 && run.participant(user)?.takesPart ?? false && run.sharing(of: key.user, with: user).ghost
         }
@@ -210,10 +210,17 @@ extension VirtualRunMachine {
 
     /// Removes the ghosts that others run against, once their owner shares the session no longer.
     mutating func withdrawGhosts(of owner: User, in id: RunID, _ now: Moment) -> [VirtualRunAction] {
-        guard let participant = entries[id]?.run.participant(owner),
-            !participant.isSharing || !participant.sharing.ghost, let session = participant.session?.session
+        guard let participant = entries[id]?.run.participant(owner), !participant.sharesGhost,
+            let session = participant.session?.session
         else { return [] }
-        return (sessions[SessionKey(owner, session)] ?? []).sorted().flatMap { other -> [VirtualRunAction] in
+        return withdrawGhosts(SessionKey(owner, session), now)
+    }
+
+    /// Removes a session as a ghost from runs that others made.
+    mutating func withdrawGhosts(_ key: SessionKey, _ now: Moment) -> [VirtualRunAction] {
+        let (owner, session) = (key.user, key.session)
+        lent[key] = nil
+        return (sessions[key] ?? []).sorted().flatMap { other -> [VirtualRunAction] in
             guard entries[other]?.run.creator != owner else { return [] }
             let actions =
                 (try? change(other, now) { run throws(Refusal) in

@@ -32,7 +32,7 @@ extension VirtualRunMachine {
     private mutating func settle(_ id: RunID, _ now: Moment) -> [VirtualRunAction] {
         var actions: [VirtualRunAction] = []
         let due = with(id) { (run: $0.runDue, live: $0.liveDue, now: $0.live.due) }
-        if let passable, passable <= now, let due = due?.run, due <= now {
+        if let passable = passable(id), passable <= now, let due = due?.run, due <= now {
             actions += (try? change(id, now) { run throws(Refusal) in run.advance(to: now) }) ?? []
         }
         // What a message of now made due is not late.
@@ -85,5 +85,6 @@ extension VirtualRunMachine {
         return [.erase(id)] + users.map { .publishView(id, $0) }
             + entry.run.ghosts.compactMap(\.key).map { .unlinkGhost($0, id) }
             + entry.listings.sorted { $0.key < $1.key }.map { .unlist($0.key, $0.value) }
+            + entry.parts.keys.sorted().map { .savePart($0, id) }
     }
 }

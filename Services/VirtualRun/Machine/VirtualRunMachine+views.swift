@@ -3,7 +3,7 @@ import MQTT
 import ServiceKit
 import Workouts
 
-/// The views of runs, and the retained topics of people.
+/// The views of runs, their lines in lists, and the retained topics of people.
 extension VirtualRunMachine {
     /// Seconds between two views of a recipient, and with more than ``smallRun`` runners.
     private static let viewInterval = 1.0
@@ -87,7 +87,27 @@ extension VirtualRunMachine {
         }
         guard !old.isEmpty else { return [] }
         for user in old.keys { entries[id]?.record.views[user]?.isCleared = true }
-        return [.save(id)] + old.keys.sorted().map { .publishView(id, $0) }
+        return [.save(id), .eraseMeetings(id, nil)] + old.keys.sorted().map { .publishView(id, $0) }
+    }
+
+    // MARK: Lists
+
+    /// Writes the changed lines of a run, and what it counts for.
+    mutating func relist(_ id: RunID) -> [VirtualRunAction] {
+        guard let entry = entries[id] else { return [] }
+        var listings: [User: RunListing] = [:]
+        var parts: [User: RunPart] = [:]
+        for participant in entry.run.participants {
+            listings[participant.user] = entry.listing(of: participant.user)
+            parts[participant.user] = entry.run.part(of: participant.user)
+        }
+        entries[id]?.listings = listings
+        entries[id]?.parts = parts
+        let counts = Set(parts.keys).union(entry.parts.keys).filter { parts[$0] != entry.parts[$0] }
+        let gone = entry.listings.filter { listings[$0.key] == nil }.sorted { $0.key < $1.key }
+        return gone.map { .unlist($0.key, $0.value) }
+            + listings.filter { entry.listings[$0.key] != $0.value }.keys.sorted().map { .list($0, id) }
+            + counts.sorted().map { .savePart($0, id) }
     }
 
     // MARK: People

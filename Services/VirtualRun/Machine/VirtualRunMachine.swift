@@ -10,7 +10,8 @@ import Workouts
 /// A value: it reads no clock and performs nothing. It settles what needs several runs or people: limits, contacts, ghosts,
 /// replies, views. ``Run`` has the rules of one run, ``LiveRun`` the figures of its runners.
 ///
-/// A user's limits count the runs of this process: one owns all shards.
+/// A run belongs to its own shard, and a user's contacts and blocks to the user's. Of shards of others the machine knows what
+/// the loop read of the store for the requests at hand, and what messages said since.
 struct VirtualRunMachine {
     /// Seconds after a connect or a takeover in which no deadline of a run passes: repeated requests come first.
     static let grace = 10.0
@@ -32,7 +33,18 @@ struct VirtualRunMachine {
     var haveFollowedChanged = false
     /// The runs of sessions: those of participants, and those that ghosts repeat.
     private(set) var sessions: [SessionKey: Set<RunID>] = [:]
+    /// The shards that other replicas may own.
+    var foreign: Set<Shard> = []
+    /// Those of owned shards, and copies of others whom a run here needs.
     var people: [User: PersonRecord] = [:]
+    /// What runs of other replicas count for in the limits of users, for the requests at hand.
+    var elsewhere: [User: RunsElsewhere] = [:]
+    /// Finished runs of other replicas with a session that a request wants as a ghost.
+    var lent: [SessionKey: [Run]] = [:]
+    /// Invitations by sender and shard of the runs.
+    var invitations: [User: [Shard: InvitationTally]] = [:]
+    /// The `partners` that deletions cleared, and when; each connect clears them again for 48 h.
+    var cleared: [RunID: [User: Moment]] = [:]
     /// What the service reads of users' profiles.
     var profiles: [User: RunnerProfile] = [:]
     /// By user, the oldest first.
@@ -50,8 +62,8 @@ struct VirtualRunMachine {
     var viewing: Set<RunID> = []
     /// Messages that depend on nothing in the store.
     private var outgoing: [(shard: Shard, message: MQTTMessage)] = []
-    /// When messages began to arrive; `nil` without a connection, and until a takeover has its subscriptions.
-    private(set) var connectedAt: Moment?
+    /// When messages about a shard began to arrive: absent without a connection, and until a takeover has its subscriptions.
+    var announcedAt: [Shard: Moment] = [:]
     /// The metrics-aggregators that are online.
     private var aggregators: Set<ProcessName> = []
     var sweptAt: Moment?
@@ -61,8 +73,8 @@ struct VirtualRunMachine {
         self.hidingKey = hidingKey
     }
 
-    /// Whether runners' snapshots can arrive.
-    var isFed: Bool { connectedAt != nil && !aggregators.isEmpty }
+    /// Whether snapshots of a run's runners can arrive.
+    func isFed(_ id: RunID) -> Bool { announcedAt[id.shard] != nil && !aggregators.isEmpty }
 
     // MARK: Runs
 
@@ -74,12 +86,13 @@ struct VirtualRunMachine {
         var record = record
         record.limit(to: now)
         // A block does not wait for a run at rest.
-        record.run.setBlocks { people[$0]?.blocked ?? [] }
+        record.run.setBlocks(blocked)
         let id = record.run.id
         let live = LiveRun(id, stored: stored, curves: curves, key: hidingKey, now: now)
         var entry = RunEntry(record: record, live: live, savedChanges: live.storedChanges, finals: finals)
         for participant in record.run.participants {
             if let listing = entry.listing(of: participant.user) { entry.listings[participant.user] = listing }
+            entry.parts[participant.user] = record.run.part(of: participant.user)
         }
         entries[id] = entry
         index(id, before: nil)
@@ -134,7 +147,7 @@ struct VirtualRunMachine {
         }
         if let due = due?.live { deadlines.schedule(id, at: due) }
         // Without a connection the next connect schedules it.
-        if let due = due?.run, let passable { deadlines.schedule(id, at: max(due, passable)) }
+        if let due = due?.run, let passable = passable(id) { deadlines.schedule(id, at: max(due, passable)) }
     }
 
     /// Reads or changes an entry in its place. To read one through the dictionary copies it.
@@ -193,25 +206,10 @@ struct VirtualRunMachine {
         for key in entry.run.sessionKeys where sessions[key] == nil { collector.remove(key) }
     }
 
-    // MARK: Lists
-
-    /// Writes the changed lines of a run.
-    mutating func relist(_ id: RunID) -> [VirtualRunAction] {
-        guard let entry = entries[id] else { return [] }
-        var listings: [User: RunListing] = [:]
-        for participant in entry.run.participants {
-            listings[participant.user] = entry.listing(of: participant.user)
-        }
-        entries[id]?.listings = listings
-        let gone = entry.listings.filter { listings[$0.key] == nil }.sorted { $0.key < $1.key }
-        return gone.map { .unlist($0.key, $0.value) }
-            + listings.filter { entry.listings[$0.key] != $0.value }.keys.sorted().map { .list($0, id) }
-    }
-
     // MARK: Connection
 
-    /// The first moment at which deadlines of runs pass; `nil` without a connection.
-    var passable: Moment? { connectedAt.map { $0 + Self.grace } }
+    /// The first moment at which deadlines of a run pass; `nil` without a connection.
+    func passable(_ id: RunID) -> Moment? { announcedAt[id.shard].map { $0 + Self.grace } }
 
     /// A new connection: every view goes out again, then the partners, live runs first.
     mutating func connected(now: Moment) -> [VirtualRunAction] {
@@ -224,28 +222,24 @@ struct VirtualRunMachine {
         return announce(Set(Shard.all), now)
     }
 
-    /// Gains shards: until ``announce(_:_:)`` or the next connection no message about them arrives.
-    mutating func takeOver() { connectedAt = nil }
-
     /// Removes what messages say that no longer arrive.
     mutating func standBy() {
-        (connectedAt, aggregators) = (nil, [])
+        (announcedAt, aggregators, elsewhere, lent) = ([:], [], [:], [:])
         (profiles, rates, collecting, collector) = ([:], [:], [:], ChunkCollector(timing: .virtualRun))
         (touched, viewing) = ([], [])
     }
 
     /// Ages stand until the next connection has a metrics-aggregator.
     mutating func disconnected(now: Moment) -> [VirtualRunAction] {
-        connectedAt = nil
-        aggregators = []
+        (announcedAt, aggregators) = ([:], [])
         return entries.keys.sorted().flatMap { advanceLive($0, now) }
     }
 
     /// Publishes the retained topics of some shards whose messages now arrive, live runs first.
     mutating func announce(_ shards: Set<Shard>, _ now: Moment) -> [VirtualRunAction] {
-        connectedAt = now
-        for id in entries.keys {
-            if shards.contains(id.shard) { entries[id]?.live.connect(now: now) }
+        for shard in shards { announcedAt[shard] = now }
+        for id in entries.keys where shards.contains(id.shard) {
+            entries[id]?.live.connect(now: now)
             schedule(id)
         }
         let ids = entries.filter { shards.contains($0.key.shard) }
@@ -261,16 +255,15 @@ struct VirtualRunMachine {
                 .filter { entries[id]?.record.views[$0].map { !$0.isCleared } ?? false }
                 .map { .publishView(id, $0) }
         }
-        let known = people.filter { shards.contains($0.key.shard) }
-        for user in known.keys.sorted() { actions += clearPartners(of: user, now) }
-        let published = known.filter { $0.value.topic.revision > 0 }
+        for id in cleared.keys.sorted() where shards.contains(id.shard) { actions += clearPartners(of: id, now) }
+        let published = people.filter { shards.contains($0.key.shard) && $0.value.topic.revision > 0 }
         return actions.uniqued() + published.keys.sorted().map { .publishPeople($0) }
     }
 
     mutating func see(aggregator: ProcessName, isOnline: Bool, now: Moment) -> [VirtualRunAction] {
-        let wasFed = isFed
+        let wasFed = !aggregators.isEmpty
         if isOnline { aggregators.insert(aggregator) } else { aggregators.remove(aggregator) }
-        guard isFed != wasFed else { return [] }
+        guard wasFed == aggregators.isEmpty else { return [] }
         return entries.keys.sorted().flatMap { advanceLive($0, now) }
     }
 

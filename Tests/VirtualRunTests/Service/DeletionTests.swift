@@ -72,8 +72,7 @@ struct RunDeletionTests {
         #expect(try await later.connect().payloads(.user(ben, .partners(id))) == [[]])
         clock.advance(by: .seconds(2))
         #expect(try await later.connect().payloads(.user(ben, .partners(id))) == [])
-        let people = try await later.store.records(in: RunRecord.people, shards: [ben.shard])
-        #expect(people.count == 1 && !String(decoding: people[0].value, as: UTF8.self).contains("\(id)"))
+        #expect(try await later.store.records(in: RunRecord.cleared, shards: Set(Shard.all)).isEmpty)
     }
 
     @Test func `a deleted account ends a run that has not begun, at rest or not`() async throws {
@@ -92,6 +91,25 @@ struct RunDeletionTests {
             + runs.store.records(in: RunRecord.live, shards: Set(Shard.all))
         let texts = stored.map { String(decoding: $0.value, as: UTF8.self) }
         #expect(texts.allSatisfy { !$0.contains("\"anna\"") }, "\(texts)")
+    }
+
+    @Test func `who deletes everything and is invited again stays in the run`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        let (id, cleo) = (RunID(UUID()), User("cleo")!)
+        try await runs.accept(anna, id, .create(RunProposal(invite: [ben, cleo])))
+        clock.advance(by: .seconds(60))
+        let erased = profile(ben, erasedAt: clock.now)
+        try await runs.deliver([erased])
+        #expect(runs.run(id)?.participant(ben) == nil)
+        clock.advance(by: .seconds(60))
+        try await runs.accept(anna, id, .invite([ben]))
+        try await runs.accept(ben, id, .accept(Sharing.Change()))
+        try await runs.deliver([erased])
+        for _ in 0..<300 { try await runs.jump(100) }
+        #expect(runs.run(id)?.participant(ben)?.decision == .accepted)
+        #expect(runs.loop.machine.people[ben]?.contacts == [anna])
+        let list = try await runs.request(ben, nil, .runs(RunsQuery())).replies(to: ben).first?.runs
+        #expect(list?.map(\.run) == [id])
     }
 
     @Test func `a deletion of everything gives no new invitations for the day`() async throws {

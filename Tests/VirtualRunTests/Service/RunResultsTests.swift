@@ -19,31 +19,6 @@ struct ServiceResultsTests {
         folder = try TemporaryFolder()
     }
 
-    /// A finished record of a minute and its rows: a summary and one chunk.
-    private func finished(
-        _ state: SessionState, from start: Timestamp, speed: Double, revision: Int64 = 5
-    ) -> (workout: MQTTMessage, rows: [MQTTMessage]) {
-        let session = Session(
-            key: state.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start)
-        var workout = WorkoutRecord(session, metrics: nil, isComplete: true, revision: revision)
-        workout.run = state.run
-        workout.segments = [Segment(start: start, end: start + 60)]
-        workout.activeDuration = 60
-        workout.elapsedDuration = 60
-        workout.distance = 60 * speed
-        workout.summaries = ["metrics": revision]
-        let rows = FinalRows(
-            Series(
-                times: (0...60).map { start + Double($0) },
-                columns: [.init(quantity: .distance, values: (0...60).map { $0 == 0 ? 0 : speed })]))
-        let chunks = (0..<rows.chunkCount).map {
-            Topic.session(state.key, .series($0)).message(rows.payload(number: $0, revision: revision))
-        }
-        let summary = Topic.session(state.key, .summaryMetrics)
-            .message(Array(#"{"revision":\#(revision),"chunks":\#(rows.chunkCount)}"#.utf8))
-        return (Topic.session(state.key, .workout).message(JSONCoding.encode(workout)), [summary] + chunks)
-    }
-
     @Test func `results come from records and rows, in any order and over a restart the same`() async throws {
         var outcomes: [[UInt8]] = []
         var random = SeededRandom()
@@ -59,7 +34,7 @@ struct ServiceResultsTests {
                 let state = try #require(try runs?.state(id, user))
                 try await runs?.deliver([state.message])
                 let end = try #require(try runs?.state(id, user, .completed, revision: 2))
-                let (workout, rows) = finished(state, from: start, speed: speed)
+                let (workout, rows) = state.finished(from: start, speed: speed)
                 messages += [end.message, workout] + rows
             }
             messages.shuffle(using: &random)
@@ -90,7 +65,7 @@ struct ServiceResultsTests {
         let start = clock.now - 86_400
         let session = Session(key: key, start: SessionStart(activity: .running, countdown: 0), at: start, now: start)
         let state = session.state(revision: 1)
-        let (workout, rows) = finished(state, from: start, speed: 3)
+        let (workout, rows) = state.finished(from: start, speed: 3)
         return (workout, rows, RunProposal(invite: [], ghosts: [.session(nil, key.session)]), state)
     }
 
@@ -131,7 +106,7 @@ struct ServiceResultsTests {
         for (user, speed) in [(anna, 30.0), (ben, 20.0)] {
             let state = try runs.state(id, user, .completed)
             try await runs.deliver([state.message])
-            let (workout, rows) = finished(state, from: start, speed: speed)
+            let (workout, rows) = state.finished(from: start, speed: speed)
             try await runs.deliver([workout] + rows)
         }
         try await runs.pass(2)
@@ -150,7 +125,7 @@ struct ServiceResultsTests {
         for user in [anna, ben] {
             let state = try runs.state(id, user, .completed)
             try await runs.deliver([state.message])
-            let (workout, rows) = finished(state, from: start, speed: 3)
+            let (workout, rows) = state.finished(from: start, speed: 3)
             records += [workout] + rows
         }
         try await runs.deliver(records)

@@ -67,6 +67,11 @@ struct Runs {
         return bus.take()
     }
 
+    mutating func tick() async throws -> [MQTTMessage] {
+        try await loop.handle(.tick)
+        return bus.take()
+    }
+
     /// Lets seconds pass, a tick in each tenth, and returns the sent messages.
     @discardableResult
     mutating func pass(_ seconds: Double) async throws -> [MQTTMessage] {

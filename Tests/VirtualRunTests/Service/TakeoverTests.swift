@@ -118,18 +118,6 @@ struct TakeoverTests {
         #expect(owner.loop.machine.people[anna]?.blocked == [ben])
     }
 
-    @Test func `contacts that were never stored are not published after a gain`() async throws {
-        let id = try #require(
-            (0..<100).lazy.map { _ in RunID(UUID()) }.first { ![anna.shard, ben.shard].contains($0.shard) })
-        stores[0].gain([id.shard])
-        var owner = try await Runs(stores[0], clock: clock)
-        try await owner.accept(anna, id, .create(RunProposal(invite: [ben])))
-        try await owner.accept(ben, id, .accept(Sharing.Change()))
-        let sent = try await owner.takeOver(stores[0].gain([anna.shard, ben.shard]))
-        #expect(!sent.views(id, ben).isEmpty)
-        for user in [anna, ben] { #expect(sent.payloads(.user(user, .virtualRunPeople)).isEmpty) }
-    }
-
     @Test func `a key of homes that is lost before its commit is replaced by that of the next owner`() async throws {
         stores[0].refuse()
         stores[0].gain(Set(Shard.all))
