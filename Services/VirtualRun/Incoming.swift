@@ -84,7 +84,7 @@ struct SeenView: Decodable {
     let host: User
     let participants: [Row]
 
-    /// What changes when the reader accepts an invitation, or when somebody accepts one of the reader.
+    /// What changes when the reader accepts an invitation, or another person accepts one of the reader.
     func standing(of reader: User) -> Standing {
         let rows = participants.filter { $0.user == reader || reader == host }
         return Standing(host: host, statuses: rows.reduce(into: [:]) { $0[$1.user] = $1.status })

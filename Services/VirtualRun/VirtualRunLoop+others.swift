@@ -8,6 +8,8 @@ import Workouts
 extension VirtualRunLoop {
     /// Views of others' runs whose standings are kept.
     private static let standingLimit = 50_000
+    /// Runs whose lines are placed in one tick.
+    private static let placeSize = 50
 
     /// Reads what a request needs of other replicas' shards, and loads the runs here with its ghosts.
     mutating func borrow(for request: VirtualRunRequest, of user: User, _ now: Moment) async throws {
@@ -24,8 +26,9 @@ extension VirtualRunLoop {
         case .confirm: break
         default: return
         }
-        guard !machine.foreign.isEmpty else { return }
+        runners.formUnion(users.union(owners))
         ghostOwners.formUnion(owners)
+        guard !machine.foreign.isEmpty else { return }
         try await copy(users.union(owners), now)
         let shards = machine.foreign.sorted()
         let folders = users.sorted().flatMap { user in shards.map { StoreFolder(shard: $0, path: "\(user)") } }
@@ -44,7 +47,7 @@ extension VirtualRunLoop {
 
     /// Reads the same again for requests whose ghosts have come.
     mutating func borrowForCreations(_ now: Moment) async throws {
-        guard !machine.creations.isEmpty else { return }
+        guard !machine.creations.isEmpty, !machine.foreign.isEmpty, machine.isSweepDue(now) else { return }
         let complete = Set(machine.collector.complete)
         for creation in machine.creations.values where !complete.isDisjoint(with: creation.ghosts.values) {
             try await borrow(for: creation.request, of: creation.user, now)
@@ -111,9 +114,9 @@ extension VirtualRunLoop {
         for record in records {
             let names = record.key.split(separator: "/").map(String.init)
             guard names.count == 3, let run = RunID(names[0]), let user = User(names[1]), let other = User(names[2]),
-                outbox.owns(user.shard)
+                outbox.owns(user.shard), let time: Timestamp = read(record, now)
             else { continue }
-            outbox.add(machine.meet(RunMeeting(run: run, user: other), of: user, now))
+            outbox.add(machine.meet(RunMeeting(run: run, user: other, at: time), of: user, now))
         }
     }
 
@@ -129,32 +132,39 @@ extension VirtualRunLoop {
         }
         let changed = others.filter { machine.people[$0] != copies[$0] }
         machine.people.merge(copies) { $1 }
-        for id in Set(changed.flatMap { machine.runs[$0] ?? [] }).sorted() {
+        for id in Set(changed.flatMap(machine.allRuns)).sorted() {
             outbox.add((try? machine.applyBlocks(to: id, now)) ?? [])
         }
     }
 
-    /// Stores the lines of a shard's runs in it: until version 3 they were in the shards of their users.
+    /// Stores the lines of some runs of a shard in it: until version 3 they were in the shards of their users.
     mutating func place(_ now: Moment) async throws {
-        unplaced.removeAll { !outbox.owns($0) }
-        guard outbox.isWriting, let shard = unplaced.last else { return }
-        try await eachRun(in: shard, now) { record, loop throws in
+        unplaced.removeAll { !outbox.owns($0.shard) }
+        guard outbox.isWriting, let range = unplaced.last else { return }
+        let page = try await store.records(in: RunRecord.runs, of: range, limit: Self.placeSize)
+        for stored in page {
+            guard let record: RunRecord = read(stored, now) else { continue }
             let id = record.run.id
-            try await loop.load(record, now)
-            loop.machine.entries[id]?.listings = [:]
-            loop.machine.entries[id]?.parts = [:]
-            let ghosts = record.run.ghosts.compactMap(\.key)
-            loop.ghostOwners.formUnion(ghosts.map(\.user))
-            loop.outbox.add(loop.machine.relist(id) + ghosts.map { .linkGhost($0, id) })
+            try await load(record, now)
+            machine.entries[id]?.listings = [:]
+            machine.entries[id]?.parts = [:]
+            outbox.add(machine.relist(id) + record.run.ghosts.compactMap(\.key).map { .linkGhost($0, id) })
         }
-        outbox.add([.place(shard)])
         unplaced.removeLast()
+        if let last = page.last { unplaced.append(range.after(last.key)) } else { outbox.add([.place(range.shard)]) }
+    }
+
+    /// Whether all shards have the lines of their runs; asks the store until it is so.
+    mutating func areAllPlaced() async throws -> Bool {
+        guard placed.count < Shard.all.count else { return true }
+        let markers = Shard.all.map { StoreKey(shard: $0, key: RunRecord.placing) }
+        placed = Set(try await store.records(in: RunRecord.keys, at: markers).map(\.shard))
+        return placed.count == Shard.all.count
     }
 
     /// Removes the lines of runs in other shards from a shard, once these runs have theirs.
     mutating func removeStrays(of shard: Shard) async throws {
-        let markers = Shard.all.map { StoreKey(shard: $0, key: RunRecord.placing) }
-        guard try await store.records(in: RunRecord.keys, at: markers).count == markers.count else { return }
+        guard try await areAllPlaced() else { return }
         func strays(_ collection: StoreCollection) async throws -> [String] {
             try await store.records(in: collection, shards: [shard]).filter { !$0.isPlaced }.map(\.key)
         }
@@ -166,6 +176,7 @@ extension VirtualRunLoop {
 }
 
 extension StoreRecord {
-    /// Whether a line of ``RunRecord/listings`` or ``RunRecord/ghosts`` is in the shard of its run.
-    var isPlaced: Bool { RunID(String(key.suffix(36)))?.shard == shard }
+    /// The shard of the run of a line of ``RunRecord/listings`` or ``RunRecord/ghosts``.
+    var runShard: Shard? { RunID(String(key.suffix(36)))?.shard }
+    var isPlaced: Bool { runShard == shard }
 }

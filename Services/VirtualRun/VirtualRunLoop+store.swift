@@ -42,15 +42,14 @@ extension VirtualRunLoop {
         }
         for shard in shards.sorted() {
             try await eachRun(in: shard, now) { record, loop throws in
+                loop.runners.formUnion(record.run.people)
+                loop.ghostOwners.formUnion(record.run.ghosts.compactMap(\.owner))
                 if !record.isAtRest { try await loop.load(record, now) }
             }
         }
-        for record in try await store.records(in: RunRecord.ghosts, shards: shards) {
-            if let owner = User(String(record.key.prefix { $0 != "/" })) { ghostOwners.insert(owner) }
-        }
-        let placed = try await store.records(
-            in: RunRecord.keys, at: shards.sorted().map { StoreKey(shard: $0, key: RunRecord.placing) })
-        unplaced += shards.subtracting(placed.map(\.shard)).sorted()
+        _ = try await areAllPlaced()
+        unplaced.removeAll { shards.contains($0.shard) }
+        unplaced += shards.subtracting(placed).sorted().map { StoreRange(shard: $0) }
         outbox.add(machine.applyBlocks(of: shards, now))
         // Retained views come again with the gain.
         standings = [:]
@@ -102,40 +101,41 @@ extension VirtualRunLoop {
     /// Loads the runs at rest that a batch is about.
     mutating func borrow(_ incoming: [Incoming], _ now: Moment) async throws {
         (machine.elsewhere, machine.lent) = ([:], [:])
-        var requests: [User: Int] = [:]
         var needed: Set<RunID> = []
         for message in incoming {
             if let run = message.namedRun { needed.insert(run) }
-            if let key = message.deleted, !machine.wants(key) {
+            if let key = message.deleted, runners.contains(key.user), !machine.wants(key) {
                 for listing in try await listings(of: key.user, now) where listing.sessions.contains(key.session) {
                     needed.insert(listing.overview.run)
                 }
                 needed.formUnion(try await ghosts(of: key.user, below: "\(key)"))
             }
-            guard case .user(let user, .virtualRunRequest) = message.topic,
-                case .success(let request)? = message.request, outbox.owns(request.shard(of: user))
-            else { continue }
+        }
+        let admitted = admit(incoming, now)
+        for (user, request) in admitted {
             if let run = request.run { needed.insert(run) }
-            guard !machine.isAnswered(request, of: user) else { continue }
-            // Requests above the rate are refused without it.
-            requests[user, default: 0] += 1
-            if requests[user, default: 0] <= machine.requestsLeft(user, now) {
-                try await borrow(for: request, of: user, now)
-            }
+            try await borrow(for: request, of: user, now)
         }
         try await borrow(needed, now)
-        try await borrowWithdrawn(incoming, now)
-    }
-
-    /// Loads the runs with ghosts that their owner withdraws.
-    private mutating func borrowWithdrawn(_ incoming: [Incoming], _ now: Moment) async throws {
-        for message in incoming {
-            guard case .user(let user, .virtualRunRequest)? = message.topic,
-                case .success(let request)? = message.request, request.action.withdrawsGhost,
-                let session = request.run.flatMap({ machine.entries[$0] })?.run.participant(user)?
-                    .session?.session
+        // The runs with ghosts that their owner withdraws.
+        for (user, request) in admitted where request.action.withdrawsGhost {
+            guard let run = request.run.flatMap({ machine.entries[$0] })?.run,
+                let session = run.participant(user)?.session?.session
             else { continue }
             try await borrow(try await ghosts(of: user, below: "\(SessionKey(user, session))"), now)
+        }
+    }
+
+    /// The requests of a batch that the rates of their users allow, and that have no reply yet.
+    private func admit(_ incoming: [Incoming], _ now: Moment) -> [(user: User, request: VirtualRunRequest)] {
+        var ids: [User: Set<CommandID>] = [:]
+        return incoming.compactMap { message in
+            guard case .user(let user, .virtualRunRequest) = message.topic,
+                case .success(let request)? = message.request, outbox.owns(request.shard(of: user)),
+                !machine.isAnswered(request, of: user), ids[user, default: []].insert(request.id).inserted,
+                ids[user, default: []].count <= machine.requestsLeft(user, now)
+            else { return nil }
+            return (user, request)
         }
     }
 
@@ -176,9 +176,12 @@ extension VirtualRunLoop {
             return range
         }
         let records = try await store.records(in: RunRecord.listings, of: ranges, limit: query.limit)
+        _ = try await areAllPlaced()
+        // The line in the shard of its run is the newer one.
+        let lines = records.filter { $0.isPlaced || !($0.runShard.map(placed.contains) ?? true) }
+            .reduce(into: [String: StoreRecord]()) { if $1.isPlaced || $0[$1.key] == nil { $0[$1.key] = $1 } }
         var reply = Reply(id: envelope.id, revision: nil, now: now.wallClock)
-        reply.runs = records.filter(\.isPlaced).sorted { $0.key > $1.key }.prefix(query.limit).compactMap {
-            record -> RunOverview? in
+        reply.runs = lines.values.sorted { $0.key > $1.key }.prefix(query.limit).compactMap { record in
             let listing: RunListing? = read(record, now)
             return listing?.overview
         }
@@ -191,6 +194,10 @@ extension VirtualRunLoop {
     /// Removes what the accounts that a batch deleted had part in.
     mutating func erase(_ now: Moment) async throws {
         for user in erasing.sorted() {
+            guard runners.contains(user) || outbox.owns(user.shard) else {
+                erasing.remove(user)
+                continue
+            }
             let listed = try await listings(of: user, now)
             try await borrow(listed.map(\.overview.run) + ghosts(of: user, below: "\(user)"), now)
             outbox.add(machine.erase(user, listed: listed, now: now))

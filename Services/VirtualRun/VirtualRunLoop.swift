@@ -25,8 +25,12 @@ struct VirtualRunLoop {
     var standings: [RunReader: SeenView.Standing] = [:]
     /// All whose sessions run along in runs here, and more.
     var ghostOwners: Set<User> = []
-    /// Shards whose lines an earlier version may have stored elsewhere: one is placed in each tick.
-    var unplaced: [Shard] = []
+    /// The people of stored runs here, and more.
+    var runners: Set<User> = []
+    /// The runs whose lines an earlier version may have stored elsewhere: some are placed in each tick.
+    var unplaced: [StoreRange] = []
+    /// The shards that have the lines of their runs, as of the last look.
+    var placed: Set<Shard> = []
     /// Shards whose stored runs are examined for their age, one every few minutes.
     var aging: [Shard] = []
     var agedAt: Moment?
@@ -68,7 +72,8 @@ struct VirtualRunLoop {
         case .batch(let received):
             batch = received
             metrics.received(received.messages.count)
-            let incoming = received.messages.compactMap { Incoming($0, owns: outbox.owns) }
+            let epochs = outbox.epochs
+            let incoming = received.messages.compactMap { Incoming($0) { epochs[$0] != nil } }
             try await borrow(incoming, now)
             try await follow(incoming, now)
             for message in incoming { receive(message, now) }
@@ -112,7 +117,8 @@ struct VirtualRunLoop {
     /// Another process owns everything.
     private mutating func standBy() {
         machine.standBy()
-        (erasing, standings, ghostOwners, unplaced, aging, agedAt, hasKey) = ([], [:], [], [], [], nil, false)
+        (erasing, standings, ghostOwners, runners) = ([], [:], [], [])
+        (unplaced, aging, agedAt, hasKey) = ([], [], nil, false)
     }
 
     /// The last flush, at shutdown.
@@ -161,7 +167,7 @@ struct VirtualRunLoop {
             case .user(let user, .virtualRun(let run)) where outbox.owns(run.shard) && !message.payload.isEmpty:
                 outbox.add(machine.see(try revision(message), of: run, for: user, now: now))
             case .user(let user, .virtualRunPeople) where !outbox.owns(user.shard):
-                outbox.add(machine.copy(try people(message), of: user, now))
+                if runners.contains(user) { outbox.add(machine.copy(try people(message), of: user, now)) }
             case .user(let user, .virtualRunPeople) where !message.payload.isEmpty:
                 outbox.add(machine.seePeople(try revision(message), of: user, now: now))
             case .presence("metrics-aggregator", let instance):

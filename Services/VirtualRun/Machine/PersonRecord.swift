@@ -3,7 +3,7 @@ import ServiceKit
 import Storage
 import Workouts
 
-/// The stored record of a user: contacts and limits.
+/// The stored record of a user: contacts, blocks and who may invite.
 struct PersonRecord: Codable, Equatable, Sendable {
     var contacts: [User] = []
     var blocked: [User] = []
@@ -25,18 +25,29 @@ struct PersonRecord: Codable, Equatable, Sendable {
         }
     }
 
-    /// Keeps that a meeting made a contact, once. Returns whether it is new.
+    /// Keeps a meeting that makes a contact, once. Returns whether it is new, and not from before a deletion of everything.
     mutating func meet(_ meeting: RunMeeting) -> Bool {
-        guard met?.contains(meeting) != true else { return false }
-        met = ((met ?? []) + [meeting]).suffix(RunLimit.meetings)
+        if let erasedAt, meeting.at <= erasedAt { return false }
+        var known = (met ?? []).filter { meeting.at.seconds(since: $0.at) < RunMeeting.lifetime }
+        if let index = known.firstIndex(where: { ($0.run, $0.user) == (meeting.run, meeting.user) }) {
+            guard meeting.at > known[index].at else { return false }
+            known.remove(at: index)
+        }
+        met = (known + [meeting]).suffix(RunMeeting.limit)
         return true
     }
 }
 
 /// A run in which a user met another one: one accepted the other's invitation.
 struct RunMeeting: Codable, Hashable, Sendable {
+    /// Meetings that a person's record keeps.
+    fileprivate static let limit = 2_000
+    /// Seconds; longer than any run is open, and 48 h.
+    fileprivate static let lifetime = 14 * 86_400.0
+
     let run: RunID
     let user: User
+    let at: Timestamp
 }
 
 /// The limits of a user.
@@ -50,8 +61,6 @@ enum RunLimit {
     /// Open invitations that an invitee is shown.
     static let shown = 20
     static let replies = 200
-    /// Meetings that a person's record keeps.
-    static let meetings = 200
     static let requestRate = 1.0
     static let requestBurst = 30.0
 }

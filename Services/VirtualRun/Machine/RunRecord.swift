@@ -97,7 +97,7 @@ extension RunRecord {
     static let parts = StoreCollection("parts")
     /// `user` → the `InvitationTally`, in the shard of the runs.
     static let invitations = StoreCollection("invitations")
-    /// `run/user/other` → nothing: `user`, whose shard another replica owned then, and `other` become contacts.
+    /// `run/user/other` → when they met: `other` becomes a contact of `user`, whose shard another replica owned then.
     static let meetings = StoreCollection("meetings")
     /// `run/user` → when the deletion of the user cleared the `partners` of the run.
     static let cleared = StoreCollection("cleared")
@@ -109,7 +109,7 @@ extension RunRecord {
     /// ``hidingKey`` → the 16 bytes of a `HidingKey`, in shard 00. ``placing`` → nothing, in each shard.
     static let keys = StoreCollection("keys")
     static let hidingKey = StoreKey(shard: Shard(0), key: "hiding")
-    /// Says that ``listings``, ``ghosts`` and ``parts`` of the shard are those of its runs.
+    /// Marks a shard with ``listings``, ``ghosts`` and ``parts`` of all its runs.
     static let placing = "placing"
 
     static let schema = StoreSchema(

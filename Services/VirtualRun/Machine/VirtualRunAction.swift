@@ -35,7 +35,7 @@ enum VirtualRunAction: Hashable {
     case eraseMeetings(RunID, User?)
     /// Writes or removes when a deletion cleared a user's `partners`.
     case saveCleared(RunID, User)
-    /// Says that the lines of a shard's runs are in it.
+    /// Marks a shard that has the lines of its runs.
     case place(Shard)
     /// Removes lines of runs in other shards.
     case removeStrays(Shard, listings: [String], ghosts: [String])
@@ -128,7 +128,7 @@ extension VirtualRunMachine: OwningMachine {
             guard let tally = invitations[user]?[shard] else { return [.delete(RunRecord.invitations, user)] }
             return [.put(RunRecord.invitations, user, tally)]
         case .saveMeeting(let user, let meeting):
-            return [.put(RunRecord.meetings, "\(meeting.run)/\(user)/\(meeting.user)", true)]
+            return [.put(RunRecord.meetings, "\(meeting.run)/\(user)/\(meeting.user)", meeting.at)]
         case .eraseMeetings(let id, nil): return [.deleteFolder(RunRecord.meetings, id)]
         case .eraseMeetings(let id, let user?):
             let others = entries[id]?.run.participants.map(\.user) ?? []

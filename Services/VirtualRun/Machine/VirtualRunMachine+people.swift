@@ -40,7 +40,8 @@ extension VirtualRunMachine {
     mutating func befriend(_ user: User, _ host: User, in id: RunID, _ now: Moment) -> [VirtualRunAction] {
         [(user, host), (host, user)].flatMap { own, other -> [VirtualRunAction] in
             foreign.contains(own.shard)
-                ? [.saveMeeting(own, RunMeeting(run: id, user: other))] : addContact(other, to: own, now)
+                ? [.saveMeeting(own, RunMeeting(run: id, user: other, at: now.wallClock))]
+                : addContact(other, to: own, now)
         }
     }
 
@@ -100,8 +101,7 @@ extension VirtualRunMachine {
 
     /// Forgets copies of users who have no part in runs here.
     mutating func forgetPeople() {
-        let known = Set(runs.keys).union(sessions.keys.map(\.user))
-        people = people.filter { !foreign.contains($0.key.shard) || known.contains($0.key) }
+        people = people.filter { !foreign.contains($0.key.shard) || runs[$0.key] != nil || haunted[$0.key] != nil }
     }
 
     // MARK: Profiles and deletion
@@ -130,7 +130,11 @@ extension VirtualRunMachine {
 
     /// Those who deleted everything after a run was made.
     func erasedPeople(of run: Run) -> Set<User> {
-        run.people.filter { user in profiles[user]?.erasedAt.map { run.has(user, before: $0) } ?? false }
+        run.people.filter { user in
+            // Version 2 erased once, and did not store when it invited.
+            if let participant = run.participant(user), participant.invitedAt == nil { return false }
+            return profiles[user]?.erasedAt.map { run.has(user, before: $0) } ?? false
+        }
     }
 
     /// Removes a user's part of all runs in memory that the user joined before the deletion, and the user's record.
@@ -185,9 +189,7 @@ extension VirtualRunMachine {
     }
 
     /// The runs of the user and those with a ghost of the user.
-    func allRuns(of user: User) -> [RunID] {
-        sessions.filter { $0.key.user == user }.values.reduce(into: runs[user] ?? []) { $0.formUnion($1) }.sorted()
-    }
+    func allRuns(of user: User) -> [RunID] { (runs[user] ?? []).union(haunted[user] ?? []).sorted() }
 
     /// Removes what a run keeps of a user besides its own facts, and clears the user's topics.
     private mutating func forget(_ user: User, in id: RunID) -> [VirtualRunAction] {

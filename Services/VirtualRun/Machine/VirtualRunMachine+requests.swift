@@ -44,6 +44,7 @@ extension VirtualRunMachine {
     ) throws(Refusal) -> [VirtualRunAction] {
         guard let id = request.run else { return try performOnPeople(request, user, now) }
         let action = request.action
+        guard foreign.isEmpty || elsewhere[user] != nil || !action.needsOthers else { throw .tooManyRunRequests }
         if case .create(let proposal) = action, entries[id] == nil {
             return try create(id, proposal, request, user, now)
         }
@@ -177,7 +178,7 @@ extension VirtualRunMachine {
 
     /// Whether a user is shown a host's invitation. An invitation to a user without an account has no reader.
     func isReachable(_ user: User, for host: User) -> Bool {
-        guard people[user]?.accepts(invitationOf: host) ?? true else { return false }
+        guard people[user]?.accepts(invitationOf: host) ?? !foreign.contains(user.shard) else { return false }
         return parts(of: user).count(where: \.isShown) < RunLimit.shown
     }
 
@@ -212,6 +213,16 @@ extension VirtualRunMachine {
         guard replies[user]?.contains(where: { $0.reply.id == reply.id }) != true else { return }
         replies[user, default: []].append(StoredReply(shard: shard, reply: reply))
         replies[user]?.sort { ($0.reply.now, $0.reply.id) < ($1.reply.now, $1.reply.id) }
+    }
+}
+
+extension VirtualRunRequest.Action {
+    /// Whether it depends on the user's runs of other replicas.
+    var needsOthers: Bool {
+        switch self {
+        case .create, .invite, .confirm: true
+        default: false
+        }
     }
 }
 

@@ -42,8 +42,12 @@ extension VirtualRunMachine {
         return actions + advanceLive(id, now)
     }
 
+    func isSweepDue(_ now: Moment) -> Bool {
+        sweptAt.map { now.seconds(since: $0) >= Self.sweepInterval } ?? true
+    }
+
     private mutating func sweep(_ now: Moment) -> [VirtualRunAction] {
-        guard sweptAt.map({ now.seconds(since: $0) >= Self.sweepInterval }) ?? true else { return [] }
+        guard isSweepDue(now) else { return [] }
         sweptAt = now
         var actions = advanceCreations(now) + collect(now)
         for id in entries.keys.sorted() {

@@ -11,7 +11,7 @@ import Workouts
 /// replies, views. ``Run`` has the rules of one run, ``LiveRun`` the figures of its runners.
 ///
 /// A run belongs to its own shard, and a user's contacts and blocks to the user's. Of shards of others the machine knows what
-/// the loop read of the store for the requests at hand, and what messages said since.
+/// the loop read of the store for the requests at hand, and what came in messages since.
 struct VirtualRunMachine {
     /// Seconds after a connect or a takeover in which no deadline of a run passes: repeated requests come first.
     static let grace = 10.0
@@ -27,6 +27,8 @@ struct VirtualRunMachine {
     var entries: [RunID: RunEntry] = [:]
     /// The runs in memory in which each user has a part.
     private(set) var runs: [User: Set<RunID>] = [:]
+    /// The runs in memory in which a session of each user runs along.
+    private(set) var haunted: [User: Set<RunID>] = [:]
     /// The participants of runs in memory that are not over, with these runs: their live metrics are subscribed to.
     private(set) var followed: [User: Set<RunID>] = [:]
     /// Whether ``followed`` has other users than when this was last cleared.
@@ -169,11 +171,16 @@ struct VirtualRunMachine {
 
     private mutating func index(_ id: RunID, before: Run?) {
         let run = entries[id]?.run
-        for user in Set((before?.participants ?? []).map(\.user)).subtracting((run?.participants ?? []).map(\.user)) {
-            runs[user]?.remove(id)
-            if runs[user]?.isEmpty ?? false { runs[user] = nil }
+        func move(_ users: (Run) -> [User], in index: inout [User: Set<RunID>]) {
+            let (old, new) = (Set(before.map(users) ?? []), Set(run.map(users) ?? []))
+            for user in old.subtracting(new) {
+                index[user]?.remove(id)
+                if index[user]?.isEmpty ?? false { index[user] = nil }
+            }
+            for user in new { index[user, default: []].insert(id) }
         }
-        for participant in run?.participants ?? [] { runs[participant.user, default: []].insert(id) }
+        move({ $0.participants.map(\.user) }, in: &runs)
+        move({ $0.ghosts.compactMap(\.owner) }, in: &haunted)
         follow(id, before: before?.followed ?? [], now: run?.followed ?? [])
         let (old, new) = (before?.sessionKeys ?? [], run?.sessionKeys ?? [])
         for key in old.subtracting(new) {

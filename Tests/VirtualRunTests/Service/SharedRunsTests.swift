@@ -111,6 +111,7 @@ struct SharedRunsTests {
             let alone = try await play(script, runs, on: 1)
             let shared = try await play(script, runs, on: Int.random(in: 2...3, using: &random))
             for (one, other) in zip(alone.answers, shared.answers) { try #require(one == other) }
+            #expect(alone.answers.count == shared.answers.count)
             #expect(alone.people == shared.people)
             #expect(alone.views == shared.views)
         }
