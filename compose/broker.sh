@@ -30,7 +30,7 @@ start_broker() {
     mkdir -p data/proxy
     cp compose/brokers.cfg data/proxy
     : >"$(new_log mqtt-proxy)"
-    ports[mqtt-proxy]=$(free_port 9110)
+    ports[mqtt-proxy]=$(free_port $((9110 + port_offset)))
     start_listening mqtt-proxy mqtt mqtt-proxy
 }
 
@@ -110,7 +110,7 @@ take_broker_folder() {
 start_gateway() {
     : >"$(new_log websocket-gateway)"
     choose_port websocket "$1"
-    ports[websocket-gateway]=$(free_port 9107)
+    ports[websocket-gateway]=$(free_port $((9107 + port_offset)))
     start_listening websocket-gateway websocket websocket-gateway
 }
 
@@ -129,7 +129,7 @@ start_proxy() {
     : >"$(new_log haproxy)"
     choose_port mqtts "$2" "$1"
     choose_port wss "$3" "$1"
-    ports[haproxy]=$(free_port 9109)
+    ports[haproxy]=$(free_port $((9109 + port_offset)))
     start_listening haproxy "mqtts@$1" "wss@$1" haproxy
 }
 

@@ -18,7 +18,7 @@ start_web_proxy() {
     } >data/proxy/web.cfg
     if [[ $listen ]]; then cat data/tls/server.crt data/tls/server.key >data/proxy/server.pem; fi
     : >"$(new_log web-proxy)"
-    ports[web-proxy]=$(free_port 9111)
+    ports[web-proxy]=$(free_port $((9111 + port_offset)))
     start_listening web-proxy "web@$web_address" web-proxy
 }
 

@@ -2,7 +2,7 @@
 # PostgreSQL with the stores of all services, in data/postgres. Sourced after accounts.sh and processes.sh.
 
 # The first port to try.
-first_postgres_port=5432
+first_postgres_port=$((5432 + port_offset))
 
 # The password file of a role, by its name: a service, or `backup`.
 store_secret() { say "data/secrets/postgres-$1"; }

@@ -4,6 +4,10 @@
 # The process ids, and the TCP ports, by name.
 declare -A pids=() ports=()
 
+# What the environment adds to each usual port, so that systems side by side share none.
+port_offset=${PORT_OFFSET:-0}
+[[ $port_offset =~ ^(0|[1-9][0-9]{0,3}|1[0-9]{4}|20000)$ ]] || fail "invalid PORT_OFFSET '$port_offset'; allowed: 0 to 20000"
+
 # The bytes at which a log is rotated.
 log_limit=$((10 << 20))
 

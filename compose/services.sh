@@ -2,14 +2,14 @@
 # The services' processes, against the broker on ${ports[mqtt]}. Sourced after accounts.sh and processes.sh.
 
 # The first port to try for a service's health and metrics.
-first_health_port=9101
+first_health_port=$((9101 + port_offset))
 
 # connect_as USER: sets $connection to the settings an executable connects with.
 connect_as() { connection=("MQTT_URL=mqtt://$1@127.0.0.1:${ports[mqtt]}" "MQTT_PASSWORD_FILE=data/secrets/$1"); }
 
 # The dashboard's web server: its address, the first port to try, and settings that come before the environment's.
 web_address=${WEB_HOST:-127.0.0.1}
-first_web_port=${WEB_PORT:-8080}
+first_web_port=${WEB_PORT:-$((8080 + port_offset))}
 web_settings=()
 
 # Whether the stores are in PostgreSQL, and the addresses of several servers.

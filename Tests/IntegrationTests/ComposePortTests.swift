@@ -73,6 +73,19 @@ struct ComposePortTests {
         #expect(second.output.contains("compose/stop"))
     }
 
+    @Test func `a port offset moves all ports, and an invalid one is named`() async throws {
+        let refused = try ComposeSystem(ComposeSystem.folder(), environment: ["PORT_OFFSET=1e3"])
+        #expect(await refused.process.finish() == 1)
+        #expect(refused.output.contains("invalid PORT_OFFSET '1e3'; allowed: 0 to 20000"))
+
+        let system = try await ComposeSystem.run(environment: ["PORT_OFFSET=15000"])
+        defer { system.process.end(SIGTERM) }
+        let urls = try String(contentsOfFile: system.compose.folder.file("data/run/urls"), encoding: .utf8)
+        let ports = urls.split(separator: "\n").compactMap { URL(string: "\($0.split(separator: " ")[1])")?.port }
+        #expect(ports.count > 8)
+        #expect(ports.allSatisfy { $0 >= 16_883 })
+    }
+
     @Test func `a TLS port in use is named; the next one is taken unless the port was chosen`() async throws {
         let compose = try ComposeSystem.folder()
         // Either this or another process has it.
