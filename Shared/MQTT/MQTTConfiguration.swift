@@ -21,6 +21,8 @@ package struct MQTTConfiguration: Sendable {
 
     package var host = "127.0.0.1"
     package var port: UInt16 = 1883
+    /// The other brokers, if several share the accounts; see ``PartitionedBus``.
+    package var otherPartitions: [MQTTURL.Broker] = []
     /// `nil` for an unencrypted connection.
     package var tls: TLS?
     package var version = Version.v5
@@ -61,6 +63,20 @@ package struct MQTTConfiguration: Sendable {
 
     package init(clientID: String) {
         self.clientID = clientID
+    }
+
+    /// The configuration of each broker's client, in the order of the partitions.
+    package var partitions: [MQTTConfiguration] {
+        var first = self
+        first.otherPartitions = []
+        return [first]
+            + otherPartitions.enumerated().map { index, broker in
+                var other = first
+                (other.host, other.port) = (broker.host, broker.port)
+                // Two names for one broker: with one client id, each connection would end the other.
+                other.clientID += "-\(index + 2)"
+                return other
+            }
     }
 }
 

@@ -2,10 +2,21 @@ import Foundation
 
 /// A broker address: `mqtt://user:password@host:1883`, or `mqtts://` for TLS on port 8883.
 ///
-/// User, password and port are optional. Reserved characters in user and password must be percent-encoded.
+/// User, password and port are optional. Reserved characters in user and password must be percent-encoded. Several brokers, each
+/// with a part of the accounts, are separated by commas in the order of their partitions: `mqtt://user@one:1883,two:1883`.
 package struct MQTTURL: Sendable, Hashable {
+    package struct Broker: Sendable, Hashable {
+        package var host: String
+        package var port: UInt16
+    }
+
+    /// The most brokers of a URL.
+    package static let brokerLimit = 9
+
     package var host: String
     package var port: UInt16
+    /// The brokers after the first.
+    package var otherPartitions: [Broker] = []
     package var isTLS: Bool
     package var user: String?
     package var password: Secret?
@@ -16,6 +27,7 @@ package struct MQTTURL: Sendable, Hashable {
         case host
         case port
         case extra
+        case brokers
         case syntax
 
         package var description: String {
@@ -24,12 +36,30 @@ package struct MQTTURL: Sendable, Hashable {
             case .host: "has no host"
             case .port: "must have a port from 1 to 65535"
             case .extra: "must end after host and port"
+            case .brokers: "must name 1 to \(MQTTURL.brokerLimit) different brokers"
             case .syntax: "is not a valid URL; percent-encode reserved characters in user and password"
             }
         }
     }
 
     package init(_ string: String) throws(Problem) {
+        let start = string.lastIndex(of: "@").map(string.index(after:)) ?? string.firstRange(of: "://")?.upperBound
+        let parts = string[(start ?? string.startIndex)...].split(separator: ",", omittingEmptySubsequences: false)
+        guard let start, parts.count > 1 else {
+            self = try MQTTURL(oneBroker: string)
+            return
+        }
+        self = try MQTTURL(oneBroker: String(string[..<start] + parts[0]))
+        for part in parts.dropFirst() {
+            let other = try MQTTURL(oneBroker: "\(isTLS ? "mqtts" : "mqtt")://\(part)")
+            otherPartitions.append(Broker(host: other.host, port: other.port))
+        }
+        guard parts.count <= Self.brokerLimit,
+            Set(otherPartitions + [Broker(host: host, port: port)]).count == parts.count
+        else { throw .brokers }
+    }
+
+    private init(oneBroker string: String) throws(Problem) {
         let defaultPort: UInt16
         switch string.prefix(while: { $0 != ":" }).lowercased() {
         case "mqtt": (isTLS, defaultPort) = (false, 1883)

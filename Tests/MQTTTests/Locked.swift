@@ -13,4 +13,13 @@ final class Locked<Value: Sendable>: Sendable {
     func set(_ value: Value) {
         mutex.withLock { $0 = value }
     }
+
+    /// Changes the value and returns the new one.
+    @discardableResult
+    func change(_ body: (inout Value) -> Void) -> Value {
+        mutex.withLock { value in
+            body(&value)
+            return value
+        }
+    }
 }

@@ -21,11 +21,27 @@ import Testing
         #expect(try MQTTURL("mqtt://[::1]:1884").host == "::1")
     }
 
+    @Test func `several brokers are separated by commas, in their order`() throws {
+        let url = try MQTTURL("mqtts://_engine:a,b@one,two:1884,[::1]/")
+        #expect(url.host == "one" && url.port == 8883 && url.user == "_engine" && url.password?.value == "a,b")
+        #expect(url.otherPartitions.map(\.host) == ["two", "::1"] && url.otherPartitions.map(\.port) == [1884, 8883])
+        var configuration = MQTTConfiguration(clientID: "engine")
+        (configuration.host, configuration.port, configuration.otherPartitions) = (
+            url.host, url.port, url.otherPartitions
+        )
+        #expect(configuration.partitions.map(\.host) == ["one", "two", "::1"])
+        #expect(configuration.partitions.map(\.clientID) == ["engine", "engine-2", "engine-3"])
+        #expect(configuration.partitions.allSatisfy { $0.otherPartitions.isEmpty })
+    }
+
     @Test(arguments: [
         ("", MQTTURL.Problem.scheme), ("broker:1883", .scheme), ("http://broker", .scheme), ("mqtt:broker", .scheme),
         ("mqtt://", .host), ("mqtt://:1883", .host), ("mqtt://broker:0", .port), ("mqtt://broker:70000", .port),
         ("mqtt://broker/path", .extra), ("mqtt://broker?a=b", .extra), ("mqtt://bro ker", .syntax),
-        ("mqtt://broker:port", .syntax),
+        ("mqtt://broker:port", .syntax), ("mqtt://one,", .host), ("mqtt://one,,two", .host),
+        ("mqtt://one/x,two", .extra),
+        ("mqtt://one:1,two:1,one:1", .brokers), ("mqtt://one,two:70000", .port),
+        ("mqtt://" + (1...10).map { "b\($0)" }.joined(separator: ","), .brokers),
     ])
     func `an invalid URL is refused with its problem`(string: String, problem: MQTTURL.Problem) {
         #expect(throws: problem) { try MQTTURL(string) }

@@ -83,6 +83,10 @@ import Workouts
         #expect(User("123456789")?.shard == Shard(0x26))
     }
 
+    @Test func `the partition of an account is the CRC-32 of its name modulo the number of brokers`() {
+        #expect((1...9).map { Partition.index(of: "123456789", among: $0) } == (1...9).map { 0xcbf4_3926 % $0 })
+    }
+
     @Test(arguments: ["samples", "samples/", "sample/watch", "samples/watch/ack", "samples/Watch", "/watch"])
     func `a stream name without a kind or device is refused`(text: String) {
         #expect(StreamName(text) == nil)

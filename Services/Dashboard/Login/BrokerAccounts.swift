@@ -93,8 +93,10 @@ struct BrokerAccounts: Sendable {
     /// The settings of a connection with the person's own rights.
     func settings(for credential: RightsProbes.Credential, client: String) -> MQTTConfiguration {
         var mqtt = MQTTConfiguration(clientID: ProcessName.unique(prefix: "dashboard-\(client)").description)
-        mqtt.host = settings.host
-        mqtt.port = settings.port
+        let partitions = settings.partitions
+        let broker = partitions[Partition.index(of: credential.account.description, among: partitions.count)]
+        mqtt.host = broker.host
+        mqtt.port = broker.port
         mqtt.version = settings.version
         // The service's certificate would be another identity.
         mqtt.tls = settings.tls.map { MQTTConfiguration.TLS(caFile: $0.caFile) }

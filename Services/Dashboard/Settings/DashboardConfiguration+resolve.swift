@@ -77,9 +77,10 @@ extension DashboardConfiguration {
     /// People's passwords go to the broker: over TLS, on this machine, or to a name without domain, as containers on a private
     /// network have.
     static func checkBroker(_ mqtt: MQTTConfiguration) throws(SettingError) {
-        guard mqtt.tls != nil || isLoopback(mqtt.host) || !mqtt.host.contains(where: { ".:".contains($0) }) else {
+        guard mqtt.tls == nil else { return }
+        for host in mqtt.partitions.map(\.host) where !isLoopback(host) && host.contains(where: { ".:".contains($0) }) {
             throw SettingError(
-                .mqttURL, "'\(mqtt.host)' is another machine, and people's passwords go there; use mqtts://…")
+                .mqttURL, "'\(host)' is another machine, and people's passwords go there; use mqtts://…")
         }
     }
 

@@ -18,6 +18,13 @@ extension Topic {
         return QueueRule(owner: kind == .viewerRequest ? parameters[0] : levels[3], kind: kind.queueKind)
     }
 
+    /// The broker that has a topic, of several: that of the topic's user. `nil` for topics of no user, which all brokers have.
+    package static func partition(of name: String, among count: Int) -> Int? {
+        let levels = name.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+        guard levels.count > 4, name.hasPrefix("\(root)/"), levels[2] != services else { return nil }
+        return Partition.index(of: levels[3], among: count)
+    }
+
     /// The user who publishes on a topic, or on a name that is none; `nil` if a service does.
     package static func publisher(_ name: String) -> User? {
         let rule = queueRule(name)

@@ -65,12 +65,19 @@ package enum ServiceRunner {
                 limits.reached(excess.limit.name, by: user, at: clock.moment, count: count)
             }
         }
-        let client = MQTTClient(configuration: mqtt, logger: logger)
+        let clients = mqtt.partitions.map { MQTTClient(configuration: $0, logger: logger) }
+        let bus: any MessageBus =
+            clients.count == 1
+            ? clients[0] : PartitionedBus(clients) { Topic.partition(of: $0, among: clients.count) }
         var context = ServiceContext(
-            configuration: configuration, logger: logger, bus: client, clock: clock, metrics: metrics)
+            configuration: configuration, logger: logger, bus: bus, clock: clock, metrics: metrics)
         context.limits = limits
-        if announced { context.presence = Presence(configuration: configuration, clock: clock, bus: client) }
-        if connects { context.readiness.add("broker") { client.isReady } }
+        if announced { context.presence = Presence(configuration: configuration, clock: clock, bus: bus) }
+        if connects {
+            for (index, client) in clients.enumerated() {
+                context.readiness.add(clients.count == 1 ? "broker" : "broker-\(index + 1)") { client.isReady }
+            }
+        }
 
         var started: Logger.Metadata = [
             LogKey.version: "\(pacebusVersion)", LogKey.broker: "\(configuration.broker)",
@@ -85,7 +92,7 @@ package enum ServiceRunner {
 
         var services: [any Service] = []
         if configuration.httpPort != 0 { services.append(healthPort(context)) }
-        if connects { services.append(client) }
+        if connects { services += clients }
         if let presence = context.presence { services.append(presence) }
         services += try await build(context)
         try await drain(services, within: drainLimit, logger)

@@ -36,6 +36,7 @@ extension MQTTConfiguration {
         let url = try values.mqttURL(base.mqttURL)
         host = url.host
         port = url.port
+        otherPartitions = url.otherPartitions
         username = url.user
         password = try values.password() ?? url.password
         version = try values.value(.mqttVersion, base.mqttVersion) { Version(rawValue: $0) } ?? version

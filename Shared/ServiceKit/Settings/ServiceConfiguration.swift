@@ -43,7 +43,7 @@ package struct ServiceConfiguration: Sendable {
     /// The broker's URL for logs: `mqtts://ann@example.org:8883`, without the password.
     package var broker: String {
         let user = mqtt.username.map { "\($0)@" } ?? ""
-        let host = mqtt.host.contains(":") ? "[\(mqtt.host)]" : mqtt.host
-        return "\(mqtt.tls == nil ? "mqtt" : "mqtts")://\(user)\(host):\(mqtt.port)"
+        let brokers = mqtt.partitions.map { "\($0.host.contains(":") ? "[\($0.host)]" : $0.host):\($0.port)" }
+        return "\(mqtt.tls == nil ? "mqtt" : "mqtts")://\(user)\(brokers.joined(separator: ","))"
     }
 }

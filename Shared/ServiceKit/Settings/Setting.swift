@@ -31,7 +31,7 @@ extension Setting {
     package static let mqttURL = Setting(
         flag: "mqtt-url",
         explanation: "The broker's URL and user; the password comes from the file named by MQTT_PASSWORD_FILE",
-        accepted: "mqtt://[user@]host[:port], or mqtts:// for TLS", standard: "mqtt://127.0.0.1:1883")
+        accepted: "mqtt://[user@]host[:port][,host[:port]…], or mqtts:// for TLS", standard: "mqtt://127.0.0.1:1883")
     static let mqttVersion = Setting(
         flag: "mqtt-version", explanation: "The MQTT version", accepted: "5 or 3.1.1", standard: "5")
     static let mqttCAFile = Setting(

@@ -177,6 +177,22 @@ import Workouts
         #expect(Topic.queueRule(name) == QueueRule(owner: "mallory", kind: .request))
     }
 
+    @Test func `a topic is on its user's partition; those of services are on all`() {
+        var random = SeededRandom()
+        for topic in random.topics() {
+            for count in 1...4 {
+                let user: User? =
+                    switch topic {
+                    case .session(let key, _): key.user
+                    case .user(let user, _): user
+                    case .presence, .rejected, .account, .limited: nil
+                    }
+                let expected = user.map { Partition.index(of: $0.description, among: count) }
+                #expect(Topic.partition(of: topic.name, among: count) == expected, "seed \(random.seed)")
+            }
+        }
+    }
+
     @Test func `what the broker itself publishes counts as a service's`() {
         #expect(Topic.queueRule("$SYS/pacebus/limited/rate/mallory") == QueueRule(owner: "", kind: .service))
     }

@@ -122,7 +122,7 @@ private let storeURLs = "sqlite:PATH or postgres://user@host[:port][,host…]/da
         (["--log-format", "xml"], "--log-format (LOG_FORMAT): 'xml' is not accepted; expected text or json"),
         (
             ["--mqtt-url", "http://example.org"],
-            "--mqtt-url (MQTT_URL): must begin with mqtt:// or mqtts://; expected mqtt://[user@]host[:port], or mqtts:// for TLS"
+            "--mqtt-url (MQTT_URL): must begin with mqtt:// or mqtts://; expected mqtt://[user@]host[:port][,host[:port]…], or mqtts:// for TLS"
         ),
         (
             ["--mqtt-url", "mqtts://example.org", "--mqtt-cert-file", "/etc/passwd"],
