@@ -3,9 +3,35 @@
 
 # Two for an active and a standby broker behind HAProxy.
 brokers=1
+# Several for brokers behind HAProxy that have a part of the accounts each.
+partitions=1
 
-# start_broker PORT: starts the broker, or both with their proxy, on the first free loopback port from PORT, ${ports[mqtt]}, and
-# waits until they listen.
+# broker_names: prints the names of all brokers' processes.
+broker_names() {
+    local number
+    say mosquitto
+    for ((number = 2; number <= brokers * partitions; number++)); do say "mosquitto-$number"; done
+}
+
+# partition_addresses: prints the brokers' addresses in the order of their partitions, separated by commas.
+partition_addresses() {
+    local name list=
+    for name in $(broker_names); do list+=,127.0.0.1:${ports[$name]}; done
+    say "${list#,}"
+}
+
+# port_of ACCOUNT: prints the port of the broker that has the account's topics.
+port_of() {
+    local checksum names
+    ((partitions > 1)) || { say "${ports[mqtt]}" && return; }
+    # gzip ends with the CRC-32 of its input and its length.
+    checksum=$(printf '%s' "$1" | gzip -c | tail -c 8 | od -A n -t u4 -N 4)
+    mapfile -t names < <(broker_names)
+    say "${ports[${names[checksum % partitions]}]}"
+}
+
+# start_broker PORT: starts the broker, or several with their proxy, on the first free loopback port from PORT, ${ports[mqtt]},
+# and waits until they listen.
 start_broker() {
     raise_file_limit
     mkdir -p "$broker/db"
@@ -14,7 +40,7 @@ start_broker() {
     rm -f "$broker/pacebus_plugin.so"
     if [[ -e $bin/pacebus_plugin.so ]]; then cp "$bin/pacebus_plugin.so" "$broker"; else build_plugin "$broker"; fi
     : >"$(new_log mosquitto)"
-    if ((brokers == 1)); then
+    if ((brokers * partitions == 1)); then
         choose_port mosquitto "$1"
         start_listening mosquitto mosquitto
         ports[mqtt]=${ports[mosquitto]}
@@ -22,13 +48,12 @@ start_broker() {
     fi
     choose_port mqtt "$1"
     local name
-    for name in mosquitto mosquitto-2; do
+    for name in $(broker_names); do
         ports[$name]=$(free_port $((ports[mqtt] + 1)))
         : >"$(new_log "$name")"
         start_listening "$name" "$name"
     done
     mkdir -p data/proxy
-    cp compose/brokers.cfg data/proxy
     : >"$(new_log mqtt-proxy)"
     ports[mqtt-proxy]=$(free_port $((9110 + port_offset)))
     start_listening mqtt-proxy mqtt mqtt-proxy
@@ -43,11 +68,12 @@ launch() {
     esac
 }
 
-# launch_mosquitto NAME: both brokers read the same accounts and rules. The standby stores nothing, so that it begins empty.
+# launch_mosquitto NAME: all brokers read the same accounts and rules. The standby stores nothing, so that it begins empty;
+# neither do partitions: another number of them would bring back what others own now.
 launch_mosquitto() {
     local as=() file=$broker/$1.conf
     {
-        if [[ $1 == mosquitto ]]; then cat compose/mosquitto.conf; else grep -v '^persistence ' compose/mosquitto.conf; fi
+        if [[ $1 == mosquitto && $partitions == 1 ]]; then cat compose/mosquitto.conf; else grep -v '^persistence ' compose/mosquitto.conf; fi
         printf '\nacl_file access.conf\npersistence_location db/\n'
         printf '\nplugin ./pacebus_plugin.so\nplugin_opt_passwords passwords\nplugin_opt_viewers viewers\n'
         printf '\nlistener %s 127.0.0.1\n' "${ports[$1]}"
@@ -67,9 +93,22 @@ launch_mosquitto() {
 
 launch_mqtt-proxy() {
     proxy_account
-    start mqtt-proxy env --chdir data/proxy "MQTT_PORT=${ports[mqtt]}" "FIRST_PORT=${ports[mosquitto]}" \
-        "SECOND_PORT=${ports[mosquitto-2]}" "METRICS_PORT=${ports[mqtt-proxy]}" "${account[@]}" haproxy -W -f brokers.cfg \
-        >>data/log/mqtt-proxy.log 2>&1
+    local settings=("MQTT_PORT=${ports[mqtt]}" "METRICS_PORT=${ports[mqtt-proxy]}") file=brokers.cfg name number=0
+    if ((partitions > 1)); then
+        file=partitions.cfg
+        settings+=("PARTITIONS=$partitions")
+        {
+            cat compose/partitions.cfg
+            for name in $(broker_names); do
+                printf 'backend partition-%s\n    server %s 127.0.0.1:%s\n' "$number" "$name" "${ports[$name]}"
+                number=$((number + 1))
+            done
+        } >data/proxy/partitions.cfg
+    else
+        cp compose/brokers.cfg data/proxy
+        settings+=("FIRST_PORT=${ports[mosquitto]}" "SECOND_PORT=${ports[mosquitto-2]}")
+    fi
+    start mqtt-proxy env --chdir data/proxy "${settings[@]}" "${account[@]}" haproxy -W -f "$file" >>data/log/mqtt-proxy.log 2>&1
 }
 
 # The connections that the standby had taken over when it was last emptied, and when to look again, in seconds of this script.

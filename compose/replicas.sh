@@ -14,8 +14,8 @@ list_processes() {
     done
     dashboards=()
     if ((${replicas[dashboard]:-1} > 1)); then mapfile -t dashboards < <(printf '%s\n' "${instances[@]}" | grep -E '^dashboard(-[2-9])?$'); fi
-    supervised=(mosquitto)
-    if ((brokers == 2)); then supervised+=(mosquitto-2 mqtt-proxy); fi
+    mapfile -t supervised < <(broker_names)
+    if ((brokers * partitions > 1)); then supervised+=(mqtt-proxy); fi
     # shellcheck disable=SC2034
     supervised+=(${postgres:+postgres} "${instances[@]}" ${dashboards[0]:+web-proxy} websocket-gateway ${listen:+haproxy})
 }

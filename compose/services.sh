@@ -4,8 +4,12 @@
 # The first port to try for a service's health and metrics.
 first_health_port=$((9101 + port_offset))
 
-# connect_as USER: sets $connection to the settings an executable connects with.
-connect_as() { connection=("MQTT_URL=mqtt://$1@127.0.0.1:${ports[mqtt]}" "MQTT_PASSWORD_FILE=data/secrets/$1"); }
+# connect_as USER: sets $connection to the settings an executable connects with; a service connects to all partitions.
+connect_as() {
+    local address=127.0.0.1:${ports[mqtt]}
+    if [[ $1 == _* ]] && ((partitions > 1)); then address=$(partition_addresses); fi
+    connection=("MQTT_URL=mqtt://$1@$address" "MQTT_PASSWORD_FILE=data/secrets/$1")
+}
 
 # The dashboard's web server: its address, the first port to try, and settings that come before the environment's.
 web_address=${WEB_HOST:-127.0.0.1}

@@ -47,7 +47,7 @@ state_of() {
     id=$(id_of "$1")
     if [[ ! $id || $id == 0 || ! -d /proc/$id ]]; then say "restarting" && return; fi
     url=$(url_of "$1")
-    if [[ $url == mqtt:* ]]; then
+    if [[ $url == mqtt:* && ! $(url_of partitions) ]]; then
         if is_active "$1"; then
             say "active"
         elif (($(server_count status "$1" ',state="UP"'))); then
@@ -57,7 +57,7 @@ state_of() {
         fi
         return
     fi
-    if [[ ! $url ]]; then say "running" && return; fi
+    if [[ ! $url || $url == mqtt:* ]]; then say "running" && return; fi
     response=$(http_get "${url##*:}" /readyz)
     case ${response%%$'\n'*} in
         200) say "ready" ;;

@@ -127,7 +127,7 @@ extension ComposeSystem {
     /// Starts the device `watch-1`, which plays a recording into a session with the password of its user.
     func replay(_ recording: [UInt8], _ key: SessionKey, password: Secret, speedUp: Int = 0) throws -> ChildProcess {
         let folder = compose.folder
-        let (file, secret) = (folder.file("recording.fit"), folder.file("password"))
+        let (file, secret) = (folder.file("\(key.user).fit"), folder.file("\(key.user).password"))
         try Data(recording).write(to: URL(filePath: file))
         try Data(password.value.utf8).write(to: URL(filePath: secret))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
@@ -140,9 +140,11 @@ extension ComposeSystem {
             ], environment: ["MQTT_PASSWORD_FILE=\(secret)"], log: folder.file("device.log"))
     }
 
-    /// Runs `body` with a client of the operator that receives everything.
-    func observe<R: Sendable>(_ body: (BusObserver) async throws -> R) async throws -> R {
+    /// Runs `body` with a client of the operator that receives everything, of one broker if there are several.
+    func observe<R: Sendable>(
+        _ listener: String = "mqtt", _ body: (BusObserver) async throws -> R
+    ) async throws -> R {
         try await BusObserver.run(
-            port: try port, account: "_operator", password: try compose.password(of: "_operator"), body)
+            port: try port(of: listener), account: "_operator", password: try compose.password(of: "_operator"), body)
     }
 }
