@@ -49,6 +49,8 @@ struct Site {
         _ body: (Site) async throws -> Void
     ) async throws {
         var service = ServiceConfiguration(name: "dashboard")
+        // On the usual port a broker of this machine would refuse the passwords.
+        service.mqtt.port = 1
         var configuration = DashboardConfiguration()
         let webFolder = try makeWebFolder()
         configuration.webFolder = webFolder.path
