@@ -29,7 +29,7 @@ struct DashboardService: Service {
             defer { parts.records.stop() }
             try await work()
         }
-        await parts.store.close()
+        await parts.context.close(parts.store)
     }
 
     private func work() async throws {

@@ -51,7 +51,7 @@ struct ExporterService: Service {
             }
             await loop.finish()
         }
-        await store.close()
+        await context.close(store)
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

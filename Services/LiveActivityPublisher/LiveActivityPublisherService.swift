@@ -43,7 +43,7 @@ struct LiveActivityPublisherService: Service {
             }
             await loop.finish(outcomes.take())
         }
-        await store.close()
+        await context.close(store)
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

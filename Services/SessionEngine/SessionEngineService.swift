@@ -18,7 +18,7 @@ struct SessionEngineService: Service {
             try await loop.handle(event)
         }
         try await loop.finish()
-        await store.close()
+        await context.close(store)
     }
 
     private func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

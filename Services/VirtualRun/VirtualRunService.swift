@@ -20,7 +20,7 @@ struct VirtualRunService: Service {
             try await loop.handle(event)
         }
         await loop.finish()
-        await store.close()
+        await context.close(store)
     }
 
     /// The runners' sessions are in every shard, whichever shard their run is in. A replica without shards reads nothing.

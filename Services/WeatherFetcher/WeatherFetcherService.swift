@@ -37,7 +37,7 @@ struct WeatherFetcherService: Service {
             }
         }
         await loop.finish()
-        await store.close()
+        await context.close(store)
     }
 
     private func machine(_ provider: (any WeatherProvider)?) -> WeatherFetcherMachine {

@@ -82,20 +82,35 @@ package final class MQTTClient: MessageBus, Service {
         try await submit([message], goal: .confirmation)
     }
 
-    package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
+    package func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError) {
         guard !messages.isEmpty else { return }
-        try await submit(messages, goal: .handover)
+        try await submit(messages, goal: .handover, while: isCurrent)
+    }
+
+    package func flush() async {
+        _ = await withCheckedContinuation { waiter in
+            let isRunning = mailbox.change { mailbox in
+                guard mailbox.hasStarted, !mailbox.hasStopped else { return false }
+                let id = mailbox.nextID()
+                mailbox.wait(waiter, for: id)
+                mailbox.flushes.append((id, .now))
+                return true
+            }
+            if !isRunning { waiter.resume(returning: .success(())) }
+        }
     }
 
     package func stopReading() {
         mailbox.change { $0.isDraining = true }
     }
 
-    private func submit(_ messages: [MQTTMessage], goal: PublishWindow.Goal) async throws(MQTTError) {
+    private func submit(
+        _ messages: [MQTTMessage], goal: PublishWindow.Goal, while isCurrent: MessageCheck? = nil
+    ) async throws(MQTTError) {
         let id = mailbox.withLock { $0.nextID() }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                switch mailbox.submit(messages, id: id, goal: goal, waiter: waiter) {
+                switch mailbox.submit(messages, id: id, goal: goal, while: isCurrent, waiter: waiter) {
                 case .wake: break
                 case .refuse(let error): waiter.resume(returning: .failure(error))
                 }
@@ -118,4 +133,5 @@ struct ClientMetrics {
     let droppedTooLarge = Counter(label: "pacebus_mqtt_messages_dropped_total", dimensions: [("reason", "too_large")])
     let droppedUnsubscribed = Counter(
         label: "pacebus_mqtt_messages_dropped_total", dimensions: [("reason", "unsubscribed")])
+    let droppedVoid = Counter(label: "pacebus_mqtt_messages_dropped_total", dimensions: [("reason", "lost_shard")])
 }

@@ -31,6 +31,8 @@ struct Mailbox {
     }
 
     var window = PublishWindow()
+    /// The callers of `flush()`, each with the time of its call.
+    var flushes: [(id: PublishWindow.ID, since: ContinuousClock.Instant)] = []
     private(set) var waiters: [PublishWindow.ID: Waiter] = [:]
     private var latestID: UInt64 = 0
 

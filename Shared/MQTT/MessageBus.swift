@@ -30,10 +30,27 @@ package protocol MessageBus: Sendable {
     ///
     /// An invalid message is dropped, counted and logged; the others are sent. Later failures are counted and logged
     /// too. If the call throws, some of the messages may have been sent.
-    func send(_ messages: [MQTTMessage]) async throws(MQTTError)
+    ///
+    /// - Parameter isCurrent: whether the message at an index may still be sent, such as while its shard is owned. The client
+    ///   asks again just before it writes, on a thread of its own, and drops and counts the messages that are void by then.
+    ///   `nil` sends them all.
+    func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError)
+
+    /// Returns when everything sent before is written to the connection or lost with it, after 2 s at the latest.
+    func flush() async
 
     /// Starts the drain: delivers the messages already read, accepts no more, then ends the event stream.
     ///
     /// Publishing continues. Messages that the broker sends before it receives the UNSUBSCRIBE are dropped and counted.
     func stopReading()
+}
+
+/// Whether the message at this index of a `send` may still be sent.
+package typealias MessageCheck = @Sendable (_ index: Int) -> Bool
+
+extension MessageBus {
+    /// Sends messages that never become void.
+    package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
+        try await send(messages, while: nil)
+    }
 }

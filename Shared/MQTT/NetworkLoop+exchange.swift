@@ -17,7 +17,7 @@ extension NetworkLoop {
 
     /// A batch holds PUBACKs back only while no caller waits. A waiting caller may be the consumer, and the batch then
     /// depends on it.
-    private var mayWrite: Bool { gate.mayWrite || isUnderBackpressure }
+    private var mayWrite: Bool { gate.mayWrite || isUnderBackpressure || isFlushing }
 
     /// Waits for the mailbox, and for the socket if reading or writing is allowed.
     func poll(timeout: Duration) -> Readiness {
@@ -76,8 +76,13 @@ extension NetworkLoop {
         restsUntil = min(nextDelivery ?? end, end)
     }
 
+    /// libmosquitto cannot take a message back: one that has become void in its queue ends the connection.
     func write(now: Instant) {
         guard mayWrite, let connection, connection.wantsToWrite else { return }
+        guard unwritten.allSatisfy(\.passes) else {
+            return lose(.connectionLost("unsent messages of lost shards"), now: now)
+        }
+        defer { if !connection.wantsToWrite { unwritten = [] } }
         do {
             try connection.write()
             handleEvents(of: connection, now: now)
@@ -91,33 +96,71 @@ extension NetworkLoop {
     func writeAll(of connection: Connection) {
         let deadline = ContinuousClock.now + .milliseconds(500)
         while connection.socket >= 0, ContinuousClock.now < deadline {
-            guard (try? connection.write()) != nil, connection.socket >= 0 else { return }
+            guard unwritten.allSatisfy(\.passes), (try? connection.write()) != nil, connection.socket >= 0 else {
+                return
+            }
             var descriptor = pollfd(fd: connection.socket, events: Int16(POLLOUT), revents: 0)
             Glibc.poll(&descriptor, 1, 100)
         }
     }
 
-    /// Moves pending messages into the connection while the window has space. The window knows each packet id before
-    /// the loop reads or writes again.
-    func publishWaiting() {
+    /// Moves pending messages into the connection while the window has space, and writes them. The window knows each packet
+    /// id before the loop reads or writes again.
+    ///
+    /// A few messages at a time: the process may be stopped at any moment, and what is in the connection then is written
+    /// when it continues.
+    func publishWaiting(now: Instant) {
         isUnderBackpressure = false
-        guard machine.isAccepted, let connection else { return }
-        let (completions, unsendable, isUnderBackpressure) = mailbox.withLock { mailbox in
-            var completions: [PublishWindow.Completion] = []
-            var unsendable: [(MQTTMessage, MQTTError)] = []
-            while let next = mailbox.window.next() {
+        while machine.isAccepted, let connection {
+            let isComplete = handOver(to: connection)
+            write(now: now)
+            if isComplete { break }
+        }
+        if machine.isAccepted { isUnderBackpressure = mailbox.withLock { $0.window.isUnderBackpressure } }
+    }
+
+    private static let handoverLimit = 16
+
+    /// Returns whether the window has no message or no space left.
+    private func handOver(to connection: Connection) -> Bool {
+        var (count, voidCount) = (0, 0)
+        var completions: [PublishWindow.Completion] = []
+        var unsendable: [(MQTTMessage, MQTTError)] = []
+        mailbox.withLock { mailbox in
+            while count < Self.handoverLimit, let next = mailbox.window.next() {
+                guard next.check?.passes ?? true else {
+                    voidCount += 1
+                    if let completion = mailbox.window.dropped(next) { completions.append(completion) }
+                    continue
+                }
                 do throws(MQTTError) {
                     let packet = try publish(next.message, on: connection)
+                    count += 1
+                    if let check = next.check { unwritten.append(check) }
                     if let completion = mailbox.window.handedOver(next, as: packet) { completions.append(completion) }
                 } catch {
                     unsendable.append((next.message, error))
                     if let completion = mailbox.window.failed(next, error) { completions.append(completion) }
                 }
             }
-            return (completions, unsendable, mailbox.window.isUnderBackpressure)
         }
-        self.isUnderBackpressure = isUnderBackpressure
+        metrics.droppedVoid.increment(by: voidCount)
         for (message, error) in unsendable { reportUnsendable(message, error) }
+        mailbox.complete(completions)
+        return count < Self.handoverLimit
+    }
+
+    /// Completes the flushes whose messages are written, or that have no connection, or waited for long enough.
+    func completeFlushes(now: Instant) {
+        guard isFlushing else { return }
+        let isWritten = connection.map { !$0.wantsToWrite } ?? true
+        let completions = mailbox.withLock { mailbox in
+            let isDone = !machine.isAccepted || isWritten && mailbox.window.isHandedOver
+            let done = mailbox.flushes.filter { isDone || now - $0.since >= Self.flushTime }
+            mailbox.flushes.removeFirst(done.count)
+            isFlushing = !mailbox.flushes.isEmpty
+            return done.map { PublishWindow.Completion(id: $0.id, result: .success(())) }
+        }
         mailbox.complete(completions)
     }
 

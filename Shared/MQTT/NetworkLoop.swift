@@ -31,6 +31,10 @@ final class NetworkLoop {
     var restsUntil: Instant?
     /// See ``PublishWindow/isUnderBackpressure``.
     var isUnderBackpressure = false
+    /// Whether a caller waits until everything is written.
+    var isFlushing = false
+    /// The checks of the messages that the connection may not have written yet.
+    var unwritten: [PublishWindow.Check] = []
 
     private var random = SystemRandomNumberGenerator()
     /// Logged once until the next success.
@@ -42,8 +46,8 @@ final class NetworkLoop {
     private var isRefused = false
     private var stopDeadline: Instant?
     private var nextKeepAlive: Instant
-    /// The timeout of a graceful stop for the subscriber and for confirmations.
-    private static let flushTime = Duration.seconds(2)
+    /// The timeout of a graceful stop for the subscriber and for confirmations, and that of a flush.
+    static let flushTime = Duration.seconds(2)
 
     private init(configuration: MQTTConfiguration, logger: Logger, mailbox: SharedMailbox) {
         self.configuration = configuration
@@ -70,10 +74,11 @@ final class NetworkLoop {
             takeRequests(now: now)
             advance(now: now)
             gate.tick(now: now)
-            publishWaiting()
+            publishWaiting(now: now)
             reportReadiness()
             // Before the next batch, whose PUBACKs may have to wait.
             if connection?.hasWritten == true { write(now: now) }
+            completeFlushes(now: now)
             if let restsUntil, restsUntil <= now { read(now: now) }
             deliver(now: now)
             releaseSenders(now: now)
@@ -90,6 +95,7 @@ final class NetworkLoop {
         let requests = mailbox.withLock { mailbox in
             (mailbox.subscriber, mailbox.acknowledged.take(), mailbox.isDraining, mailbox.stop)
         }
+        isFlushing = mailbox.withLock { !$0.flushes.isEmpty }
         if let acknowledged = requests.1 {
             gate.acknowledged(acknowledged)
             // The next batch may be due, and includes what has arrived.
@@ -149,6 +155,7 @@ final class NetworkLoop {
         if wasEstablished { deliver(now: now) }
         let leftover = connection?.queue.take(all: true) ?? []
         connection = nil
+        unwritten = []
         (hasUnread, restsUntil) = (false, nil)
         gate.connectionLost()
         if wasEstablished, subscriber != nil, !hasEndedStream { outbox.disconnected(error, leftover: leftover) }
@@ -232,8 +239,11 @@ final class NetworkLoop {
             mailbox.hasStopped = true
             mailbox.isReady = false
             let events = isRefused ? nil : mailbox.subscriber?.events
+            let flushed = mailbox.flushes.map { PublishWindow.Completion(id: $0.id, result: .success(())) }
+            mailbox.flushes = []
             return (
-                mailbox.window.disconnected(.connectionLost("the client stopped")), events, mailbox.runner.take()
+                mailbox.window.disconnected(.connectionLost("the client stopped")) + flushed, events,
+                mailbox.runner.take()
             )
         }
         mailbox.complete(completions)

@@ -57,23 +57,32 @@ package final class PartitionedBus: MessageBus {
     }
 
     package func publish(_ message: MQTTMessage) async throws(MQTTError) {
-        try await forEachPartition(of: [message]) { bus, messages throws(MQTTError) in
-            try await bus.publish(messages[0])
+        try await forEachPartition(of: [message]) { bus, _ throws(MQTTError) in try await bus.publish(message) }
+    }
+
+    /// As ``MessageBus/send(_:while:)``, in order within each partition. It throws the first error after trying all
+    /// partitions.
+    package func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError) {
+        try await forEachPartition(of: messages) { bus, indices throws(MQTTError) in
+            let part = indices.map { messages[$0] }
+            guard let isCurrent else { return try await bus.send(part) }
+            try await bus.send(part) { isCurrent(indices[$0]) }
         }
     }
 
-    /// As ``MessageBus/send(_:)``, in order within each partition. It throws the first error after trying all partitions.
-    package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
-        try await forEachPartition(of: messages) { bus, messages throws(MQTTError) in try await bus.send(messages) }
+    package func flush() async {
+        await withDiscardingTaskGroup { tasks in
+            for bus in partitions { tasks.addTask { await bus.flush() } }
+        }
     }
 
     private func forEachPartition(
-        of messages: [MQTTMessage], _ body: (any MessageBus, [MQTTMessage]) async throws(MQTTError) -> Void
+        of messages: [MQTTMessage], _ body: (any MessageBus, _ indices: [Int]) async throws(MQTTError) -> Void
     ) async throws(MQTTError) {
-        var parts: [[MQTTMessage]] = Array(repeating: [], count: partitions.count)
-        for message in messages {
-            for index in partition(message.topic).map({ $0...$0 }) ?? 0...partitions.count - 1 {
-                parts[index].append(message)
+        var parts: [[Int]] = Array(repeating: [], count: partitions.count)
+        for (index, message) in messages.enumerated() {
+            for part in partition(message.topic).map({ $0...$0 }) ?? 0...partitions.count - 1 {
+                parts[part].append(index)
             }
         }
         var failure: MQTTError?

@@ -21,14 +21,25 @@ struct PublishWindow {
     struct Next {
         var message: MQTTMessage
         var id: ID
+        /// `nil` for a message that is never void.
+        var check: Check?
         fileprivate var goal: Goal
         fileprivate var isLast: Bool
         fileprivate var isReleased: Bool
     }
 
+    /// Whether one message may still be sent.
+    struct Check {
+        let index: Int
+        let isCurrent: MessageCheck
+
+        var passes: Bool { isCurrent(index) }
+    }
+
     private struct Submission {
         var id: ID
         var messages: ArraySlice<MQTTMessage>
+        var isCurrent: MessageCheck?
         var goal: Goal
         /// Whether its caller returned before all messages were in the connection.
         var isReleased = false
@@ -52,6 +63,8 @@ struct PublishWindow {
     var isConnected: Bool { capacity != nil }
     /// Whether, after the last ``next()``, messages wait for space or a caller waits for a confirmation.
     var isUnderBackpressure: Bool { !waiting.isEmpty || awaited > 0 }
+    /// Whether all messages are in the connection.
+    var isHandedOver: Bool { waiting.isEmpty }
     var isIdle: Bool { waiting.isEmpty && unconfirmed.isEmpty }
     var awaitsConfirmation: Bool { !unconfirmed.isEmpty }
 
@@ -64,19 +77,23 @@ struct PublishWindow {
         case refuse(MQTTError)
     }
 
-    mutating func submit(_ messages: [MQTTMessage], id: ID, goal: Goal) -> SubmitAction {
+    mutating func submit(
+        _ messages: [MQTTMessage], id: ID, goal: Goal, while isCurrent: MessageCheck? = nil
+    ) -> SubmitAction {
         guard isConnected else { return .refuse(.notConnected) }
-        waiting.append(Submission(id: id, messages: messages[...], goal: goal))
+        waiting.append(Submission(id: id, messages: messages[...], isCurrent: isCurrent, goal: goal))
         return .wake
     }
 
     /// Returns the next message if there is space. Call ``handedOver(_:as:)`` or ``failed(_:_:)`` for it.
     mutating func next() -> Next? {
         guard let capacity, unconfirmed.count < capacity, var first = waiting.popFirst() else { return nil }
+        let check = first.isCurrent.map { Check(index: first.messages.startIndex, isCurrent: $0) }
         let message = first.messages.removeFirst()
         let isLast = first.messages.isEmpty
         let next = Next(
-            message: message, id: first.id, goal: first.goal, isLast: isLast, isReleased: first.isReleased)
+            message: message, id: first.id, check: check, goal: first.goal, isLast: isLast,
+            isReleased: first.isReleased)
         if first.isReleased { backlog -= Self.size(of: message) }
         if !isLast { waiting.prepend(first) }
         return next
@@ -93,6 +110,9 @@ struct PublishWindow {
             return handover(of: next)
         }
     }
+
+    /// The message is void. The rest of its submission continues.
+    func dropped(_ next: Next) -> Completion? { handover(of: next) }
 
     /// The connection did not accept the message. The rest of its submission continues.
     func failed(_ next: Next, _ error: MQTTError) -> Completion? {

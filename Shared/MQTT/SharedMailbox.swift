@@ -16,10 +16,11 @@ final class SharedMailbox: Sendable {
     }
 
     func submit(
-        _ messages: [MQTTMessage], id: PublishWindow.ID, goal: PublishWindow.Goal, waiter: Mailbox.Waiter
+        _ messages: [MQTTMessage], id: PublishWindow.ID, goal: PublishWindow.Goal, while isCurrent: MessageCheck?,
+        waiter: Mailbox.Waiter
     ) -> PublishWindow.SubmitAction {
         change { mailbox in
-            let action = mailbox.window.submit(messages, id: id, goal: goal)
+            let action = mailbox.window.submit(messages, id: id, goal: goal, while: isCurrent)
             if case .wake = action { mailbox.wait(waiter, for: id) }
             return action
         }

@@ -77,7 +77,7 @@ package final class SQLiteStore: Store {
     /// Does nothing: this store never releases a shard.
     package func released(_ shards: Set<Shard>) async {}
 
-    package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> { [] }
+    package func owns(_ shard: Shard, under epoch: Epoch) -> Bool { true }
 
     package func close() async {
         erasure.cancel()

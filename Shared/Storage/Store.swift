@@ -12,9 +12,9 @@ package protocol Store: Sendable {
     /// Confirms ``OwnershipChange/releasing(_:)``: the service has committed its last write to these shards and dropped them.
     func released(_ shards: Set<Shard>) async
 
-    /// The shards among these that this process does not own under their epochs, as far as this process knows.
-    /// ``ownership`` reports the same, perhaps later. Nothing may be published of them.
-    func lost(of epochs: [Shard: Epoch]) -> Set<Shard>
+    /// Whether this process owns a shard under an epoch, as far as it knows: it may have lost it before ``ownership`` reports
+    /// that. Nothing may be published of a shard that it does not own. Cheap: the network's thread asks before each write.
+    func owns(_ shard: Shard, under epoch: Epoch) -> Bool
 
     /// Gives up every shard and closes the store, after the last commit. Later commits and reads throw.
     func close() async
@@ -56,6 +56,11 @@ package protocol Store: Sendable {
 }
 
 extension Store {
+    /// The shards among these that this process does not own under their epochs.
+    package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> {
+        Set(epochs.lazy.filter { !owns($0.key, under: $0.value) }.map(\.key))
+    }
+
     /// Makes writes durable without a trim and without the reserve.
     package func commit(_ writes: [StoreWrite]) async throws(StoreError) -> CommitReport {
         try await commit(writes, trim: nil, mayUseReserve: false)

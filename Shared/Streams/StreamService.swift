@@ -33,7 +33,7 @@ package struct StreamService<Work: StreamWork>: Service {
                 Task { [store] in ends.add(await job.run(store)) }
             }
         }
-        await store.close()
+        await context.close(store)
     }
 
     private static func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {

@@ -24,7 +24,7 @@ struct InMemoryBrokerState {
         var outstanding: (batch: Int, needsAcknowledgement: Bool)?
         /// Messages withheld while QoS 1 messages are unacknowledged, as in the real client, until the window is full
         /// or a caller waits for a confirmation.
-        var held: [MQTTMessage] = []
+        var held: [(message: MQTTMessage, isCurrent: () -> Bool)] = []
         var isDraining = false
     }
 
@@ -133,9 +133,13 @@ struct InMemoryBrokerState {
 
     // MARK: Messages
 
-    mutating func send(_ messages: [MQTTMessage], from id: Int) -> Result<Void, MQTTError> {
+    mutating func send(
+        _ messages: [MQTTMessage], while isCurrent: MessageCheck?, from id: Int
+    ) -> Result<Void, MQTTError> {
         guard clients[id].isOnline else { return .failure(.notConnected) }
-        clients[id].held += messages.filter { isSendable($0) }
+        for (index, message) in messages.enumerated() where isSendable(message) {
+            clients[id].held.append((message, { isCurrent?(index) ?? true }))
+        }
         if clients[id].outstanding?.needsAcknowledgement != true || clients[id].held.count > 1_000 { publishHeld(id) }
         return .success(())
     }
@@ -143,7 +147,7 @@ struct InMemoryBrokerState {
     mutating func publish(_ message: MQTTMessage, from id: Int) -> Result<Void, MQTTError> {
         guard clients[id].isOnline else { return .failure(.notConnected) }
         guard isSendable(message) else { return .failure(.invalid(message.topic)) }
-        clients[id].held.append(message)
+        clients[id].held.append((message, { true }))
         publishHeld(id)
         return .success(())
     }
@@ -152,10 +156,11 @@ struct InMemoryBrokerState {
         !message.topic.isEmpty && !message.topic.contains { "+#".contains($0) } && message.payload.count <= 256 * 1_024
     }
 
-    private mutating func publishHeld(_ id: Int) {
+    /// Publishes the withheld messages that are not void.
+    mutating func publishHeld(_ id: Int) {
         let held = clients[id].held
         clients[id].held.removeAll()
-        for message in held { publish(message) }
+        for (message, isCurrent) in held where isCurrent() { publish(message) }
     }
 
     private mutating func publish(_ message: MQTTMessage) {

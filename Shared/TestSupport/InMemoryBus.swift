@@ -40,8 +40,12 @@ package final class InMemoryBus: MessageBus {
         try broker.change { $0.publish(message, from: id) }.get()
     }
 
-    package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
-        try broker.change { $0.send(messages, from: id) }.get()
+    package func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError) {
+        try broker.change { $0.send(messages, while: isCurrent, from: id) }.get()
+    }
+
+    package func flush() async {
+        broker.change { $0.publishHeld(id) }
     }
 
     package func stopReading() {

@@ -78,9 +78,7 @@ package final class MemoryStore: Store {
 
     package func released(_ shards: Set<Shard>) async { disown(shards) }
 
-    package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> {
-        known.withLock { known in Set(epochs.filter { known[$0.key] != $0.value }.keys) }
-    }
+    package func owns(_ shard: Shard, under epoch: Epoch) -> Bool { known.withLock { $0[shard] == epoch } }
 
     package func close() async {
         faults.withLock { $0.isClosed = true }

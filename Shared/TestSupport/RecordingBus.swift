@@ -25,11 +25,15 @@ package final class RecordingBus: MessageBus {
         state.withLock { $0.limit = $0.sent.count + count }
     }
 
-    package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
+    package func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError) {
         state.withLock { state in
-            for message in messages where state.sent.count < state.limit { state.sent.append(message) }
+            for (index, message) in messages.enumerated() where state.sent.count < state.limit {
+                if isCurrent?(index) ?? true { state.sent.append(message) }
+            }
         }
     }
+
+    package func flush() async {}
 
     package func publish(_ message: MQTTMessage) async throws(MQTTError) {
         try await send([message])

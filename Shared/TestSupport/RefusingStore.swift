@@ -34,7 +34,7 @@ package final class RefusingStore: Store {
 
     package func released(_ shards: Set<Shard>) async { await store.released(shards) }
 
-    package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> { store.lost(of: epochs) }
+    package func owns(_ shard: Shard, under epoch: Epoch) -> Bool { store.owns(shard, under: epoch) }
 
     package func close() async { await store.close() }
 

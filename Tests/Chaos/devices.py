@@ -10,7 +10,9 @@ from broker_plugin import PORT, Client
 SESSIONS, RATE, LAP_INTERVAL, REPEAT = 48, 5, 15, 5
 LOG = "data/log/devices.log"
 STREAMS = {"metrics-aggregator": 0, "route-builder": 1}
-RETAINED = ("state", "metrics", "route", "heard/samples", "heard/locations", "summary/metrics", "summary/route", "workout")
+RETAINED = tuple("+/+/+/" + topic for topic in (
+    "state", "profile", "metrics", "route", "weather", "activity", "heard/+", "summary/+", "workout", "export/+"))
+USERS = tuple("u/+/" + topic for topic in ("current", "profile", "plans"))
 # What may differ from run to run, by rule 3 of the design.
 EXCEPTED = ("revision", "state", "route", "summaries", "weather", "incomplete")
 
@@ -38,8 +40,8 @@ class Observer:
     def __init__(self):
         self.client = Client("_operator", password("_operator"))
         self.revisions, self.latest, self.flaws, self.count = {}, {}, [], 0
-        for topic in RETAINED:
-            self.client.subscribe(f"pacebus/v1/+/+/+/{topic}")
+        for topic in (*RETAINED, *USERS):
+            self.client.subscribe(f"pacebus/v1/{topic}")
 
     def read(self, seconds):
         self.client.read(seconds)

@@ -126,7 +126,10 @@ final class PublishedRevisions: Sendable {
 }
 
 extension StormWorld: MessageBus {
-    func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
+    func flush() async {}
+
+    func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError) {
+        let messages = messages.indices.filter { isCurrent?($0) ?? true }.map { messages[$0] }
         let isConnected = state.withLock { state in
             do {
                 let disk = try stored()
@@ -162,10 +165,10 @@ struct StormStore: Store {
 
     func released(_ shards: Set<Shard>) async { await store.released(shards) }
 
-    func lost(of epochs: [Shard: Epoch]) -> Set<Shard> {
-        let lost = store.lost(of: epochs)
-        world.report(lost: lost)
-        return lost
+    func owns(_ shard: Shard, under epoch: Epoch) -> Bool {
+        let isOwned = store.owns(shard, under: epoch)
+        if !isOwned { world.report(lost: [shard]) }
+        return isOwned
     }
 
     func close() async { await store.close() }

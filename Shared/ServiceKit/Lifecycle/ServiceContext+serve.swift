@@ -72,7 +72,11 @@ extension ServiceContext {
                         if shards.isResubscribing { haveBeenGranted() }
                         guard let event = shards.subscribed() else { continue }
                         try await handle(event)
-                        if case .ownership(.releasing(let released)) = event { await store.released(released) }
+                        if case .ownership(.releasing(let released)) = event {
+                            // The next owner publishes above what is written.
+                            await bus.flush()
+                            await store.released(released)
+                        }
                     case .bus(.connected):
                         shards.isConnected = true
                         await presence?.announce()

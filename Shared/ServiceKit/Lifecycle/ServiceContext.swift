@@ -1,6 +1,7 @@
 package import Logging
 package import MQTT
 package import Storage
+package import Workouts
 
 /// The dependencies of a service.
 package struct ServiceContext: Sendable {
@@ -38,13 +39,40 @@ package struct ServiceContext: Sendable {
 extension ServiceContext {
     /// Sends messages that may be lost with the connection: retained topics are published again on the next one, and
     /// clients repeat requests without a reply.
-    package func send(_ messages: [MQTTMessage]) async {
+    ///
+    /// - Parameter isCurrent: see ``MessageBus/send(_:while:)``.
+    package func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck? = nil) async {
         guard !messages.isEmpty else { return }
         do throws(MQTTError) {
-            try await bus.send(messages)
+            try await bus.send(messages, while: isCurrent)
         } catch {
             logger.debug("publish failed", metadata: [LogKey.error: "\(error)"])
         }
+    }
+
+    /// Sends messages that follow from the records of shards, each while this process owns its shard under that epoch.
+    package func send(_ messages: [OwnedMessage], of store: any Store) async {
+        let owners = messages.map(\.owner)
+        await send(messages.map(\.message)) { index in
+            owners[index].map { store.owns($0.shard, under: $0.epoch) } ?? true
+        }
+    }
+
+    /// Gives up every shard after the messages about them are written.
+    package func close(_ store: any Store) async {
+        await bus.flush()
+        await store.close()
+    }
+}
+
+/// A message and the shard that it is about; no shard for one that depends on nothing in the store.
+package struct OwnedMessage: Sendable {
+    package let owner: (shard: Shard, epoch: Epoch)?
+    package let message: MQTTMessage
+
+    package init(_ message: MQTTMessage, of shard: Shard?, _ epochs: [Shard: Epoch]) {
+        owner = shard.flatMap { shard in epochs[shard].map { (shard, $0) } }
+        self.message = message
     }
 }
 

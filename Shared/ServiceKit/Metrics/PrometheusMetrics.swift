@@ -112,7 +112,7 @@ package final class PrometheusMetrics: MetricsFactory {
 /// Help texts of the MQTT module's metrics.
 enum MQTTMetricsHelp {
     static let texts = [
-        "pacebus_mqtt_messages_dropped_total": "Received messages that were dropped, by reason.",
+        "pacebus_mqtt_messages_dropped_total": "Messages dropped after reading or before sending, by reason.",
         "pacebus_mqtt_messages_received_total": "Messages received from the broker.",
         "pacebus_mqtt_messages_sent_total": "Messages published to the broker.",
         "pacebus_mqtt_publish_failures_total": "Messages that the broker refused or that could not be sent.",

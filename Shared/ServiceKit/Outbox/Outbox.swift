@@ -20,7 +20,8 @@ package import Workouts
 ///   and registrations, and retained topics come again with the next connection. Only while the pending actions take more than
 ///   ``pendingLimit`` does the batch wait for a commit that succeeds. The client then reads no further batch.
 /// - **Ownership**: actions and messages name their shard. The outbox takes none of a shard that this process does not own, and
-///   drops those of a shard that it loses, even when the commit itself reports the loss or only the store knows of it.
+///   drops those of a shard that it loses, even when the commit itself reports the loss or only the store knows of it. The
+///   client asks the store again before it writes a message.
 /// - **Rejections** and other messages that depend on nothing in the store go out with the next flush.
 package struct Outbox<Machine: OwningMachine> {
     private let context: ServiceContext
@@ -115,10 +116,12 @@ package struct Outbox<Machine: OwningMachine> {
             unacknowledged?.acknowledge()
             unacknowledged = nil
         }
-        var outgoing = messages.map(\.message)
+        var outgoing = messages.map { OwnedMessage($0.message, of: $0.shard, epochs) }
         messages = []
-        for action in flushed.performed { outgoing += machine.messages(for: action) }
-        await context.send(outgoing)
+        for action in flushed.performed {
+            outgoing += machine.messages(for: action).map { OwnedMessage($0, of: action.shard, epochs) }
+        }
+        await context.send(outgoing, of: store)
         return flushed
     }
 

@@ -55,10 +55,7 @@ struct PostgresMembership {
     /// Ends the membership if its time is over.
     mutating func expire(at now: ContinuousClock.Instant) -> Set<Shard>? { now < deadline ? nil : lose() }
 
-    /// The shards among these without a lease under their epoch.
-    func lost(of epochs: [Shard: Epoch]) -> Set<Shard> {
-        Set(epochs.lazy.filter { leases[$0.key]?.epoch != $0.value }.map(\.key))
-    }
+    func owns(_ shard: Shard, under epoch: Epoch) -> Bool { leases[shard]?.epoch == epoch }
 
     /// Takes claimed shards. Returns whether they count; those of a former member are void.
     mutating func gain(_ epochs: [Shard: Epoch], as member: Int64) -> Bool {

@@ -72,10 +72,10 @@ package final class PostgresStore: Store {
         _ = leases.add(())
     }
 
-    package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> {
+    package func owns(_ shard: Shard, under epoch: Epoch) -> Bool {
         // A process that hung may ask before the watch has noticed.
         replica.expire()
-        return replica.withMembership { membership, _ in membership.lost(of: epochs) }
+        return replica.withMembership { membership, _ in membership.owns(shard, under: epoch) }
     }
 
     /// Releases all shards, so that other replicas take them at once.

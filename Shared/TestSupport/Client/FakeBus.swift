@@ -115,7 +115,9 @@ package final class FakeBus: MessageBus {
         try await send([message])
     }
 
-    package func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
+    package func flush() async {}
+
+    package func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError) {
         guard isReady else { throw .notConnected }
         let answers = messages.flatMap { message in
             services.flatMap { $0.answer(message) } + (virtualRun?.answer(message) ?? [])

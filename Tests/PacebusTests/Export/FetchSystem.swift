@@ -114,7 +114,9 @@ final class FetchSystem: MessageBus {
 
     func publish(_ message: MQTTMessage) async throws(MQTTError) { try await send([message]) }
 
-    func send(_ messages: [MQTTMessage]) async throws(MQTTError) {
+    func flush() async { await client.flush() }
+
+    func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError) {
         try await client.send(messages)
         for message in messages {
             guard let request = try? JSONCoding.decode(SessionRequest.self, from: message.payload) else { continue }

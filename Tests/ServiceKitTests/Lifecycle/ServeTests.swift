@@ -54,7 +54,11 @@ import Workouts
 
         func publish(_ message: MQTTMessage) async throws(MQTTError) { try await bus.publish(message) }
 
-        func send(_ messages: [MQTTMessage]) async throws(MQTTError) { try await bus.send(messages) }
+        func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck?) async throws(MQTTError) {
+            try await bus.send(messages, while: isCurrent)
+        }
+
+        func flush() async { await bus.flush() }
 
         func stopReading() {
             bus.stopReading()
