@@ -12,21 +12,24 @@ extension StreamLoop {
         let heard = machine.heardDue(now: now)
         var shards = Set(heard.map(\.session.shard))
         for session in machine.news.due { shards.insert(session.state.session.shard) }
-        let unsure = shards.filter { shard in
-            now.wallClock.milliseconds + StreamTimes.reserve / 2 > ceilings[shard, default: 0]
-                || confirmed[shard].map { now.seconds(since: $0) > StreamTimes.confirmation } ?? true
+        var reserved: [Shard: Int64] = [:]
+        for shard in shards {
+            let ceiling = ceilings[shard] ?? floors[shard, default: 0]
+            let due = RevisionCeiling.due(
+                ceiling, latest: latest[shard] ?? floors[shard, default: 0], now: now.wallClock)
+            let isConfirmed = confirmed[shard].map { now.seconds(since: $0) <= StreamTimes.confirmation } ?? false
+            if due != nil || !isConfirmed { reserved[shard] = due ?? ceiling }
         }
-        if !unsure.isEmpty {
-            var reserved: [Shard: Int64] = [:]
-            for shard in unsure {
-                let lowest = max(now.wallClock.milliseconds, floors[shard, default: 0])
-                reserved[shard] = max(ceilings[shard, default: 0], lowest + StreamTimes.reserve)
-            }
+        if !reserved.isEmpty {
             let writes = reserved.compactMap { shard, ceiling in
                 write(shard, StreamStore.revisions, StreamStore.ceiling, Array("\(ceiling)".utf8))
             }
             guard await commit(writes) != nil else { return }
             ceilings.merge(reserved.filter { epochs[$0.key] != nil }) { $1 }
+        }
+        // A session has at most one message of a kind below.
+        for shard in shards where epochs[shard] != nil {
+            latest[shard] = max(now.wallClock.milliseconds, (latest[shard] ?? floors[shard, default: 0]) + 1)
         }
         for session in machine.news.takeDue() {
             let key = session.state.key

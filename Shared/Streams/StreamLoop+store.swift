@@ -145,6 +145,7 @@ extension StreamLoop {
         for shard in shards {
             epochs[shard] = nil
             ceilings[shard] = nil
+            latest[shard] = nil
             confirmed[shard] = nil
             floors[shard] = nil
         }

@@ -35,7 +35,9 @@ package struct StreamLoop<Work: StreamWork> {
     var ceilings: [Shard: Int64] = [:]
     /// The time of each shard's last commit. Since then another process may own it.
     var confirmed: [Shard: Moment] = [:]
-    /// The ceilings of an earlier owner: the first revisions of this one are above these.
+    /// At least the highest revision of the shard's `metrics` or `route`.
+    var latest: [Shard: Int64] = [:]
+    /// The highest revisions an earlier owner may have published; ours start above them.
     var floors: [Shard: Int64] = [:]
     /// The time of the last commit of items.
     var committedAt: Moment?
@@ -294,6 +296,6 @@ package struct StreamLoop<Work: StreamWork> {
         if !messages.isEmpty { drop(store.lost(of: epochs)) }
         let owned = messages.filter { message in message.shard.map { epochs[$0] != nil } ?? true }
         messages = []
-        await context.send(owned.map(\.message))
+        await context.send(owned.map { OwnedMessage($0.message, of: $0.shard, epochs) }, of: store)
     }
 }

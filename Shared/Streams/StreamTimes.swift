@@ -57,8 +57,6 @@ enum StreamTimes {
     static let foldTimeout = Duration.milliseconds(50)
     /// The maximum number of summaries per tick, for the same reason.
     static let summariesAtOnce = 20
-    /// The reserve of live revisions ahead of the clock, in milliseconds.
-    static let reserve: Int64 = 30_000
     /// How long the batches of a session without a state stay pending, and their maximum size in bytes, of all and of
     /// one user.
     static let pending = 60.0

@@ -77,6 +77,33 @@ struct OwnershipTests {
         }
     }
 
+    @Test func `after a hundred hand-overs revisions are at most 5 s ahead of the clock`() async throws {
+        var random = SeededRandom()
+        var replicas = [try await replica(), try await replica(), try await replica()]
+        var (owner, latest, first): (Int?, Int64, Int) = (nil, 0, 0)
+        for _ in 0..<100 {
+            let next = (0..<3).filter { $0 != owner }.randomElement(using: &random)!
+            // Otherwise the former owner is frozen and hears of the loss later.
+            if let owner, Bool.random(using: &random) { try await replicas[owner].release(shards) }
+            try await replicas[next].gain(shards, retained: [script.stateMessage])
+            if let owner { try await replicas[owner].lose(shards) }
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                try await replicas[next].owner.deliver([script.batch("watch-1", first, items(first..<first + 2))])
+                first += 2
+                for revision in try revisions(try await replicas[next].owner.tick()) {
+                    #expect(revision > latest && revision <= clock.moment.wallClock.milliseconds + 5_000)
+                    latest = revision
+                }
+                let stored = try await replicas[next].store.records(in: StreamStore.revisions, shards: shards)
+                let ceiling = try #require(stored.first.flatMap { Int64(String(decoding: $0.value, as: UTF8.self)) })
+                #expect(ceiling >= latest && ceiling <= clock.moment.wallClock.milliseconds + 5_000)
+                clock.advance(by: .milliseconds(Int64.random(in: 50...1_200, using: &random)))
+            }
+            owner = next
+        }
+        #expect(latest > 0)
+    }
+
     @Test mutating func `a loss leaves nothing of the shard in memory`() async throws {
         var replica = try await replica()
         try await replica.gain(shards)
@@ -93,7 +120,9 @@ struct OwnershipTests {
         #expect(!replica.owner.loop.requestedChunks.isEmpty && !replica.owner.loop.ceilings.isEmpty)
         try await replica.lose(shards)
         let loop = replica.owner.loop
-        #expect(loop.epochs.isEmpty && loop.ceilings.isEmpty && loop.floors.isEmpty && loop.confirmed.isEmpty)
+        #expect(
+            loop.epochs.isEmpty && loop.ceilings.isEmpty && loop.latest.isEmpty && loop.floors.isEmpty
+                && loop.confirmed.isEmpty)
         #expect(loop.retention.keys(in: shards).isEmpty && loop.pendingBuffer.bytes == 0)
         #expect(loop.requestedChunks.isEmpty && loop.corrupt.isEmpty && loop.unknown.isEmpty)
         #expect(loop.machine.sessions.isEmpty && loop.machine.unsaved.isEmpty && loop.machine.awaitingSummary.isEmpty)

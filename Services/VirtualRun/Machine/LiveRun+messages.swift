@@ -4,8 +4,6 @@ import Workouts
 
 /// What a reader gets: rows, positions and cues.
 extension LiveRun {
-    /// Revisions reserved at once, in milliseconds.
-    private static let reserve: Int64 = 600_000
     /// Metres by which a runner leads or is passed, metres before the first `lead`, and seconds between two.
     private static let lead = 5.0
     private static let leadFrom = 50.0
@@ -46,8 +44,8 @@ extension LiveRun {
 
     private mutating func advanceRevision(_ now: Moment) {
         revision = max(revision + 1, now.wallClock.milliseconds)
-        guard revision + Self.reserve / 2 > ceiling else { return }
-        ceiling = revision + Self.reserve
+        guard let due = RevisionCeiling.due(ceiling, latest: revision, now: now.wallClock) else { return }
+        ceiling = due
         factsChanged()
     }
 

@@ -1,0 +1,26 @@
+package import Workouts
+
+/// How far revisions may go before the next commit.
+///
+/// Live messages go out more often than their owner commits. Their revisions, max(previous + 1, Unix milliseconds), stay below a
+/// ceiling that is stored first, and the next owner starts above the ceiling: its revisions are higher even if its clock is
+/// behind.
+package enum RevisionCeiling {
+    /// How far the ceiling is ahead of the clock, in milliseconds. Readers ignore live values of a restored database for at most
+    /// about as long.
+    private static let lead: Int64 = 4_000
+    /// How far it is above the latest revision where that is ahead of the clock: after a change of owner, or while the clock is
+    /// behind. More than the messages of one event.
+    private static let step: Int64 = 64
+
+    /// The ceiling to store before the next messages go out; `nil` while the stored one suffices.
+    ///
+    /// - Parameters:
+    ///   - stored: the present ceiling.
+    ///   - latest: the highest revision so far, an earlier owner's ceiling included.
+    package static func due(_ stored: Int64, latest: Int64, now: Timestamp) -> Int64? {
+        let now = now.milliseconds
+        guard max(now + lead / 2, latest + step / 2) > stored else { return nil }
+        return max(stored, now + lead, latest + step)
+    }
+}
