@@ -27,12 +27,3 @@ struct Incoming {
 
     var payload: ArraySlice<UInt8> { message.payload }
 }
-
-/// The part of a service's presence that the engine reads.
-struct SeenPresence: Decodable {
-    enum Status: String, Decodable {
-        case online, offline
-    }
-
-    let status: Status
-}

@@ -160,7 +160,7 @@ struct SessionEngineLoop {
             case .user(let user, .viewerRequest(let viewer)):
                 receive(incoming.viewerRequest, message, user, viewer, now)
             case .presence("route-builder", let instance):
-                machine.see(routeBuilder: instance, isOnline: try isOnline(message))
+                try machine.routeBuilders.receive(message, of: instance, now)
             case _ where message.payload.isEmpty: break
             case .session(let key, .summaryMetrics):
                 let report = try JSONCoding.decode(MetricsReport.self, from: message.payload)
@@ -207,11 +207,6 @@ struct SessionEngineLoop {
         } catch {
             reject(message, Rejection(topic: message.topic, error: error), now)
         }
-    }
-
-    private func isOnline(_ message: MQTTMessage) throws(PayloadError) -> Bool {
-        guard !message.payload.isEmpty else { return false }
-        return try JSONCoding.decode(SeenPresence.self, from: message.payload).status == .online
     }
 
     private func revision(_ message: MQTTMessage) throws(PayloadError) -> Int64 {

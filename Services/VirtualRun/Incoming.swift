@@ -102,15 +102,6 @@ private struct NamedRun: Decodable {
     let run: RunID?
 }
 
-/// The part of a service's presence that this one reads.
-struct SeenPresence: Decodable {
-    enum Status: String, Decodable {
-        case online, offline
-    }
-
-    let status: Status
-}
-
 extension ArraySlice<UInt8> {
     /// Whether a state or a record may name a run.
     var namesRun: Bool { contains(#""run":""#.utf8) }

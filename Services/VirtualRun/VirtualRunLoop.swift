@@ -171,7 +171,7 @@ struct VirtualRunLoop {
             case .user(let user, .virtualRunPeople) where !message.payload.isEmpty:
                 outbox.add(machine.seePeople(try revision(message), of: user, now: now))
             case .presence("metrics-aggregator", let instance):
-                outbox.add(machine.see(aggregator: instance, isOnline: try isOnline(message), now: now))
+                outbox.add(try machine.receive(presence: message, of: instance, now: now))
             default: break
             }
         } catch {
@@ -231,11 +231,6 @@ struct VirtualRunLoop {
             outbox.add([.reply(user.shard, user, client, reply)])
         case .success, .failure, nil: break
         }
-    }
-
-    private func isOnline(_ message: MQTTMessage) throws(PayloadError) -> Bool {
-        guard !message.payload.isEmpty else { return false }
-        return try JSONCoding.decode(SeenPresence.self, from: message.payload).status == .online
     }
 
     private func people(_ message: MQTTMessage) throws(PayloadError) -> RunPeople? {

@@ -274,4 +274,22 @@ struct PublishedTests {
         let sent = try await engine.deliver([metrics])
         #expect(sent.contains { $0.topic == Topic.session(key, .workout).name })
     }
+
+    @Test func `a route-builder that does not renew its presence is not awaited`() async throws {
+        var engine = try await Engine(folder, clock: clock)
+        let solo = SoloMachine()
+        let presence = Topic.presence(service: "route-builder", ProcessName("one")!)
+        // The broker restored it from an old save. A repeated delivery renews nothing.
+        let old = presence.message(Array(#"{"at":1700000000,"status":"online"}"#.utf8))
+        _ = try await engine.deliver([old, message(.start(SessionStart(activity: .running, countdown: 0)))])
+        clock.advance(by: .seconds(59))
+        _ = try await engine.deliver([old])
+        clock.advance(by: .seconds(1))
+        _ = try await engine.tick()
+        _ = try await engine.deliver([message(.end(streams: [solo.samples: 10, solo.locations: 12]))])
+        let report = solo.metrics(10, revision: 1, state: try #require(engine.record(key)?.endRevision))
+        let metrics = Topic.session(key, .summaryMetrics).message(JSONCoding.encode(report))
+        let sent = try await engine.deliver([metrics])
+        #expect(sent.contains { $0.topic == Topic.session(key, .workout).name })
+    }
 }

@@ -27,7 +27,12 @@ struct RouteTests {
     }
 
     private mutating func online(_ isOnline: Bool = true, _ instance: String = "one") {
-        solo.machine.see(routeBuilder: ProcessName(instance)!, isOnline: isOnline)
+        let process = ProcessName(instance)!
+        let payload = #"{"status":"\#(isOnline ? "online" : "offline")"}"#
+        let presence = Topic.presence(service: "route-builder", process).message(Array(payload.utf8))
+        #expect(throws: Never.self) {
+            try solo.machine.routeBuilders.receive(presence, of: process, Moment(solo.time(60)))
+        }
     }
 
     @Test mutating func `announced locations are awaited while a route-builder is online`() throws {

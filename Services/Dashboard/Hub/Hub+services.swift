@@ -11,7 +11,10 @@ extension Hub {
         /// `00-ff`, or `none`; `nil` if the presence does not say.
         var shards: String?
         var version: String?
-        /// When the presence arrived.
+        /// The `at` of the presence, and when it arrived.
+        var renewed: Timestamp?
+        var renewedAt: Moment
+        /// Since when the process is online or offline, as far as this service observed it.
         var since: Timestamp
         /// Whether the broker retained it, so that it may be older.
         var isRetained: Bool
@@ -27,9 +30,14 @@ extension Hub {
             services[service]?[instance] = nil
         } else {
             let presence = try JSONCoding.decode(PresencePayload.self, from: message.payload)
+            let isOnline = presence.status == "online"
+            let known = services[service]?[instance].flatMap { $0.isOnline == isOnline ? $0 : nil }
+            // A repeated delivery of the same presence renews nothing.
+            let isRenewed = known?.renewed != presence.at || known == nil
             services[service, default: [:]][instance] = Process(
-                isOnline: presence.status == "online", shards: presence.shards, version: presence.version,
-                since: now.wallClock, isRetained: message.retain)
+                isOnline: isOnline, shards: presence.shards, version: presence.version, renewed: presence.at,
+                renewedAt: isRenewed ? now : known?.renewedAt ?? now, since: known?.since ?? now.wallClock,
+                isRetained: known?.isRetained ?? message.retain)
         }
         guard onlineServices != before else { return [] }
         return putAll(servicesFrame, in: .services)
@@ -38,6 +46,7 @@ extension Hub {
     /// What ``Hub`` reads of a presence.
     private struct PresencePayload: Decodable {
         let status: String?
+        let at: Timestamp?
         let shards: String?
         let version: String?
     }
@@ -59,6 +68,19 @@ extension Hub {
         guard link == .connected, !missing.isEmpty else { return [] }
         for service in missing { services[service] = [:] }
         return deliver(putAll(servicesFrame, in: .services), now)
+    }
+
+    /// Processes that do not renew their presence are offline.
+    mutating func expireProcesses(_ now: Moment) -> [HubAction] {
+        let before = onlineServices
+        for (service, processes) in services {
+            for (instance, process) in processes
+            where process.isOnline && now.seconds(since: process.renewedAt) >= OnlineProcesses.lifetime {
+                services[service]?[instance]?.isOnline = false
+                services[service]?[instance]?.since = now.wallClock
+            }
+        }
+        return link == .connected && onlineServices != before ? deliver(putAll(servicesFrame, in: .services), now) : []
     }
 
     mutating func disconnected(_ now: Moment) -> [HubAction] {

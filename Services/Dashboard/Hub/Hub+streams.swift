@@ -177,7 +177,7 @@ extension Hub {
     /// Ten times a second: delivers due events, sends beats, ends streams that do not read, and releases topics. A stream
     /// that has begun with everything retained says so.
     mutating func tick(_ now: Moment) -> [HubAction] {
-        var actions = endDoubt(now)
+        var actions = endDoubt(now) + expireProcesses(now)
         for (id, stream) in streams {
             if stream.isStuck(now) {
                 countAborted()

@@ -9,7 +9,7 @@ extension SessionEngineMachine {
     /// A new connection: all retained topics are published again, live sessions first.
     mutating func connected(now: Moment) -> [SessionEngineAction] {
         connectedAt = now
-        routeBuilders = []
+        routeBuilders = OnlineProcesses()
         reconnected()
         // From now on messages about them can arrive.
         for (key, entry) in entries {

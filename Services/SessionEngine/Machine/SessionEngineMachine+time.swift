@@ -122,6 +122,7 @@ extension SessionEngineMachine {
     /// Applies the service's clock: ends countdowns and timeouts, and evicts old sessions.
     mutating func advance(to now: Moment) -> [SessionEngineAction] {
         notice(now)
+        routeBuilders.expire(now)
         return deadlines.take(by: now).flatMap { key in
             let actions = advance(key, to: now)
             if let due = entries[key].flatMap({ due($0, now) }) {

@@ -85,7 +85,7 @@ struct SessionEngineMachine {
     /// The start of the connection; `nil` without one.
     var connectedAt: Moment?
     /// The online processes of route-builder.
-    var routeBuilders: Set<ProcessName> = []
+    var routeBuilders = OnlineProcesses()
     /// Sessions in memory by status.
     private(set) var statusCounts: [SessionStatus: Int] = [:]
 
@@ -245,11 +245,6 @@ extension SessionEngineMachine {
         if entry.record.isRevised { entry.reviseBy = now + Self.lateQuiet }
         store(entry, key, now)
         return [.save(key)]
-    }
-
-    /// Notes that a route-builder went online or offline.
-    mutating func see(routeBuilder: ProcessName, isOnline: Bool) {
-        if isOnline { routeBuilders.insert(routeBuilder) } else { routeBuilders.remove(routeBuilder) }
     }
 
     /// Whether a route-builder will send the totals of the locations. Presence arrives only after a connect.

@@ -23,7 +23,7 @@ extension VirtualRunMachine {
         var due = touched
         touched = []
         while let id = takeDue(now) { due.insert(id) }
-        var actions: [VirtualRunAction] = []
+        var actions = expireAggregators(now)
         for id in due.sorted() { actions += settle(id, now) }
         actions += sweep(now)
         return actions + reviseDue(now)

@@ -67,7 +67,7 @@ struct VirtualRunMachine {
     /// When messages about a shard began to arrive: absent without a connection, and until a takeover has its subscriptions.
     var announcedAt: [Shard: Moment] = [:]
     /// The metrics-aggregators that are online.
-    private var aggregators: Set<ProcessName> = []
+    private var aggregators = OnlineProcesses()
     var sweptAt: Moment?
     var counts = RunCounts()
 
@@ -231,14 +231,14 @@ struct VirtualRunMachine {
 
     /// Removes what messages say that no longer arrive.
     mutating func standBy() {
-        (announcedAt, aggregators, elsewhere, lent) = ([:], [], [:], [:])
+        (announcedAt, aggregators, elsewhere, lent) = ([:], OnlineProcesses(), [:], [:])
         (profiles, rates, collecting, collector) = ([:], [:], [:], ChunkCollector(timing: .virtualRun))
         (touched, viewing) = ([], [])
     }
 
     /// Ages stand until the next connection has a metrics-aggregator.
     mutating func disconnected(now: Moment) -> [VirtualRunAction] {
-        (announcedAt, aggregators) = ([:], [])
+        (announcedAt, aggregators) = ([:], OnlineProcesses())
         return entries.keys.sorted().flatMap { advanceLive($0, now) }
     }
 
@@ -267,9 +267,23 @@ struct VirtualRunMachine {
         return actions.uniqued() + published.keys.sorted().map { .publishPeople($0) }
     }
 
-    mutating func see(aggregator: ProcessName, isOnline: Bool, now: Moment) -> [VirtualRunAction] {
+    /// Takes the presence of a metrics-aggregator.
+    mutating func receive(
+        presence message: MQTTMessage, of aggregator: ProcessName, now: Moment
+    ) throws(PayloadError) -> [VirtualRunAction] {
         let wasFed = !aggregators.isEmpty
-        if isOnline { aggregators.insert(aggregator) } else { aggregators.remove(aggregator) }
+        try aggregators.receive(message, of: aggregator, now)
+        return feedingMayHaveChanged(wasFed, now)
+    }
+
+    /// Stops the ages of all links when the last metrics-aggregator no longer renews its presence.
+    mutating func expireAggregators(_ now: Moment) -> [VirtualRunAction] {
+        let wasFed = !aggregators.isEmpty
+        aggregators.expire(now)
+        return feedingMayHaveChanged(wasFed, now)
+    }
+
+    private mutating func feedingMayHaveChanged(_ wasFed: Bool, _ now: Moment) -> [VirtualRunAction] {
         guard wasFed == aggregators.isEmpty else { return [] }
         return entries.keys.sorted().flatMap { advanceLive($0, now) }
     }

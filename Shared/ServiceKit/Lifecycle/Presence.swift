@@ -7,7 +7,9 @@ import Workouts
 /// Publishes the status and the shards of this process as a retained message: `online` on each connect and each change
 /// of ownership, `offline` at a graceful shutdown. If the process dies, the broker publishes the same `offline`.
 ///
-/// Every process leaves an `offline` behind. The owner of shard 00 clears those of its service after an hour.
+/// Every 20 s it renews `online`, with a new `at`. Every process leaves an `offline` behind. The owner of shard 00 clears those
+/// of its service after an hour, and an `online` that was not renewed for a minute: a broker that restored an old save has
+/// presences of processes that ended since then.
 final class Presence: Service {
     /// The payload of the presence topic.
     struct Payload: Codable, Equatable {
@@ -25,12 +27,14 @@ final class Presence: Service {
 
     private struct State {
         var owned: Set<Shard> = []
-        /// When this process first received each `offline`, by topic.
-        var offline: [String: Moment] = [:]
+        var announcedAt: Moment?
+        /// The presences of this service's processes by topic, and when this process first received each.
+        var seen: [String: (presence: Payload, since: Moment)] = [:]
     }
 
-    /// How long an `offline` stays, in seconds.
+    /// How long an `offline` stays, and the time between two `online`, in seconds.
     static let lifetime = 3_600.0
+    static let renewal = 20.0
 
     private let configuration: ServiceConfiguration
     private let clock: any WallClock
@@ -55,7 +59,7 @@ final class Presence: Service {
     func own(_ shards: Set<Shard>, isConnected: Bool) async {
         let isNew = state.withLock { state in
             defer { state.owned = shards }
-            if !shards.contains(Self.clearing) { state.offline = [:] }
+            if !shards.contains(Self.clearing) { state.seen = [:] }
             return state.owned != shards
         }
         if isNew, isConnected { await announce() }
@@ -63,8 +67,12 @@ final class Presence: Service {
 
     /// Does not wait for the broker: the next connect repeats it.
     func announce() async {
-        let owned = state.withLock { $0.owned }
-        try? await bus.send([Presence.message(.online, configuration, owned, at: clock.now)])
+        let now = clock.moment
+        let owned = state.withLock { state in
+            state.announcedAt = now
+            return state.owned
+        }
+        try? await bus.send([Presence.message(.online, configuration, owned, at: now.wallClock)])
     }
 
     /// Waits for shutdown and publishes `offline`. Services that need the bus must have stopped before.
@@ -100,22 +108,31 @@ extension Presence {
             let now = clock.moment
             state.withLock { state in
                 for message in messages {
-                    let payload = try? JSONCoding.decode(Payload.self, from: message.payload)
-                    let isOffline = payload?.status == .offline && state.owned.contains(Self.clearing)
-                    state.offline[message.topic] = isOffline ? state.offline[message.topic] ?? now : nil
+                    guard state.owned.contains(Self.clearing),
+                        let presence = try? JSONCoding.decode(Payload.self, from: message.payload)
+                    else {
+                        state.seen[message.topic] = nil
+                        continue
+                    }
+                    let known = state.seen[message.topic]
+                    state.seen[message.topic] = (presence, known?.presence == presence ? known?.since ?? now : now)
                 }
             }
         }
     }
 
-    /// Clears the presences that have been `offline` for an hour.
-    func clear() async {
+    /// Renews the own presence, and clears those that have been `offline` for an hour or `online` without a renewal.
+    func tick() async {
         let now = clock.moment
-        let due = state.withLock { state in
-            let due = state.offline.filter { now.seconds(since: $0.value) >= Self.lifetime }.keys.sorted()
-            for topic in due { state.offline[topic] = nil }
-            return due
+        let (isRenewalDue, due) = state.withLock { state in
+            let due = state.seen.filter { entry in
+                let lifetime = entry.value.presence.status == .offline ? Self.lifetime : OnlineProcesses.lifetime
+                return now.seconds(since: entry.value.since) >= lifetime
+            }.keys.sorted()
+            for topic in due { state.seen[topic] = nil }
+            return (state.announcedAt.map { now.seconds(since: $0) >= Self.renewal } ?? false, due)
         }
+        if isRenewalDue { await announce() }
         guard !due.isEmpty else { return }
         try? await bus.send(due.map { MQTTMessage(topic: $0, payload: [], qos: .atLeastOnce, retain: true) })
     }

@@ -88,7 +88,7 @@ extension ServiceContext {
                         let others = (presence.map { $0.observe(batch) } ?? batch).flatMap(brokerLimits.observe)
                         if let others { try await handle(.batch(others)) }
                     case .tick:
-                        await presence?.clear()
+                        await presence?.tick()
                         try await handle(.tick)
                     case .end: return
                     }

@@ -455,6 +455,29 @@ struct HubTests {
     }
 
     @Test
+    func `a service whose only process no longer renews its presence is offline`() throws {
+        var world = HubWorld()
+        let presence = { (at: Int) in #"{"at":\#(at),"status":"online"}"# }
+        let topic = Topic.presence(service: "exporter", ProcessName("a")!)
+        let id = try world.watch(.operators(OperatorView()), login(anna))
+        world.drain(id)
+        world.perform(world.hub.connected(world.now))
+        world.drain(id)
+        try world.publish(topic, presence(1))
+        world.tick(50)
+        world.drain(id)
+        try world.publish(topic, presence(2))
+        world.tick(50)
+        world.drain(id)
+        try world.publish(topic, presence(2))
+        #expect(world.hub.isOnline("exporter"))
+        world.tick(10)
+        world.drain(id)
+        #expect(!world.hub.isOnline("exporter"))
+        #expect(world.last(.services, id) == #"{"exporter":false}"#)
+    }
+
+    @Test
     func `the connection to the broker and the services are events`() throws {
         var world = HubWorld()
         let id = try world.watch(.operators(OperatorView()), login(anna))

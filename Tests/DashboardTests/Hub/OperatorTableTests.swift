@@ -109,7 +109,8 @@ struct OperatorTableTests {
                     ProcessName.unique(prefix: String(repeating: "h", count: 60))] =
                     Hub.Process(
                         isOnline: number % 2 == 0, shards: String(repeating: "\u{1}", count: 500),
-                        version: String(repeating: "\u{202E}", count: 500), since: Self.now, isRetained: true)
+                        version: String(repeating: "\u{202E}", count: 500), renewedAt: Moment(Self.now),
+                        since: Self.now, isRetained: true)
             }
         }
         let table = OperatorTable(sessions, OperatorView(), Self.now)

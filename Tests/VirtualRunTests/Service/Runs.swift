@@ -16,6 +16,8 @@ struct Runs {
     let store: RefusingStore
     let clock: ManualClock
     var loop: VirtualRunLoop
+    /// When the metrics-aggregator last renewed its presence; `nil` without a connection.
+    private var renewedAt: Moment?
 
     /// Starts on the store in a folder, like a process, and lets the ten seconds after a connect pass.
     init(_ folder: TemporaryFolder, clock: ManualClock, isSettled: Bool = true) async throws {
@@ -44,8 +46,23 @@ struct Runs {
     @discardableResult
     mutating func connect() async throws -> [MQTTMessage] {
         try await loop.handle(.connected)
+        let sent = bus.take()
+        try await renew()
+        return sent + bus.take()
+    }
+
+    /// Delivers the presence of the metrics-aggregator.
+    private mutating func renew() async throws {
+        renewedAt = clock.moment
         let presence = Topic.presence(service: "metrics-aggregator", ProcessName("host-1")!)
-        return bus.take() + (try await deliver([presence.message(Array(#"{"status":"online"}"#.utf8))]))
+        let payload = #"{"status":"online","at":\#(clock.now.seconds)}"#
+        try await loop.handle(.batch(MQTTBatch(messages: [presence.message(Array(payload.utf8))]) {}))
+    }
+
+    /// One tick, after the presence where the metrics-aggregator renews it.
+    private mutating func handleTick() async throws {
+        if let renewedAt, clock.moment.seconds(since: renewedAt) >= 20 { try await renew() }
+        try await loop.handle(.tick)
     }
 
     /// Takes over all shards and returns the sent messages.
@@ -57,6 +74,7 @@ struct Runs {
     }
 
     mutating func disconnect() async throws {
+        renewedAt = nil
         try await loop.handle(.disconnected)
     }
 
@@ -68,7 +86,7 @@ struct Runs {
     }
 
     mutating func tick() async throws -> [MQTTMessage] {
-        try await loop.handle(.tick)
+        try await handleTick()
         return bus.take()
     }
 
@@ -77,7 +95,7 @@ struct Runs {
     mutating func pass(_ seconds: Double) async throws -> [MQTTMessage] {
         for _ in 0..<max(1, Int((seconds * 10).rounded())) {
             clock.advance(by: .milliseconds(100))
-            try await loop.handle(.tick)
+            try await handleTick()
         }
         return bus.take()
     }
@@ -86,7 +104,7 @@ struct Runs {
     @discardableResult
     mutating func jump(_ seconds: Double) async throws -> [MQTTMessage] {
         clock.advance(by: .seconds(seconds))
-        try await loop.handle(.tick)
+        try await handleTick()
         return bus.take()
     }
 
