@@ -12,6 +12,8 @@ package import Workouts
 ///
 /// A store with a journal keeps 32 MiB of the disk in reserve, in the file `<path>.reserve`. Without the reserve it takes no
 /// commits but those that may use it.
+///
+/// A commit fails if the file, its log or its lock was removed or replaced since it was opened.
 package final class SQLiteStore: Store {
     /// How long, in seconds, a commit waits for another process that reads or copies the file.
     private static let busyTimeout = 5.0
@@ -21,6 +23,7 @@ package final class SQLiteStore: Store {
     private let erasure: Task<Void, Never>
     private let lock: Mutex<FileLock?>
     private let reserve: Reserve?
+    private let files: OpenedFiles
     /// The number of the last journal record of earlier processes.
     let inheritedSequence: Int64
     /// The number of the last journal record, also of a commit that failed.
@@ -60,6 +63,7 @@ package final class SQLiteStore: Store {
         } catch {
             throw StoreError(opening: path, error)
         }
+        files = OpenedFiles([path, path + "-wal", path + ".lock"])
         reserve = schema.hasJournal ? Reserve(store: path, size: reserveSize) : nil
         // On a full disk the store opens for deletions.
         try? reserve?.allocate()
@@ -78,6 +82,8 @@ package final class SQLiteStore: Store {
     package func released(_ shards: Set<Shard>) async {}
 
     package func owns(_ shard: Shard, under epoch: Epoch) -> Bool { true }
+
+    package func verify() throws(StoreError) { try files.verify() }
 
     package func close() async {
         erasure.cancel()
@@ -153,11 +159,16 @@ package final class SQLiteStore: Store {
     ) async throws(StoreError) -> CommitReport {
         if !mayUseReserve { try reserve?.allocate() }
         do {
+            let report: CommitReport
             do {
-                return try await apply(writes, trim)
+                report = try await apply(writes, trim)
             } catch let error as DatabaseError where mayUseReserve && error.isFullDisk && reserve?.release() == true {
-                return try await apply(writes, trim)
+                report = try await apply(writes, trim)
             }
+            try files.verify()
+            return report
+        } catch let error as StoreError {
+            throw error
         } catch {
             throw .notWritable("\(error)")
         }

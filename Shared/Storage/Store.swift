@@ -16,6 +16,12 @@ package protocol Store: Sendable {
     /// that. Nothing may be published of a shard that it does not own. Cheap: the network's thread asks before each write.
     func owns(_ shard: Shard, under epoch: Epoch) -> Bool
 
+    /// Checks that what the store writes is kept. Cheap: the service asks before each event.
+    ///
+    /// - Throws: ``StoreError/vanished(path:)`` if a file was removed or replaced. Nothing may be acknowledged then, and the
+    ///   process has to end.
+    func verify() throws(StoreError)
+
     /// Gives up every shard and closes the store, after the last commit. Later commits and reads throw.
     func close() async
 
@@ -56,6 +62,9 @@ package protocol Store: Sendable {
 }
 
 extension Store {
+    /// A database server watches its own files.
+    package func verify() throws(StoreError) {}
+
     /// The shards among these that this process does not own under their epochs.
     package func lost(of epochs: [Shard: Epoch]) -> Set<Shard> {
         Set(epochs.lazy.filter { !owns($0.key, under: $0.value) }.map(\.key))
@@ -224,6 +233,8 @@ package enum StoreError: Error, Equatable, Sendable {
     case notReadable(String)
     /// The disk refuses writes: full, read-only or broken. Nothing was written.
     case notWritable(String)
+    /// Its file is no longer the one that this process opened: end the process.
+    case vanished(path: String)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -239,6 +250,9 @@ extension StoreError: CustomStringConvertible {
             "the store's folder \(folder) does not exist; create it, or correct --store-url (STORE_URL)"
         case .notReadable(let text): "the store cannot be read: \(text)"
         case .notWritable(let text): "the store cannot be written: \(text)"
+        case .vanished(let path):
+            "\(path) was removed or replaced while the service ran; nothing is acknowledged any more. Restore the folder, "
+                + "then start the service again"
         }
     }
 }

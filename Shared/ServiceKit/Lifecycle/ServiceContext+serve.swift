@@ -25,6 +25,7 @@ extension ServiceContext {
     ///   - ownSubscriptions: the subscriptions that a replica with these shards needs.
     ///   - haveChanged: whether the same shards need other subscriptions than before; called after each event.
     ///   - haveBeenGranted: called once for each such change, in order, when the broker has granted it or the connection is lost.
+    /// - Throws: ``StoreError/vanished(path:)`` if the store's file was removed or replaced, before the next event is handled.
     package func serve(
         store: any Store, subscriptions ownSubscriptions: (Set<Shard>) -> [MQTTSubscription],
         haveChanged: () -> Bool = { false }, haveBeenGranted: () -> Void = {},
@@ -34,6 +35,7 @@ extension ServiceContext {
         var busy = BusyShare(from: clock.moment)
         func handle(_ event: ServiceEvent) async throws {
             let begin = clock.moment
+            try store.verify()
             try await retryingReads { try await handleOnce(event) }
             if let share = busy.handled(from: begin, to: clock.moment) { busyRatio.set(share) }
         }

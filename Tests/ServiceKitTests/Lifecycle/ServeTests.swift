@@ -1,3 +1,4 @@
+import Foundation
 import MQTT
 import ServiceLifecycle
 import Storage
@@ -354,6 +355,23 @@ import Workouts
         let seen = times.withLock { $0 }
         let delays = zip(seen, seen.dropFirst()).map { $1.seconds(since: $0) }
         #expect(delays.count == 3 && zip(delays, [0.1, 0.2, 0.4]).allSatisfy { $0 >= $1 }, "\(delays)")
+    }
+
+    @Test func `a store whose file was removed ends serve before the next event`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("store.sqlite")
+        let store = try SQLiteStore(
+            path: path, schema: StoreSchema(service: "test", steps: [[]]), shards: Set(Shard.all))
+        let broker = InMemoryBroker()
+        await #expect(throws: StoreError.vanished(path: path)) {
+            _ = try await withServing(broker.client(), clock: ManualClock(), store: store) { record, _ in
+                try await expectEventually { record.events.count == 2 }
+                try FileManager.default.removeItem(atPath: path)
+                try await broker.client().send([message("in/1")])
+            } handle: { event in
+                if case .batch = event { Issue.record("a batch was handled") }
+            }
+        }
     }
 
     @Test func `a read that the end cancels is not logged as a failure`() async throws {
