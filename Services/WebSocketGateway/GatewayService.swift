@@ -49,10 +49,21 @@ struct GatewayService: Service {
         let port = server.localAddress?.port ?? gateway.port
         context.logger.info("listening", metadata: [LogKey.address: "\(gateway.host):\(port)"])
         await onListening(port)
+        let steps = markSteps()
+        defer { for step in steps { step.cancel() } }
         try await withGracefulShutdownHandler {
             try await server.closeFuture.get()
         } onGracefulShutdown: {
             server.close(promise: nil)
+        }
+    }
+
+    /// Marks each second that each event loop continues.
+    private func markSteps() -> [RepeatedTask] {
+        MultiThreadedEventLoopGroup.singleton.makeIterator().enumerated().map { number, loop in
+            loop.scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(1)) { [liveness = context.liveness] _ in
+                liveness.mark("event-loop-\(number)")
+            }
         }
     }
 

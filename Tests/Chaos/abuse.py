@@ -244,7 +244,7 @@ def report(victim, calm, abused, before, used, calm_disconnects, processes, coun
     for name, _, port in PROCESSES:
         if name not in after:
             failures.append(f"{name} ended")
-        elif port and get(port, "/healthz") is None:
+        elif port and get(port, "/livez") is None:
             failures.append(f"{name} does not respond on its health port")
         if name in after:
             print(f"{name:23} {before[name][0]:6.0f} {after[name][0]:7.0f} {after[name][1]:7.0f} {used.get(name, 0):7.1f}")

@@ -173,7 +173,7 @@ struct ComposeProfileTests {
         let settings = ["HTTP_PORT=\(port)", "MQTT_URL=mqtt://_route-builder@127.0.0.1:1"]
         let store = folder.file("volumes/route-builder/route-builder.sqlite")
         let service = try run("route-builder", file, in: folder, settings: settings)
-        let isRunning = await eventually { await get(port, "/healthz") != nil }
+        let isRunning = await eventually { await get(port, "/livez") != nil }
         #expect(isRunning && FileManager.default.fileExists(atPath: store), "\(log("route-builder", folder))")
         service.end(SIGTERM)
         // As the container of PostgreSQL does first.

@@ -80,7 +80,7 @@ struct KubernetesTests {
         ("base.yaml", "tls.key", "tls.pem"),
         ("autoscaling.yaml", "pacebus_loop_busy_ratio", "pacebus_loop_busy"),
         // What has to stay.
-        ("services.yaml", "path: /readyz", "path: /healthz"),
+        ("services.yaml", "path: /readyz", "path: /livez"),
         ("services.yaml", "defaultMode: 0440", "defaultMode: 0444"),
         ("services.yaml", "maxUnavailable: 0", "maxUnavailable: 1"),
         ("services.yaml", "accessModes: [ReadWriteMany]", "accessModes: [ReadWriteOnce]"),

@@ -228,7 +228,7 @@ def check_container(item, container, labels):
     resources = container.get("resources", {})
     if set(resources.get("requests", {})) != {"cpu", "memory"} or "memory" not in resources.get("limits", {}):
         problem(item, "it has no limits")
-    for probe, path in ("readinessProbe", "/readyz"), ("livenessProbe", "/healthz"), ("startupProbe", "/healthz"):
+    for probe, path in ("readinessProbe", "/readyz"), ("livenessProbe", "/livez"), ("startupProbe", "/livez"):
         action = container.get(probe, {})
         if not action and probe != "startupProbe":
             problem(item, f"no {probe}")

@@ -4,15 +4,16 @@ package import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// Serves `/healthz` (200 while the process lives), `/readyz` (200, or 503 with one line for each thing that is not
-/// ready) and `/metrics` (Prometheus' text format). It serves at most ``connections`` at one time; more wait. Each is closed
-/// after `lifetime`, whatever it does, so that idle and slow clients make room.
+/// Serves `/livez` (200, or 503 with one line for each loop that hangs), `/readyz` (200, or 503 with one line for each thing
+/// that is not ready) and `/metrics` (Prometheus' text format). It serves at most ``connections`` at one time; more wait. Each
+/// is closed after `lifetime`, whatever it does, so that idle and slow clients make room.
 package struct HealthPort: Service {
     static let connections = 64
 
     let host: String
     let port: Int
     let readiness: Readiness
+    let liveness: Liveness
     let metrics: PrometheusMetrics
     let lifetime: Duration
     let logger: Logger
@@ -23,13 +24,14 @@ package struct HealthPort: Service {
     ///   - lifetime: the age at which a connection is closed.
     ///   - onListening: receives the port once requests are accepted.
     package init(
-        host: String, port: Int, readiness: Readiness, metrics: PrometheusMetrics,
+        host: String, port: Int, readiness: Readiness, liveness: Liveness, metrics: PrometheusMetrics,
         lifetime: Duration = .seconds(10), logger: Logger,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) {
         self.host = host
         self.port = port
         self.readiness = readiness
+        self.liveness = liveness
         self.metrics = metrics
         self.lifetime = lifetime
         self.logger = logger
@@ -58,7 +60,11 @@ package struct HealthPort: Service {
 
     private var router: Router<BasicRequestContext> {
         let router = Router()
-        router.get("healthz") { _, _ in "alive\n" }
+        router.get("livez") { [liveness] _, _ in
+            let hung = liveness.hung
+            guard !hung.isEmpty else { return HealthPort.response(.ok, "alive\n") }
+            return HealthPort.response(.serviceUnavailable, hung.map { "hung: \($0)\n" }.joined())
+        }
         router.get("readyz") { [readiness] _, _ in
             let missing = await readiness.missing()
             guard !missing.isEmpty else { return HealthPort.response(.ok, "ready\n") }

@@ -16,7 +16,8 @@ extension ServiceContext {
     /// - Releasing shards: the bus unsubscribes, the loop handles what was read and drops them, and the store releases them.
     /// - Lost shards: the loop drops them at once, then the bus unsubscribes.
     ///
-    /// After a failed read of the store the loop repeats the event with backoff. Later events wait.
+    /// After a failed read of the store the loop repeats the event with backoff. Later events wait. Each event and each retry is
+    /// a step for ``liveness``.
     ///
     /// On graceful shutdown it stops reading, handles what was read, and returns. The caller closes the store after its last
     /// commit.
@@ -35,6 +36,7 @@ extension ServiceContext {
         var busy = BusyShare(from: clock.moment)
         func handle(_ event: ServiceEvent) async throws {
             let begin = clock.moment
+            liveness.mark(Liveness.loop)
             try store.verify()
             try await retryingReads { try await handleOnce(event) }
             if let share = busy.handled(from: begin, to: clock.moment) { busyRatio.set(share) }
@@ -42,6 +44,7 @@ extension ServiceContext {
         func subscriptions(_ shards: Set<Shard>) -> [MQTTSubscription] {
             ownSubscriptions(shards) + (presence?.subscriptions(shards) ?? [])
         }
+        defer { liveness.end(Liveness.loop) }
         let brokerLimits = BrokerLimits(metrics: metrics)
         var first = store.ownership.makeAsyncIterator()
         guard case .gained(let epochs)? = await first.next() else { return }
@@ -117,6 +120,7 @@ extension ServiceContext {
                 logger.error("read failed, retrying", metadata: [LogKey.error: "\(text)"])
                 Counter(label: "pacebus_store_read_failures_total", factory: metrics).increment()
                 try await clock.wait(for: delay)
+                liveness.mark(Liveness.loop)
                 delay = min(delay * 2, Self.readBackoff.upperBound)
             }
         }

@@ -14,6 +14,8 @@ package struct ServiceContext: Sendable {
     package var clock: any WallClock
     /// The readiness checks; the broker connection is already among them.
     package var readiness: Readiness
+    /// Whether the service's loop continues.
+    package let liveness: Liveness
     /// The metrics registry, with help texts.
     package var metrics: PrometheusMetrics
     /// Counts and logs what the limits of users stop.
@@ -32,6 +34,7 @@ package struct ServiceContext: Sendable {
         self.clock = clock
         self.readiness = readiness
         self.metrics = metrics
+        liveness = Liveness(clock: clock)
         limits = Limits(logger: logger, metrics: metrics)
     }
 }
@@ -44,7 +47,7 @@ extension ServiceContext {
     package func send(_ messages: [MQTTMessage], while isCurrent: MessageCheck? = nil) async {
         guard !messages.isEmpty else { return }
         do throws(MQTTError) {
-            try await bus.send(messages, while: isCurrent)
+            try await liveness.waiting { () async throws(MQTTError) in try await bus.send(messages, while: isCurrent) }
         } catch {
             logger.debug("publish failed", metadata: [LogKey.error: "\(error)"])
         }
@@ -77,7 +80,8 @@ package struct OwnedMessage: Sendable {
 }
 
 extension ServiceContext {
-    /// Opens the store that the settings name. On PostgreSQL it adds the check `membership` to the readiness.
+    /// Opens the store that the settings name. Its calls count as waits for ``liveness``. On PostgreSQL it adds the check
+    /// `membership` to the readiness.
     ///
     /// - Parameter sharing: how replicas share the shards of PostgreSQL with `SHARDS=auto`. A service whose records of one
     ///   shard depend on those of others, or whose limits count for all, takes ``OwnershipPlan/single``.
@@ -86,11 +90,12 @@ extension ServiceContext {
     ) throws(StoreError) -> any Store {
         switch configuration.store {
         case .sqlite(let path):
-            return try SQLiteStore(path: path, schema: schema, shards: configuration.shards.shards)
+            let store = try SQLiteStore(path: path, schema: schema, shards: configuration.shards.shards)
+            return WatchedStore(store: store, liveness: liveness)
         case .postgres(let address):
             let store = try PostgresStore(address, schema: schema, plan: configuration.shards.plan(sharing))
             readiness.add("membership") { store.isMember }
-            return store
+            return WatchedStore(store: store, liveness: liveness)
         }
     }
 }

@@ -101,7 +101,7 @@ package enum ServiceRunner {
     private static func healthPort(_ context: ServiceContext) -> HealthPort {
         HealthPort(
             host: context.configuration.httpHost, port: context.configuration.httpPort, readiness: context.readiness,
-            metrics: context.metrics, logger: quiet(context.logger))
+            liveness: context.liveness, metrics: context.metrics, logger: quiet(context.logger))
     }
 
     private static func drain(

@@ -44,7 +44,7 @@ extension Setting {
         flag: "mqtt-key-file", explanation: "The client certificate's key",
         accepted: "a PEM file, together with --mqtt-cert-file", standard: "none")
     static let httpPort = Setting(
-        flag: "http-port", explanation: "The port of /healthz, /readyz and /metrics",
+        flag: "http-port", explanation: "The port of /livez, /readyz and /metrics",
         accepted: "0 to 65535; 0 disables it", standard: "0")
     static let httpHost = Setting(
         flag: "http-host", explanation: "The address the HTTP port listens on", accepted: "an address or a host name",

@@ -10,7 +10,13 @@ import Testing
 
 @Suite struct HealthPortTests {
     private let readiness = Readiness()
+    private let clock = ManualClock()
+    private let liveness: Liveness
     private let metrics = PrometheusMetrics()
+
+    init() {
+        liveness = Liveness(clock: clock)
+    }
 
     private func get(_ path: String, port: Int) async throws -> (status: Int, type: String?, body: String) {
         let url = try #require(URL(string: "http://127.0.0.1:\(port)/\(path)"))
@@ -25,7 +31,8 @@ import Testing
     ) async throws {
         let (ports, opened) = AsyncStream.makeStream(of: Int.self)
         let health = HealthPort(
-            host: "127.0.0.1", port: 0, readiness: readiness, metrics: metrics, lifetime: lifetime, logger: .silent
+            host: "127.0.0.1", port: 0, readiness: readiness, liveness: liveness, metrics: metrics, lifetime: lifetime,
+            logger: .silent
         ) { opened.yield($0) }
         let group = ServiceGroup(configuration: .init(services: [health], logger: .silent))
         async let ended: Void = group.run()
@@ -35,11 +42,23 @@ import Testing
         try await ended
     }
 
-    @Test func `healthz is 200 even if nothing is ready`() async throws {
+    @Test func `livez is 200 even if nothing is ready`() async throws {
         readiness.add("broker") { false }
         try await withHealthPort { port in
-            let answer = try await get("healthz", port: port)
+            let answer = try await get("livez", port: port)
             #expect(answer.status == 200)
+        }
+    }
+
+    @Test func `livez names a loop that hangs, until it continues`() async throws {
+        try await withHealthPort { port in
+            liveness.mark("loop")
+            clock.advance(by: .seconds(15))
+            let hung = try await get("livez", port: port)
+            #expect(hung.status == 503)
+            #expect(hung.body == "hung: loop\n")
+            liveness.mark("loop")
+            #expect(try await get("livez", port: port).status == 200)
         }
     }
 
@@ -86,21 +105,21 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "GET /hea", "POST /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nx",
-        "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+        "", "GET /hea", "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\nx",
+        "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
     func `clients that stay connected lock no client out`(sent: String) async throws {
         try await withHealthPort(lifetime: .seconds(1)) { port in
             let idle = try connections(3 * HealthPort.connections, port: port, sending: sent)
             // On a busy machine a request may itself outlive a connection.
-            #expect(await eventually { (try? await get("healthz", port: port))?.status == 200 })
+            #expect(await eventually { (try? await get("livez", port: port))?.status == 200 })
             #expect(await eventually { idle.allSatisfy(\.isClosed) })
         }
     }
 
     @Test func `at most 64 connections are served at one time, and each that leaves makes room`() async throws {
         try await withHealthPort(lifetime: .seconds(120)) { port in
-            let request = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+            let request = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
             let first = try connections(80, port: port, sending: request)
             let last = try connections(1, port: port, sending: request)[0]
             var left = 0
@@ -117,7 +136,8 @@ import Testing
     @Test func `a port in use is refused at start with the setting's name`() async throws {
         try await withHealthPort { port in
             let second = HealthPort(
-                host: "127.0.0.1", port: port, readiness: readiness, metrics: metrics, logger: .silent)
+                host: "127.0.0.1", port: port, readiness: readiness, liveness: liveness, metrics: metrics,
+                logger: .silent)
             let error = await #expect(throws: SettingError.self) { try await second.run() }
             #expect(
                 error?.description.hasPrefix("--http-port (HTTP_PORT): cannot listen on 127.0.0.1:\(port): ") == true)

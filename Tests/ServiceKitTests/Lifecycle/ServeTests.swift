@@ -357,6 +357,39 @@ import Workouts
         #expect(delays.count == 3 && zip(delays, [0.1, 0.2, 0.4]).allSatisfy { $0 >= $1 }, "\(delays)")
     }
 
+    @Test func `a loop whose handler never returns hangs, and one that repeats reads for minutes does not`()
+        async throws
+    {
+        let clock = ManualClock()
+        let context = ServiceContext(
+            configuration: ServiceConfiguration(name: "test"), logger: .silent, bus: InMemoryBroker().client(),
+            clock: clock)
+        let reads = Mutex(0)
+        let serving = Task {
+            try await context.serve(store: MemoryStore.owningAll(), subscriptions: { _ in [] }) { _ in
+                let count = reads.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count <= 50 { throw StoreError.notReadable("the database is away") }
+                // Ends when the task is canceled.
+                for await _ in AsyncStream<Never>.makeStream().stream {}
+            }
+        }
+        for _ in 0..<50 {
+            try await clock.waitForSleepers()
+            #expect(context.liveness.hung == [])
+            clock.advance(by: .seconds(5))
+        }
+        try await expectEventually { reads.withLock { $0 == 51 } }
+        #expect(context.liveness.hung == [])
+        clock.advance(by: .seconds(15))
+        #expect(context.liveness.hung == ["loop"])
+        serving.cancel()
+        _ = await serving.result
+        #expect(context.liveness.hung == [])
+    }
+
     @Test func `a store whose file was removed ends serve before the next event`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("store.sqlite")
