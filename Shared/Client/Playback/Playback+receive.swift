@@ -57,7 +57,7 @@ extension Playback {
             case .session(_, .workout):
                 let received = try JSONCoding.decode(WorkoutRecord.self, from: message.payload)
                 if received.revision >= workout?.revision ?? 0 { workout = received }
-                if let (kind, number) = takeLoss(in: received) { return .takeBack(kind, from: number) }
+                verify(received)
             case .user: if let text = try companion?.receive(message) { return .remark("> \(text)") }
             default: break
             }

@@ -56,19 +56,13 @@ extension Playback {
         return [.acknowledged(kind, number)]
     }
 
-    /// A stream with items that were acknowledged long before the workout and that the workout lacks. A server that was
-    /// restored from a backup older than the first item does not list the stream.
-    ///
-    /// Reported once for each revision of the workout: if the totals are only late, sending again makes no new revision.
-    mutating func takeLoss(in workout: WorkoutRecord) -> (kind: StreamName.Kind, number: Int)? {
-        guard isEndRepeated, isAcknowledged else { return nil }
-        for (kind, count) in [(StreamName.Kind.samples, samples.count), (.locations, locations.count)] {
-            let number = workout.next[header.stream(kind), default: 0]
-            guard number < count, lossRevisions[kind] != workout.revision else { continue }
-            lossRevisions[kind] = workout.revision
-            return (kind, number)
-        }
-        return nil
+    /// A workout that lacks acknowledged items after a repeated `end`: its totals are late, or a restored server has lost
+    /// the items. The stream asks the receiver.
+    mutating func verify(_ workout: WorkoutRecord) {
+        guard isEndRepeated, isAcknowledged else { return }
+        let next = workout.next
+        if next[header.stream(.samples), default: 0] < samples.count { samples.verify() }
+        if next[header.stream(.locations), default: 0] < locations.count { locations.verify() }
     }
 
     /// The component that the playback waits for; `nil` while everything arrives in time.

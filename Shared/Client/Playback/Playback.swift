@@ -60,8 +60,6 @@ package struct Playback {
     var isEndRepeated = false
     var state: SessionState?
     var workout: WorkoutRecord?
-    /// The revision of the workout that last showed a loss, for each kind of stream.
-    var lossRevisions: [StreamName.Kind: Int64] = [:]
     /// How many times in a row the engine did not find the session.
     var notFoundCount = 0
     private var connects = 0

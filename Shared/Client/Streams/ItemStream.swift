@@ -27,12 +27,17 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     package private(set) var acknowledged: Int
     /// The items from `acknowledged` on.
     private var items: Deque<Item>
+    /// The newest acknowledged item.
+    private var newestAcknowledged: Item?
+    /// Whether the next ``take(_:)`` sends the newest acknowledged item again.
+    private var verifies = false
     /// The unacknowledged batches: contiguous, the first begins at `acknowledged`.
     private var flights: Deque<Range<Int>> = []
     /// The acknowledgement that last made the stream go back.
     private var wentBackFor: Int?
     private var stall: Stall?
-    /// Whether the first batch was sent again and no acknowledgement has confirmed `acknowledged` since.
+    /// Whether the first batch or the newest acknowledged item was sent again and no acknowledgement has confirmed
+    /// `acknowledged` since.
     package private(set) var isInDoubt = false
     private var isConnected = false
     /// Whether the stream went back, so that the next batches ask for an acknowledgement.
@@ -46,6 +51,7 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     package init(items: [Item] = [], acknowledged: Int = 0) {
         self.items = Deque(items.dropFirst(acknowledged))
         self.acknowledged = acknowledged
+        newestAcknowledged = items.prefix(acknowledged).last
     }
 
     /// How many items the stream has.
@@ -82,14 +88,22 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     package mutating func takeBack(_ all: [Item], from number: Int) {
         items = Deque(all.dropFirst(number))
         acknowledged = number
+        newestAcknowledged = all.prefix(number).last
         sendAgain()
         // A late acknowledgement from before the loss is no gap.
         wentBackFor = number
     }
 
+    /// Asks whether the receiver still has the items of a stream that is acknowledged to its end: sends the newest one
+    /// again. A lower acknowledgement shows a loss.
+    package mutating func verify() {
+        verifies = isEmpty && newestAcknowledged != nil
+    }
+
     private mutating func sendAgain() {
         flights.removeAll()
         stall = nil
+        verifies = false
         isInDoubt = false
         hasGoneBack = true
         askedAt = nil
@@ -100,6 +114,11 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     package mutating func take(_ now: Moment) -> [ItemBatch<Item>] {
         guard isConnected else { return [] }
         var batches: [ItemBatch<Item>] = []
+        if verifies, isEmpty, let newestAcknowledged {
+            batches.append(ItemBatch(first: acknowledged - 1, items: [newestAcknowledged], asksAck: true))
+            isInDoubt = true
+        }
+        verifies = false
         if var current = stall, current.due <= now, let first = flights.first {
             batches.append(batch(first, asksAck: true))
             current.tries += 1
@@ -171,6 +190,7 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 
     private mutating func forget(below number: Int) {
+        newestAcknowledged = items.prefix(number - acknowledged).last ?? newestAcknowledged
         items.removeFirst(number - acknowledged)
         acknowledged = number
         while let first = flights.first, first.lowerBound < number {

@@ -14,6 +14,8 @@ package final class FakeServices: Sendable {
         package var loseReply = 0
         /// Loses this many workouts.
         package var workoutsLost = 0
+        /// Publishes this many workouts before the totals are there.
+        package var workoutsIncomplete = 0
         /// Loses this many requests of the user.
         package var requestsLost = 0
         /// Refuses this many starts because of another session.
@@ -24,12 +26,13 @@ package final class FakeServices: Sendable {
         package var itemLimit = Int.max
 
         package init(
-            loseBatch: Int = 0, loseReply: Int = 0, workoutsLost: Int = 0, requestsLost: Int = 0,
-            startsPostponed: Int = 0, clockAhead: Double = 0, itemLimit: Int = .max
+            loseBatch: Int = 0, loseReply: Int = 0, workoutsLost: Int = 0, workoutsIncomplete: Int = 0,
+            requestsLost: Int = 0, startsPostponed: Int = 0, clockAhead: Double = 0, itemLimit: Int = .max
         ) {
             self.loseBatch = loseBatch
             self.loseReply = loseReply
             self.workoutsLost = workoutsLost
+            self.workoutsIncomplete = workoutsIncomplete
             self.requestsLost = requestsLost
             self.startsPostponed = startsPostponed
             self.clockAhead = clockAhead
@@ -255,7 +258,10 @@ package final class FakeServices: Sendable {
         let report = MetricsReport(
             revision: 1, state: state.revision, next: next, chunks: 0, totals: totals)
         state.revision += 1
-        let record = WorkoutRecord(session, metrics: report, isComplete: true, revision: state.revision)
+        let isComplete = state.faults.workoutsIncomplete == 0
+        if !isComplete { state.faults.workoutsIncomplete -= 1 }
+        let record = WorkoutRecord(
+            session, metrics: isComplete ? report : nil, isComplete: isComplete, revision: state.revision)
         return [Topic.session(key, .workout).message(JSONCoding.encode(record))]
     }
 }

@@ -74,14 +74,17 @@ import Workouts
         }
     }
 
-    private func workout(samples: Int, locations: Int?, revision: Int64 = 9) -> MQTTMessage {
+    private func workout(
+        samples: Int, locations: Int?, isComplete: Bool = true, revision: Int64 = 9
+    ) -> MQTTMessage {
         let session = Session(
             key: header.key, start: SessionStart(activity: .running, countdown: 0), at: start, now: now.wallClock)
         var next = [header.stream(.samples): samples]
         if let locations { next[header.stream(.locations)] = locations }
         let report = MetricsReport(revision: 1, state: 1, next: next, chunks: 0, totals: MetricsSummary())
         return message(
-            .workout, JSONCoding.encode(WorkoutRecord(session, metrics: report, isComplete: true, revision: revision)))
+            .workout,
+            JSONCoding.encode(WorkoutRecord(session, metrics: report, isComplete: isComplete, revision: revision)))
     }
 
     @Test func `both streams are queued and sent, and the end announces both`() throws {
@@ -176,7 +179,8 @@ import Workouts
         #expect(names == ["start", "pause", "resume", "end"])
     }
 
-    @Test func `a workout with fewer items than acknowledged shows a loss`() throws {
+    /// A playback whose items are all acknowledged and whose `end` was repeated.
+    private func awaitingWorkout() throws -> (playback: Playback, queued: QueueContents) {
         var playback = playback()
         let queued = try contents(playback.takeDue(now))
         playback.connected()
@@ -185,35 +189,42 @@ import Workouts
         _ = acknowledge(&playback, .locations, 8, now)
         _ = try reply(&playback, now)
         // The workout may be older than the last items.
-        #expect(playback.receive(workout(samples: 4, locations: 8), now) == .nothing)
+        #expect(playback.receive(workout(samples: 4, locations: 8, isComplete: false), now) == .nothing)
         #expect(try commands(reply(&playback, now + 15)).map(\.action.name) == ["end"])
-        #expect(playback.receive(workout(samples: 4, locations: 8), now + 16) == .takeBack(.samples, from: 4))
-        _ = playback.takeBack(.samples, from: 4, queued)
-        #expect(playback.receive(workout(samples: 4, locations: 8), now + 17) == .nothing)
-        #expect(topics(try reply(&playback, now + 17)) == [.samples(header.device)])
+        return (playback, queued)
     }
 
-    @Test func `a workout without an acknowledged stream shows a loss once for each revision`() throws {
-        var playback = playback()
-        let queued = try contents(playback.takeDue(now))
-        playback.connected()
-        _ = try reply(&playback, now)
-        _ = acknowledge(&playback, .samples, 10, now)
-        _ = acknowledge(&playback, .locations, 8, now)
-        _ = try reply(&playback, now)
-        #expect(playback.receive(workout(samples: 10, locations: nil), now) == .nothing)
-        var time = now
-        for (revision, isTold) in [(9, true), (9, false), (10, true)] as [(Int64, Bool)] {
-            let workout = workout(samples: 10, locations: nil, revision: revision)
-            time = time + 15
-            #expect(try commands(reply(&playback, time)).map(\.action.name) == ["end"])
-            #expect(playback.receive(workout, time) == (isTold ? .takeBack(.locations, from: 0) : .nothing))
-            guard isTold else { continue }
-            _ = playback.takeBack(.locations, from: 0, queued)
-            #expect(topics(try reply(&playback, time)) == [.locations(header.device)])
-            // The server never lost them.
-            _ = acknowledge(&playback, .locations, 8, time)
-            _ = try reply(&playback, time)
+    @Test(arguments: [true, false])
+    func `a workout with fewer items than acknowledged sends the newest item again`(isComplete: Bool) throws {
+        var (playback, _) = try awaitingWorkout()
+        for time in [now + 16, now + 17] {
+            let workout = workout(samples: 0, locations: nil, isComplete: isComplete)
+            #expect(playback.receive(workout, time) == .nothing)
+            let sent = try reply(&playback, time)
+            #expect(topics(sent) == [.samples(header.device), .locations(header.device)])
+            let accepting = AcceptedTimes(now: now.wallClock)
+            let batch = try SampleBatch(try #require(sent.first).payload, accepting: accepting)
+            #expect(batch == SampleBatch(first: 9, items: [samples(10)[9]], asksAck: true))
+            let positions = try LocationBatch(try #require(sent.last).payload, accepting: accepting)
+            #expect(positions == LocationBatch(first: 7, items: [locations[7]], asksAck: true))
+            // The receivers have all items: the totals are late.
+            #expect(acknowledge(&playback, .samples, 10, time) == .nothing)
+            #expect(acknowledge(&playback, .locations, 8, time) == .nothing)
+            #expect(try reply(&playback, time).isEmpty)
         }
+        _ = playback.receive(workout(samples: 10, locations: 8, revision: 10), now + 18)
+        #expect(playback.outcome != nil)
+    }
+
+    @Test func `a lower reply to the newest item shows a loss`() throws {
+        var (playback, queued) = try awaitingWorkout()
+        #expect(playback.receive(workout(samples: 10, locations: nil), now + 16) == .nothing)
+        #expect(topics(try reply(&playback, now + 16)) == [.locations(header.device)])
+        #expect(acknowledge(&playback, .locations, 0, now + 16) == .takeBack(.locations, from: 0))
+        _ = playback.takeBack(.locations, from: 0, queued)
+        let sent = try reply(&playback, now + 16)
+        #expect(topics(sent) == [.locations(header.device)])
+        #expect(try commands(sent).map(\.action.name) == ["start", "pause", "resume", "end"])
+        #expect(acknowledge(&playback, .locations, 8, now + 17) == .note([.acknowledged(.locations, 8)]))
     }
 }

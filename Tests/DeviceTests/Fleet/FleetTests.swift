@@ -58,6 +58,19 @@ import Workouts
         #expect(services.map(\.samples.count) == [61, 61, 61])
     }
 
+    @Test func `totals that are late are no loss of items`() async throws {
+        let keys = FleetService.keys(3)
+        // The second comes with the repeated end.
+        let faults = FakeServices.Faults(workoutsIncomplete: 2)
+        let services = keys.map { FakeServices(key: $0, device: device, clock: clock, faults: faults) }
+        let bus = FakeBus(services)
+        let written = TerminalRecorder()
+        let fleet = service(keys, bus, written)
+        try await play(bus) { try await fleet.run() }
+        #expect(services.allSatisfy { $0.commands.map(\.action.name) == ["start", "end", "end"] })
+        #expect(written.text.contains("3 sessions with 366 items are over"))
+    }
+
     @Test func `Ctrl-C ends every session and waits for the workouts`() async throws {
         let keys = FleetService.keys(3)
         let services = keys.map { FakeServices(key: $0, device: device, clock: clock) }
