@@ -2,11 +2,12 @@
 
 They speak MQTT themselves, so that they can be hostile: never read, never acknowledge, send at full speed.
 """
-import json, os, random, re, select, signal, socket, subprocess, sys, threading, time
+import itertools, json, multiprocessing, os, random, re, select, signal, socket, subprocess, sys, threading, time
 
 PORT = int(sys.argv[2])
 SESSION = "0f8fad5b-d9cb-469f-a165-70867728950e"
-CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP, SUBSCRIBE, SUBACK, PING = 1, 2, 3, 4, 5, 6, 7, 8, 9, 12
+CONNECT, CONNACK, PUBLISH, PUBACK, PUBREC, PUBREL, PUBCOMP, SUBSCRIBE, SUBACK, UNSUBSCRIBE, UNSUBACK, PING = (
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 
 
 def text(value):
@@ -86,8 +87,9 @@ class Client:
             self.session_present, self.reason = body[0], body[1]
         elif kind in (PUBACK, PUBREC):
             self.acks[int.from_bytes(body[:2], "big")] = body[2] if len(body) > 2 else 0
-        elif kind == SUBACK:
+        elif kind in (SUBACK, UNSUBACK):
             self.acks[int.from_bytes(body[:2], "big")] = body[-1]
+            self.reasons = list(body[3 if self.version == 5 else 2:])
         elif kind == PUBLISH:
             size = int.from_bytes(body[:2], "big")
             topic, rest = body[2:2 + size].decode(), body[2 + size:]
@@ -100,9 +102,9 @@ class Client:
 
     def wait(self, condition, seconds=10):
         end = time.monotonic() + seconds
-        while not condition() and time.monotonic() < end and self.socket:
+        while not (is_met := condition()) and time.monotonic() < end and self.socket:
             self.read()
-        return condition()
+        return is_met
 
     def next_id(self):
         self.id = self.id % 65535 + 1
@@ -129,6 +131,20 @@ class Client:
         self.socket.sendall(packet(SUBSCRIBE, 2, body))
         assert self.wait(lambda: own in self.acks)
         return self.acks[own]
+
+    def subscribe_all(self, filters, qos=0):
+        """Subscribes with one packet and returns all reason codes."""
+        own = self.next_id()
+        body = own.to_bytes(2, "big") + (b"\0" if self.version == 5 else b"")
+        body += b"".join(text(filter) + bytes([qos]) for filter in filters)
+        self.socket.sendall(packet(SUBSCRIBE, 2, body))
+        assert self.wait(lambda: own in self.acks)
+        return self.reasons
+
+    def unsubscribe(self, filter):
+        own = self.next_id()
+        self.socket.sendall(packet(UNSUBSCRIBE, 2, own.to_bytes(2, "big") + b"\0" + text(filter)))
+        assert self.wait(lambda: own in self.acks)
 
     def close(self):
         if self.socket:
@@ -367,16 +383,23 @@ def a_flood_is_refused_until_it_ends():
     assert mallory.publish(*attack) in (0, 16)
 
 
-def connections_are_bounded():
-    password = accounts("add", "mallory")
-    clients = [Client("mallory", password, name=f"client-{index}") for index in range(100)]
+def connect_to_the_limit(user, password, limit):
+    clients = [Client(user, password, name=f"{user}-{index}") for index in range(limit)]
     try:
-        Client("mallory", password)
+        Client(user, password)
         assert False, "a connection too many"
     except PermissionError as refusal:
         # Without CONNACK: a refused login would say that the password is wrong.
-        assert str(refusal) == "mallory: CONNACK None", refusal
-    assert Client("mallory", password, name="client-7").is_connected
+        assert str(refusal) == f"{user}: CONNACK None", refusal
+    return clients
+
+
+def connections_are_bounded():
+    password = accounts("add", "mallory")
+    clients = connect_to_the_limit("mallory", password, 50)
+    # A club shares one viewer.
+    connect_to_the_limit("coach", accounts("add", "coach", "--viewer-of", "mallory"), 100)
+    assert Client("mallory", password, name="mallory-7").is_connected
     assert clients[7].wait(lambda: not clients[7].is_connected, 2) and clients[8].is_connected
     clients[8].close()
     assert clients[9].publish(topic("mallory", "request")) in (0, 16)
@@ -558,13 +581,196 @@ def operators_see_the_limits():
 
 def subscriptions_are_bounded():
     mallory, results = Client("mallory", accounts("add", "mallory")), []
-    for index in range(110):
-        results.append(mallory.subscribe(topic("mallory", f"samples/d{index}")))
+    filters = [topic("mallory", f"samples/d{index}") for index in range(110)]
+    for filter in filters:
+        results.append(mallory.subscribe(filter))
     assert results == [1] * 100 + [0x87] * 10, results
+    assert [mallory.subscribe(filter) for filter in filters[:100]] == [1] * 100
+    for _ in range(3):
+        mallory.unsubscribe(filters[0])
+        assert mallory.subscribe(filters[105]) == 1 and mallory.subscribe(filters[0]) == 0x87
+        mallory.unsubscribe(filters[105])
+        assert mallory.subscribe(filters[0]) == 1
     other = Client("mallory", accounts("password", "mallory"))
     assert other.subscribe("$share/group/pacebus/#") == 0x87 and other.subscribe("x" * 300) == 0x87
     wide = [other.subscribe("pacebus/#") for _ in range(150)]
     assert wide.count(1) < 120 and wide[-1] == 0x87, wide
+
+
+def subscriptions_of_an_account_are_bounded():
+    password, filters = accounts("add", "anna"), [topic("anna", f"samples/d{index}") for index in range(100)]
+    options = dict(name="phone", clean=False, expiry=600)
+    phone, others = Client("anna", password, **options), [Client("anna", password) for _ in range(10)]
+    assert phone.subscribe_all(filters[:50]) == [0] * 50
+    granted = [other.subscribe_all(filters).count(0) for other in others]
+    assert granted == [100] * 9 + [50], granted
+    # A session keeps its subscriptions without a connection.
+    phone.close()
+    assert others[9].subscribe(filters[99]) == 0x87
+    phone = Client("anna", password, **options)
+    assert phone.session_present == 1 and phone.subscribe_all(filters[:51]) == [0] * 50 + [0x87]
+    others[0].close()
+    assert phone.wait(lambda: phone.subscribe(filters[99]) == 1)
+    add_many(["ben", "cara"])
+    coach = Client("coach", accounts("add", "coach", "--viewer-of", "anna", "ben", "cara"))
+    seen = coach.subscribe_all([topic("anna", f"samples/d{index}") for index in range(120)])
+    assert seen == [0] * 112 + [0x87] * 8, seen
+
+
+def overlapping(user, count, rest):
+    """Filters below the user's topics that match the same topic."""
+    levels, found = topic(user, rest).split("/"), []
+    for depth in range(len(levels), 3, -1):
+        for wild in itertools.product((False, True), repeat=depth):
+            filter = [level if level in ("pacebus", "v1", user) or not is_wild else "+" for level, is_wild in zip(levels, wild)]
+            found += ["/".join(filter + ["#"])] + ["/".join(filter)] * (depth == len(levels))
+    found = list(dict.fromkeys(found))[:count]
+    assert len(found) == count
+    return found
+
+
+class Readers:
+    """Connections of a process of its own that read all they get as fast as they can."""
+
+    def __init__(self, *arguments):
+        self.granted, self.stopped = multiprocessing.Queue(), multiprocessing.Event()
+        self.process = multiprocessing.Process(target=self.run, args=arguments, daemon=True)
+        self.process.start()
+        self.granted = self.granted.get(timeout=20)
+
+    def run(self, user, password, connections, filters):
+        clients = [Client(user, password) for _ in range(connections)]
+        poll, sockets = select.poll(), {client.socket.fileno(): client.socket for client in clients}
+        self.granted.put(sum(client.subscribe_all(filters).count(0) for client in clients))
+        for number in sockets:
+            poll.register(number, select.POLLIN)
+        while not self.stopped.is_set():
+            for number, _ in poll.poll(50):
+                try:
+                    is_open = sockets[number].recv(1 << 20)
+                except ConnectionError:
+                    is_open = False
+                if not is_open:
+                    poll.unregister(number)
+
+    def stop(self):
+        self.stopped.set()
+        self.process.join(5)
+
+
+def copies_to_own_connections_are_bounded():
+    password, filters = accounts("add", "mallory"), overlapping("mallory", 40, "samples/d")
+    readers = [Readers("mallory", password, 24, filters) for _ in range(2)]
+    victim, mallory, count = Victim(), Client("mallory", password), 1200
+    assert sum(each.granted for each in readers) == 1000, [each.granted for each in readers]
+
+    def attack():
+        flood(mallory, count, 1, lambda payload: mallory.publish_packet(topic("mallory", "samples/d"), payload, 1))
+        assert mallory.wait(lambda: len(mallory.acks) == count, 60)
+
+    begun = time.monotonic()
+    victim.probe_during(attack)
+    accepted, seconds = list(mallory.acks.values()).count(0), time.monotonic() - begun
+    print(f"{accepted} messages fanned out in {seconds:.1f} s")
+    assert accepted > 0 and accepted * 1000 <= 20_000 + 1000 + 4_000 * (seconds + 0.1), accepted
+    # The debt is soon paid.
+    assert mallory.wait(lambda: mallory.publish(topic("mallory", "command")) in (0, 16))
+    for each in readers:
+        each.stop()
+
+
+def subscribing_again_to_retained_messages_is_bounded():
+    mallory, victim, engine = Client("mallory", accounts("add", "mallory")), Victim(), service("_session-engine")
+    sessions = [f"{index:08x}-d9cb-469f-a165-70867728950e" for index in range(1200)]
+    for session in sessions:
+        engine.socket.sendall(engine.publish_packet(f"pacebus/v1/0e/mallory/{session}/state", b"{}", 0, True))
+    engine.publish(topic("victim", "state"))
+    filter, count, results = "pacebus/v1/+/mallory/+/state", 120, []
+
+    def attack():
+        results.extend(mallory.subscribe_all([filter] * count))
+
+    begun = time.monotonic()
+    victim.probe_during(attack)
+    mallory.read()
+    seconds = time.monotonic() - begun
+    print(f"{len(mallory.messages)} messages, {results.count(0)} subscriptions in {seconds:.1f} s")
+    assert 20_000 - 1200 < len(mallory.messages) <= 20_000 + 1200 + 4_000 * seconds, len(mallory.messages)
+    # The account pays off its debt, and then gets everything.
+    assert results[0] == 0 and results[-1] == 0x87
+    mallory.messages.clear()
+    assert mallory.wait(lambda: mallory.subscribe(filter, 0) == 0)
+    assert mallory.wait(lambda: len(mallory.messages) == 1200), len(mallory.messages)
+
+
+def the_newest_connections_close_if_services_messages_exceed_the_limit():
+    password, filters = accounts("add", "mallory"), overlapping("mallory", 20, "metrics")
+    clients, aggregator, victim = [Client("mallory", password) for _ in range(49)], service("_metrics-aggregator"), Victim()
+    assert all(client.subscribe_all(filters) == [0] * 20 for client in clients)
+    victim.probe_during(lambda: flood(aggregator, 200, 1, lambda payload: aggregator.publish_packet(
+        topic("mallory", "metrics"), payload, 0, True)))
+    assert clients[-1].wait(lambda: not clients[-1].is_connected, 5)
+    assert refused(lambda: Client("mallory", password))
+    assert clients[0].is_connected and clients[0].publish(topic("mallory", "command")) == 0x87
+    assert sum(len(client.messages) for client in clients) <= 2 * 20_000 + 4_000 * 3
+    assert clients[0].wait(lambda: clients[0].publish(topic("mallory", "command")) in (0, 16))
+    assert clients[0].is_connected and Client("mallory", password).is_connected
+
+
+def a_viewed_users_flood_hurts_no_viewer():
+    runner, coach = accounts("add", "runner"), accounts("add", "coach", "--viewer-of", "runner")
+    screens, engine, victim = [Client("coach", coach) for _ in range(3)], service("_session-engine"), Victim()
+    for screen in screens:
+        screen.subscribe("pacebus/v1/+/runner/#", 0)
+    runner = Client("runner", runner)
+
+    def attack():
+        flood(runner, 15_000, 1, lambda payload: runner.publish_packet(topic("runner", "samples/d"), payload, 1))
+        assert runner.wait(lambda: len(runner.acks) == 15_000)
+
+    victim.probe_during(attack)
+    assert screens[0].publish("pacebus/v1/u/runner/viewers/coach/request") in (0, 16)
+    engine.publish(topic("runner", "state"), b"news", retain=True)
+    for screen in screens:
+        assert screen.wait(lambda: screen.messages and screen.messages[-1][1] == b"news"), len(screen.messages)
+        assert len(screen.messages) <= 15_000 - 5_000, len(screen.messages)
+
+
+def add_many(names):
+    """Adds accounts with the password of the first."""
+    password = accounts("add", names[0])
+    stored = open("data/broker/passwords").read()
+    [line] = [line for line in stored.splitlines() if line.startswith(names[0] + ":")]
+    stored += "".join(name + line[len(names[0]):] + "\n" for name in names[1:])
+    open("data/broker/passwords.new", "w").write(stored)
+    os.rename("data/broker/passwords.new", "data/broker/passwords")
+    return password
+
+
+def a_viewer_of_a_hundred_users_meets_no_limit():
+    names = [f"user-{index}" for index in range(100)]
+    add_many(names)
+    password = accounts("add", "coach", "--viewer-of", *names)
+    kinds = {"_session-engine": "state", "_metrics-aggregator": "metrics", "_route-builder": "route"}
+    services = {service(name): kind for name, kind in kinds.items()}
+
+    def publish(payload):
+        for each, kind in services.items():
+            for name in names:
+                each.socket.sendall(each.publish_packet(topic(name, kind), payload, 0, True))
+            assert each.publish(f"pacebus/v1/services/{each.user}/x") in (0, 16)
+
+    publish(b"retained")
+    screens = [Client("coach", password) for _ in range(5)]
+    filters = [f"pacebus/v1/+/{name}/+/{kind}" for name in names for kind in (*kinds.values(), "weather", "activity")]
+    for screen in screens:
+        assert screen.subscribe_all(filters) == [0] * 500
+    # As many as in 15 seconds.
+    for _ in range(15):
+        publish(b"live")
+    for screen in screens:
+        assert screen.wait(lambda: len(screen.messages) == 16 * 300), len(screen.messages)
+        assert all(screen.publish(f"pacebus/v1/u/{name}/viewers/coach/request") in (0, 16) for name in names[:10])
 
 
 def account_of(client):
@@ -692,13 +898,8 @@ def random_files_of_accounts_give_exactly_their_rights():
 
 
 def viewers_of_a_hundred_take_little_memory():
-    password = accounts("add", "user-0")
-    stored = open("data/broker/passwords").read()
-    [line] = [line for line in stored.splitlines() if line.startswith("user-0:")]
     names = [f"user-{index}" for index in range(150)] + [f"coach-{index}" for index in range(1000)]
-    stored += "".join(name + line[len("user-0"):] + "\n" for name in names[1:])
-    open("data/broker/passwords.new", "w").write(stored)
-    os.rename("data/broker/passwords.new", "data/broker/passwords")
+    password = add_many(names)
     time.sleep(2)
     before = most_memory()
     # 150 each: all above 100, by the order of the file, count for nothing.

@@ -27,11 +27,15 @@ uint64_t hash_of(const char *text) {
     return hash;
 }
 
-bool bucket_take(struct bucket *bucket, double tokens, double rate, double burst, double now) {
+double bucket_charge(struct bucket *bucket, double tokens, double rate, double now) {
     double used = bucket->used - (now - bucket->at) * rate;
-    bucket->used = used > 0 ? used : 0;
+    bucket->used = (used > 0 ? used : 0) + tokens;
     bucket->at = now;
-    if (bucket->used + tokens > burst) return false;
+    return bucket->used;
+}
+
+bool bucket_take(struct bucket *bucket, double tokens, double rate, double burst, double now) {
+    if (bucket_charge(bucket, 0, rate, now) + tokens > burst) return false;
     bucket->used += tokens;
     return true;
 }

@@ -5,7 +5,8 @@
 
 /// What operators read of each account: `$SYS/pacebus/limited/LIMIT/ACCOUNT` and a line in the log.
 enum limit {
-    PUBLISH_RATE, OFFLINE_QUEUE, UNREAD, WILL, QOS_2, SUBSCRIPTIONS, CONNECTIONS, SESSIONS, CLIENT_ID, LOGINS, LIMITS
+    PUBLISH_RATE, DELIVERIES, OFFLINE_QUEUE, UNREAD, WILL, QOS_2, SUBSCRIPTIONS, CONNECTIONS, SESSIONS, CLIENT_ID, LOGINS,
+    LIMITS
 };
 
 enum { NAME_SIZE = 65, HASH_SIZE = 64, SESSION_COUNT = 16, USER_COUNT = 100 };
@@ -25,6 +26,7 @@ struct session {
     uint64_t id;
     double ended;
     size_t bytes;
+    int filters;
     bool is_connected;
 };
 
@@ -49,7 +51,7 @@ struct account {
     struct secret *secrets, *new_secrets;
     struct connection *connections;
     int connection_count;
-    struct bucket messages, bytes;
+    struct bucket messages, bytes, deliveries;
     struct session *sessions;
     unsigned long counts[LIMITS], reported[LIMITS];
     double reported_at;
@@ -78,3 +80,5 @@ bool account_has_secret(const struct account *account, const uint8_t hash[HASH_S
 uint64_t hash_of(const char *text);
 /// Takes tokens from a bucket that holds `burst` and gets `rate` a second; false without effect if it has too few.
 bool bucket_take(struct bucket *bucket, double tokens, double rate, double burst, double now);
+/// Takes tokens even if the bucket has too few; returns how many are missing from a full one.
+double bucket_charge(struct bucket *bucket, double tokens, double rate, double now);

@@ -48,7 +48,12 @@ struct client {
         int count, acknowledged_count, quota;
         uint16_t maximum;
     } in, out;
-    void *rules, *listener, *last_packet, *subscriptions;
+    void *rules, *listener, *last_packet;
+    /// `NULL` where a subscription has ended.
+    struct subscription {
+        void *subscribers, *shared;
+        char filter[];
+    } **subscriptions;
     char *authentication_method;
     int subscription_count;
 };

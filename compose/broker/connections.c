@@ -50,6 +50,27 @@ struct session *session_of(struct account *account, const char *id, bool adds) {
     return free;
 }
 
+int filters_of(const struct client *client) {
+    int count = 0;
+    for (int i = 0; i < client->subscription_count; i++) count += client->subscriptions[i] != NULL;
+    return count;
+}
+
+int filters_of_account(const struct account *account) {
+    int count = 0;
+    for (const struct connection *at = account->connections; at; at = at->next_of_account)
+        count += filters_of(record(at->client));
+    for (int i = 0; account->sessions && i < SESSION_COUNT; i++)
+        if (account->sessions[i].id && !account->sessions[i].is_connected) count += account->sessions[i].filters;
+    return count;
+}
+
+bool has_filter(const struct client *client, const char *filter) {
+    for (int i = 0; i < client->subscription_count; i++)
+        if (client->subscriptions[i] && strcmp(client->subscriptions[i]->filter, filter) == 0) return true;
+    return false;
+}
+
 size_t queued_for(const struct client *client) { return client->out.bytes > 0 ? (size_t)client->out.bytes : 0; }
 
 size_t waiting_for(const struct connection *connection) {

@@ -31,6 +31,10 @@ struct connection *connection_with(const char *id);
 /// The account's session, which is added if `adds`; `NULL` if the account has too many.
 struct session *session_of(struct account *account, const char *id, bool adds);
 
+/// The filters that a client is subscribed to, and all clients of an account.
+int filters_of(const struct client *client);
+int filters_of_account(const struct account *account);
+bool has_filter(const struct client *client, const char *filter);
 /// The payloads that the client has not acknowledged.
 size_t queued_for(const struct client *client);
 /// The bytes that the broker stores for a client, and for all clients of an account.

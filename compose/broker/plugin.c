@@ -3,7 +3,7 @@
 // Services' accounts begin with `_`; access.conf has their rights. All other accounts belong to people.
 // compose/README.md lists the limits.
 #define _GNU_SOURCE
-#include "connections.h"
+#include "deliveries.h"
 #include <mosquitto.h>
 #include <mosquitto_broker.h>
 #include <mosquitto_plugin.h>
@@ -13,8 +13,13 @@
 
 enum {
     TOPIC_LENGTH = 256,
-    SUBSCRIPTION_COUNT = 100,
-    CONNECTION_COUNT = 100,
+    CONNECTION_COUNT = 50,
+    CONNECTION_COUNT_OF_VIEWER = 100,
+    /// Of a connection and of an account, and more for each user that it may view.
+    FILTER_COUNT = 100,
+    FILTER_SHARE = 4,
+    FILTER_COUNT_OF_ACCOUNT = 1000,
+    FILTER_SHARE_OF_ACCOUNT = 16,
     /// The maximum that waits for a disconnected session, and for all clients of an account.
     OFFLINE_COUNT = 1000,
     OFFLINE_BYTES = 1 << 20,
@@ -27,8 +32,8 @@ enum {
 };
 static const double RATE_MESSAGES = 500, BURST_MESSAGES = 20000, RATE_BYTES = 2 << 20, BURST_BYTES = 32 << 20;
 static const char *const limit_names[LIMITS] = {
-    "publish_rate", "offline_queue", "unread", "will", "qos_2", "subscriptions", "connections", "sessions", "client_id",
-    "logins",
+    "publish_rate", "deliveries", "offline_queue", "unread", "will", "qos_2", "subscriptions", "connections", "sessions",
+    "client_id", "logins",
 };
 
 static bool is_service(const struct account *account) { return account->name[0] == '_'; }
@@ -100,8 +105,9 @@ static int on_login(int event, void *data, void *user_data) {
     if (!is_service(account)) {
         bool is_lasting = record(client)->session_expiry > 0;
         // The password is right, so clients retry.
-        if (!other && account->connection_count >= CONNECTION_COUNT)
-            return refuse(account, CONNECTIONS, MOSQ_ERR_CONN_REFUSED);
+        if (used_deliveries(account) > DEEP_IN_DEBT) return refuse(account, DELIVERIES, MOSQ_ERR_CONN_REFUSED);
+        int count = is_viewer(account) ? CONNECTION_COUNT_OF_VIEWER : CONNECTION_COUNT;
+        if (!other && account->connection_count >= count) return refuse(account, CONNECTIONS, MOSQ_ERR_CONN_REFUSED);
         struct session *session = session_of(account, id, is_lasting);
         if (session == NULL && is_lasting) return refuse(account, SESSIONS, MOSQ_ERR_AUTH);
         if (session) session->is_connected = true;
@@ -118,9 +124,9 @@ static int on_disconnect(int event, void *data, void *user_data) {
     struct account *account = connection->account;
     remove_connection(connection);
     struct session *session = session_of(account, id, false);
-    bool is_lasting = record(client)->session_expiry > 0;
+    const struct client *it = record(client);
     if (session && connection_with(id) == NULL)
-        *session = (struct session){is_lasting ? session->id : 0, now(), queued_for(record(client)), false};
+        *session = (struct session){it->session_expiry > 0 ? session->id : 0, now(), queued_for(it), filters_of(it), false};
     return MOSQ_ERR_SUCCESS;
 }
 
@@ -180,6 +186,20 @@ static bool is_request_of(const char *name, const char *topic) {
            strcmp(topic + sizeof prefix - 1 + length, "/request") == 0;
 }
 
+/// What people's devices publish, and its acknowledgements.
+static const char *const of_device[] = {
+    "command", "samples/#", "locations/#", "activity/register", "export/+/result", "request", NULL,
+};
+
+/// Whether a viewer receives the message because a user sent it: a viewed user's flood must not put the viewer in debt.
+static bool is_of_viewed_user(const struct account *account, const char *topic) {
+    bool is_session;
+    const char *user;
+    size_t length;
+    topic = is_viewer(account) ? topic_of(topic, &user, &length, &is_session) : NULL;
+    return topic && is_session && matches(topic, of_device);
+}
+
 static bool may_write(const struct account *account, const char *topic) {
     static const char *const of_user[] = {"notifications/register", "request", "virtual-run/request", NULL};
     static const char *const of_session[] = {
@@ -213,6 +233,7 @@ static int on_publish(struct account *account, const struct mosquitto_evt_acl_ch
     if (is_will && (message->retain || !will || will->properties))
         return refuse(account, WILL, MOSQ_ERR_ACL_DENIED);
     if (message->qos == 2) return refuse(account, QOS_2, MOSQ_ERR_ACL_DENIED);
+    if (used_deliveries(account) > IN_DEBT) return refuse(account, DELIVERIES, MOSQ_ERR_ACL_DENIED);
     if (!take_messages(account, 1, message->payloadlen + (double)strlen(message->topic)))
         return refuse(account, PUBLISH_RATE, MOSQ_ERR_ACL_DENIED);
     return MOSQ_ERR_SUCCESS;
@@ -221,16 +242,22 @@ static int on_publish(struct account *account, const struct mosquitto_evt_acl_ch
 static int on_delivery(struct account *account, const struct mosquitto_evt_acl_check *message) {
     const struct client *client = record(message->client);
     size_t bytes = message->payloadlen + strlen(message->topic) + MESSAGE_OVERHEAD;
+    double used = used_deliveries(account);
+    if (used > LAST_DELIVERY || (used > OTHERS_SHARE && is_of_viewed_user(account, message->topic)))
+        return refuse(account, DELIVERIES, MOSQ_ERR_ACL_DENIED);
+    charge_delivery(account, message->payloadlen);
     // A session that continues: the broker asks again for what already waits.
     if (client->state == STATE_NEW) return MOSQ_ERR_SUCCESS;
     if (client->socket < 0) {
         if (message->qos == 0) return MOSQ_ERR_SUCCESS;
+        // After its restart the broker has sessions that the plugin does not know.
         struct session *session = session_of(account, client->id, true);
         if (session == NULL || client->out.count >= OFFLINE_COUNT ||
             queued_for(client) + message->payloadlen > OFFLINE_BYTES ||
             waiting_for_account(account) + bytes > WAITING_BYTES)
             return refuse(account, OFFLINE_QUEUE, MOSQ_ERR_ACL_DENIED);
         session->bytes = queued_for(client) + bytes;
+        session->filters = filters_of(client);
         return MOSQ_ERR_SUCCESS;
     }
     struct connection *connection = connection_of(message->client);
@@ -242,16 +269,26 @@ static int on_delivery(struct account *account, const struct mosquitto_evt_acl_c
     return MOSQ_ERR_SUCCESS;
 }
 
+/// Whether the client may have this filter, which costs nothing if it has it already.
+static bool has_room_for(const struct account *account, const struct client *client, const char *filter) {
+    int users = account->users.count;
+    if (has_filter(client, filter)) return true;
+    return filters_of(client) < FILTER_COUNT + FILTER_SHARE * users &&
+           filters_of_account(account) < FILTER_COUNT_OF_ACCOUNT + FILTER_SHARE_OF_ACCOUNT * users;
+}
+
 static int on_subscription(struct account *account, const struct mosquitto_evt_acl_check *subscription) {
     const char *filter = subscription->topic;
     const char *name = strncmp(filter, "pacebus/v1/", 11) ? NULL : strchr(filter + 11, '/');
     size_t length = name ? strcspn(++name, "/") : 0;
     bool is_own = name ? account_sees(account, name, length) || is_named(account, name, length)
                        : is_account_topic(account, filter);
+    if (used_deliveries(account) > IN_DEBT) return refuse(account, DELIVERIES, MOSQ_ERR_ACL_DENIED);
     if (strlen(filter) > TOPIC_LENGTH || strncmp(filter, "$share", 6) == 0 ||
-        mosquitto_client_sub_count(subscription->client) >= SUBSCRIPTION_COUNT ||
+        !has_room_for(account, record(subscription->client), filter) ||
         !take_messages(account, is_own ? 1 : WIDE_SUBSCRIPTION, 0))
         return refuse(account, SUBSCRIPTIONS, MOSQ_ERR_ACL_DENIED);
+    charge_subscription(account);
     return MOSQ_ERR_SUCCESS;
 }
 
@@ -268,7 +305,10 @@ static int on_access(int event, void *data, void *user_data) {
     int result = MOSQ_ERR_SUCCESS;
     switch (check->access) {
     case MOSQ_ACL_READ:
-        if (is_ours && !may_read(account, check->topic)) return MOSQ_ERR_ACL_DENIED;
+        if (is_ours && !may_read(account, check->topic)) {
+            charge_unreadable(account);
+            return MOSQ_ERR_ACL_DENIED;
+        }
         result = on_delivery(account, check);
         break;
     case MOSQ_ACL_WRITE:
@@ -337,6 +377,7 @@ static int on_tick(int event, void *data, void *user_data) {
     if (!is_changed && !is_new_second) return MOSQ_ERR_SUCCESS;
     accounts_visit(publish_account);
     disconnect_all(is_unwanted);
+    if (is_new_second) accounts_visit(close_indebted);
     accounts_visit(report);
     accounts_sweep(clear_counts);
     return MOSQ_ERR_SUCCESS;
