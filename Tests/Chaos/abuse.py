@@ -1,14 +1,15 @@
 """One account attacks, another records a workout: abuse.py SEED PORT SECONDS NAME:PID:HEALTH-PORT…
 
 Runs in the folder of an installation, after compose/chaos has started it. Prints what it measures, and writes data/met if
-the victim's latencies and all processes meet the goal.
+the victims' latencies and all processes meet the goal. Three accounts are victims: one connects to the broker itself, one
+over TLS, one over WebSocket and TLS. The attacker uses all ways to the broker.
 """
-import collections, json, math, multiprocessing, os, queue, random, signal, sys, time, urllib.request
+import collections, concurrent.futures, json, math, multiprocessing, os, queue, random, signal, sys, time, urllib.request
 
 # Its clients take the port from the same place of the arguments.
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../IntegrationTests"))
-import attacks
-from broker_plugin import PORT, Client
+import attacks, transports
+from broker_plugin import Client
 
 SEED, SECONDS = int(sys.argv[1]), int(sys.argv[3])
 PROCESSES = [(name, int(pid), port) for name, pid, port in (argument.split(":") for argument in sys.argv[4:])]
@@ -20,10 +21,11 @@ P99, MOST = 0.5, 2
 class Victim:
     """Records a workout as a device does: batches of one item, commands and requests, all at fixed times."""
 
-    def __init__(self, password):
-        self.password, self.client, self.disconnects, self.refusals = password, None, -1, 0
+    def __init__(self, user, transport):
+        self.user, self.transport, self.password = user, transport, open(f"data/secrets/{user}").read().strip()
+        self.client, self.disconnects, self.refusals = None, -1, 0
         self.session, self.reply = attacks.identifier(random), os.urandom(16).hex()
-        self.base = f"pacebus/v1/{self.session[-2:]}/victim/{self.session}"
+        self.base = f"pacebus/v1/{self.session[-2:]}/{user}/{self.session}"
         # By kind: when each item was sent, how many are acknowledged, the last gap, and when to repeat.
         self.items, self.acked = {"samples": [], "locations": []}, {"samples": 0, "locations": 0}
         self.gaps, self.due = {"samples": -1, "locations": -1}, {"samples": 0, "locations": 0}
@@ -31,9 +33,11 @@ class Victim:
 
     def connect(self):
         self.disconnects += 1
-        self.client = Client("victim", self.password, name=attacks.VICTIM_CLIENT)
+        # HAProxy limits connections of an address, and elsewhere attackers have others.
+        connection = transports.connect(self.transport, "127.0.0.9")
+        self.client = Client(self.user, self.password, name=f"{self.user}-watch", connection=connection)
         for topic in (f"{self.base}/samples/watch-1/ack", f"{self.base}/locations/watch-1/ack",
-                      f"pacebus/v1/u/victim/replies/{self.reply}"):
+                      f"pacebus/v1/u/{self.user}/replies/{self.reply}"):
             self.client.subscribe(topic)
         for kind in self.items:
             self.send_items(kind, self.acked[kind])
@@ -62,7 +66,7 @@ class Victim:
 
     def ask_both(self):
         self.ask("commands", f"{self.base}/command", type="lap")
-        self.ask("requests", "pacebus/v1/u/victim/request", type="workouts")
+        self.ask("requests", f"pacebus/v1/u/{self.user}/request", type="workouts")
 
     def send_waiting(self):
         for entry in self.waiting.values():
@@ -129,14 +133,21 @@ class Victim:
                 self.send_waiting()
                 self.receive(min(next_probe, next_command) - time.monotonic() if is_sending else 0.1)
             except (OSError, PermissionError, AssertionError) as error:
-                print(f"the victim is disconnected: {error!r}", flush=True)
+                print(f"{self.user} is disconnected: {error!r}", flush=True)
                 self.client = None
                 time.sleep(0.2)
         for kind in self.items:
             self.delays[kind] += [math.inf] * (len(self.items[kind]) - self.acked[kind])
         for kind, *_ in self.waiting.values():
             self.delays[kind].append(math.inf)
-        return {kind: sorted(delays) for kind, delays in self.delays.items()}
+        return {f"{kind}, {self.transport}": sorted(delays) for kind, delays in self.delays.items()}
+
+
+def measure(victims, *arguments):
+    """The delays of all victims by kind and transport."""
+    with concurrent.futures.ThreadPoolExecutor(len(victims)) as pool:
+        results = list(pool.map(lambda victim: victim.measure(*arguments), victims))
+    return {name: delays for result in results for name, delays in result.items()}
 
 
 def at(ordered, part):
@@ -209,19 +220,20 @@ def finish(processes):
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     print(f"seed {SEED}, an attack of {SECONDS} s; repeat with --seed {SEED}", flush=True)
-    victim = Victim(open("data/secrets/victim").read().strip())
-    victim.start()
-    calm, before = victim.measure(CALM_SECONDS), memory()
-    calm_disconnects, used = victim.disconnects, processor_seconds()
+    victims = [Victim("victim", transports.PLAIN), Victim("victim-tls", transports.TLS), Victim("victim-wss", transports.WSS)]
+    for victim in victims:
+        victim.start()
+    calm, before = measure(victims, CALM_SECONDS), memory()
+    calm_disconnects, used = sum(victim.disconnects for victim in victims), processor_seconds()
     stopped, counts = multiprocessing.Event(), multiprocessing.Queue()
     processes = attack_until(stopped, open("data/secrets/attacker").read().strip(), counts)
-    abused = victim.measure(SECONDS, PROBES, COMMANDS)
+    abused = measure(victims, SECONDS, PROBES, COMMANDS)
     used = {name: seconds - used.get(name, 0) for name, seconds in processor_seconds().items()}
     stopped.set()
-    report(victim, calm, abused, before, used, calm_disconnects, processes, counts)
+    report(victims, calm, abused, before, used, calm_disconnects, processes, counts)
 
 
-def report(victim, calm, abused, before, used, calm_disconnects, processes, counts):
+def report(victims, calm, abused, before, used, calm_disconnects, processes, counts):
     failures = []
     mix, total, end = collections.Counter(), 0, time.monotonic() + 15
     for _ in processes:
@@ -233,10 +245,10 @@ def report(victim, calm, abused, before, used, calm_disconnects, processes, coun
         total += sent
     finish(processes)
     columns = ["calm: p50", "p99", "maximum", " attack: p50", "p99", "maximum", "count"]
-    print(f"\n{'milliseconds':13} " + " ".join(f"{column:>9}" for column in columns))
-    for kind in ("samples", "locations", "commands", "requests"):
-        delays = abused.get(kind, [])
-        print(f"{kind:13} {milliseconds(calm.get(kind, []))}    {milliseconds(delays)} {len(delays):9}")
+    print(f"\n{'milliseconds':16} " + " ".join(f"{column:>9}" for column in columns))
+    for kind in sorted(abused):
+        delays = abused[kind]
+        print(f"{kind:16} {milliseconds(calm.get(kind, []))}    {milliseconds(delays)} {len(delays):9}")
         if at(delays, 0.99) >= P99 or at(delays, 1) >= MOST:
             failures.append(f"{kind}: p99 {at(delays, 0.99) * 1000:.0f} ms, maximum {at(delays, 1) * 1000:.0f} ms")
     after = memory()
@@ -253,10 +265,12 @@ def report(victim, calm, abused, before, used, calm_disconnects, processes, coun
     print(f"\nattacks, {total / 1048576:.0f} MiB sent:", ", ".join(f"{name} {count}" for name, count in sorted(mix.items())))
     if not stops:
         failures.append("no limit counted anything")
-    if victim.disconnects > calm_disconnects:
-        failures.append(f"the victim was disconnected {victim.disconnects - calm_disconnects} times")
-    if victim.refusals:
-        failures.append(f"{victim.refusals} of the victim's commands and requests were refused")
+    disconnects = sum(victim.disconnects for victim in victims) - calm_disconnects
+    if disconnects > 0:
+        failures.append(f"victims were disconnected {disconnects} times")
+    refusals = sum(victim.refusals for victim in victims)
+    if refusals:
+        failures.append(f"{refusals} of the victims' commands and requests were refused")
     if not mix:
         failures.append("no attack ran")
     print("\n" + ("\n".join("missed: " + failure for failure in failures) or "The goal is met."), flush=True)

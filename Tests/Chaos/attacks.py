@@ -1,7 +1,8 @@
 """What one hostile account does on one connection. Each attack takes a `Bot` and ends within seconds."""
 import collections, json, os, socket, time
 
-from broker_plugin import PORT, Client, packet, text
+import transports
+from broker_plugin import PORT, Client, overlapping, packet, text, topic
 
 VICTIM_CLIENT = "victim-watch"
 PREFIX = "pacebus/v1"
@@ -20,7 +21,8 @@ class Bot:
 
     def connect(self, **options):
         self.close()
-        self.client = Client("attacker", self.password, **options)
+        connection = transports.connect(self.random.choice(transports.ALL))
+        self.client = Client("attacker", self.password, connection=connection, **options)
         self.client.socket.settimeout(5)
 
     def close(self):
@@ -134,10 +136,41 @@ def starts_with_replace(bot):
 
 
 def old_starts(bot):
-    """Empty workouts that fill the history."""
+    """Empty workouts that fill the history and leave retained messages."""
     for _ in range(200):
         begin = bot.random.uniform(1.2e9, 1.7e9)
         bot.start(at=begin, endAt=begin + 60)
+        bot.command("end", at=begin + 60, streams={})
+
+
+def copies(bot):
+    """Messages that the broker copies for each of many filters, on all connections that do the same."""
+    bot.connect(version=5)
+    bot.client.subscribe_all(overlapping("attacker", 40, "samples/d"), bot.random.randrange(2))
+    for _ in range(100):
+        bot.publish(topic("attacker", "samples/d"), b"1")
+
+
+def subscribes_again(bot):
+    """Asks for the retained messages of all workouts, again and again."""
+    bot.connect(version=5)
+    filters = [f"{PREFIX}/+/attacker/+/{rest}" for rest in ("state", "workout", "summary/+", "#")]
+    for _ in range(20):
+        bot.client.subscribe_all([bot.random.choice(filters)] * 100)
+        bot.client.messages.clear()
+        if bot.stopped.is_set():
+            return
+
+
+def valid_items(bot):
+    """Workouts of an archive with as many items as the broker lets through: 20 connections send 2 MiB a second."""
+    begin, end, count = bot.random.uniform(1.2e9, 1.7e9), time.monotonic() + 6, 0
+    bot.start(at=begin, endAt=begin + 36_000)
+    while time.monotonic() < end:
+        bot.publish(bot.topic("samples/watch-1"), items("samples", 1000, count, begin + count))
+        count += 1000
+        bot.wait(0.6)
+    bot.command("end", at=begin + 36_000, streams={"samples/watch-1": count})
 
 
 def batches_in_flight(bot):
@@ -298,7 +331,8 @@ def forged_topics(bot):
 
 
 ATTACKS = [
-    retained_messages, wills, huge_json, malformed_json, starts_with_replace, old_starts, batches_in_flight, many_streams,
+    retained_messages, wills, huge_json, malformed_json, starts_with_replace, old_starts, copies, subscribes_again,
+    valid_items, batches_in_flight, many_streams,
     late_items, workouts_requests, chunk_requests, commands, virtual_runs, plans_and_profiles, registrations,
     export_results, connects, takeovers, wrong_passwords, half_connects, offline_queues, unread, subscriptions, forged_topics,
 ]

@@ -29,10 +29,12 @@ def packet(kind, flags, body):
 
 
 class Client:
-    def __init__(self, user, password, name=None, version=5, clean=True, expiry=0, will=None, address="127.0.0.1"):
+    def __init__(self, user, password, name=None, version=5, clean=True, expiry=0, will=None, address="127.0.0.1",
+                 connection=None):
         self.user, self.version, self.buffer, self.messages, self.id = user, version, b"", [], 0
-        self.acks, self.socket = {}, socket.create_connection(("127.0.0.1", PORT), 10, (address, 0))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.acks, self.socket = {}, connection or socket.create_connection(("127.0.0.1", PORT), 10, (address, 0))
+        if not connection:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         flags = 0xC0 | (2 if clean else 0) | ((4 | will[2] << 3 | will[3] << 5) if will else 0)
         body = text("MQTT") + bytes([version, flags]) + (60).to_bytes(2, "big")
         if version == 5:
@@ -53,7 +55,8 @@ class Client:
 
     def read(self, timeout=0.05):
         """Reads and acknowledges what has arrived."""
-        while self.socket and select.select([self.socket], [], [], timeout)[0]:
+        # TLS may have decrypted more than was read.
+        while self.socket and (getattr(self.socket, "pending", int)() or select.select([self.socket], [], [], timeout)[0]):
             timeout = 0
             try:
                 data = self.socket.recv(1 << 20)
