@@ -151,14 +151,15 @@ extension OwnedSession {
     }
 
     /// Removes and returns the due acknowledgements of all streams.
-    func takeAcks(_ now: Moment) -> [MQTTMessage] {
+    func takeAcks(_ now: Moment, _ epochs: [Shard: Epoch]) -> [MQTTMessage] {
+        let epoch = epochs[state.key.session.shard]?.number
         var acks: [MQTTMessage] = []
         for stream in streams {
             guard let (ack, copies) = stream.takeAck() else { continue }
             let kind = Work.kind.ack(stream.device)
             let message = MQTTMessage(
-                topic: stream.ackTopic, payload: ack.payload(now: now.wallClock)[...], qos: kind.qos,
-                retain: kind.isRetained)
+                topic: stream.ackTopic, payload: ack.payload(now: now.wallClock, epoch: epoch)[...],
+                qos: kind.qos, retain: kind.isRetained)
             acks += repeatElement(message, count: copies)
         }
         return acks

@@ -156,6 +156,6 @@ extension StreamLoop {
     mutating func acknowledgeStreams(_ key: SessionKey, _ now: Moment) {
         guard let session = machine.sessions[key], session.isUnfinished else { return }
         session.acknowledgeAll()
-        send(session.takeAcks(now), of: key)
+        send(session.takeAcks(now, epochs), of: key)
     }
 }

@@ -52,7 +52,7 @@ extension StreamLoop {
             (sequence: $0.sequence, bytes: writes.reduce(0) { $0 + $1.journaledBytes })
         }
         machine.committed(now: now, journaled: journaled)
-        for (key, acks) in machine.takeAcks(now: now) { send(acks, of: key) }
+        for (key, acks) in machine.takeAcks(now: now, epochs) { send(acks, of: key) }
     }
 
     /// Commits writes of one session.

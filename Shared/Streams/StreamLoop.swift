@@ -83,7 +83,7 @@ package struct StreamLoop<Work: StreamWork> {
             await flush()
             metrics.batch(messages: batch.messages.count, took: ContinuousClock.now - begun)
         case .tick:
-            for (key, acks) in machine.takeDeferredAcks(now: now) { send(acks, of: key) }
+            for (key, acks) in machine.takeDeferredAcks(now: now, epochs) { send(acks, of: key) }
             try await purge(now)
             try await clearJournal(now)
             if machine.sweep(now: now) {
@@ -254,14 +254,14 @@ package struct StreamLoop<Work: StreamWork> {
             // The next commit acknowledges what is stored, with the error.
             let limit: StaticString = retryAfter == nil ? "items_per_session" : "items_per_hour"
             context.limits.reached(limit, by: key.user, at: now, count: batch.items.count)
-        case .reused:
-            send(
-                [Topic.session(key, Work.kind.ack(device)).message(Ack.streamReused.payload(now: now.wallClock))],
-                of: key)
-        case .dropped:
-            let next = Ack.next(batch.first + batch.items.count)
-            send([Topic.session(key, Work.kind.ack(device)).message(next.payload(now: now.wallClock))], of: key)
+        case .reused: send(.streamReused, to: device, of: key, now)
+        case .dropped: send(.next(batch.first + batch.items.count), to: device, of: key, now)
         }
+    }
+
+    private mutating func send(_ ack: Ack, to device: Device, of key: SessionKey, _ now: Moment) {
+        let payload = ack.payload(now: now.wallClock, epoch: epochs[key.session.shard]?.number)
+        send([Topic.session(key, Work.kind.ack(device)).message(payload)], of: key)
     }
 
     private mutating func reject(_ message: MQTTMessage, _ error: PayloadError, _ now: Moment) {

@@ -171,11 +171,11 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Removes and returns the due acknowledgements by session, one per stream.
-    mutating func takeAcks(now: Moment) -> [(key: SessionKey, acks: [MQTTMessage])] {
+    mutating func takeAcks(now: Moment, _ epochs: [Shard: Epoch]) -> [(key: SessionKey, acks: [MQTTMessage])] {
         defer { touched = [] }
         return touched.map { session in
             session.isTouched = false
-            let acks = session.takeAcks(now)
+            let acks = session.takeAcks(now, epochs)
             if !session.awaitsAck, let due = session.ackDue {
                 session.awaitsAck = true
                 awaitingAck.append((due, session))
@@ -185,7 +185,9 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Removes and returns the acknowledgements that no later batch made due.
-    mutating func takeDeferredAcks(now: Moment) -> [(key: SessionKey, acks: [MQTTMessage])] {
+    mutating func takeDeferredAcks(
+        now: Moment, _ epochs: [Shard: Epoch]
+    ) -> [(key: SessionKey, acks: [MQTTMessage])] {
         var acks: [(key: SessionKey, acks: [MQTTMessage])] = []
         while let (due, session) = awaitingAck.first, due <= now {
             awaitingAck.removeFirst()
@@ -194,7 +196,7 @@ struct StreamMachine<Work: StreamWork> {
             // Deleted, or lost to another process.
             guard sessions[key] === session else { continue }
             session.acknowledgeDeferred()
-            acks.append((key, session.takeAcks(now)))
+            acks.append((key, session.takeAcks(now, epochs)))
         }
         return acks
     }

@@ -22,8 +22,10 @@ enum Target: CaseIterable {
             guard let snapshot = try? MetricsSnapshot(bytes) else { return }
             check(try? MetricsSnapshot(snapshot.payload), snapshot)
         case .ack:
-            guard let (ack, now) = try? Ack.read(bytes) else { return }
-            check(try? Ack(ack.payload(now: now ?? Timestamp(microseconds: 0))), ack)
+            guard let (ack, epoch, now) = try? Ack.read(bytes) else { return }
+            let again = try? Ack.read(ack.payload(now: now ?? Timestamp(microseconds: 0), epoch: epoch))
+            check(again?.ack, ack)
+            check(again?.epoch, epoch)
         case .current: Self.roundTrip(CurrentSession.self, bytes)
         case .reply: Self.roundTrip(Reply.self, bytes)
         case .announcement: Self.roundTrip(Announcement.self, bytes)

@@ -39,7 +39,7 @@ import Workouts
         let sent = try await aggregator.deliver([batch(10, 10, asksAck: true)])
         #expect(try sent.acks(script.key, "watch-1") == [.next(20)])
         let ack = try #require(sent.payloads(.session(script.key, .samplesAck(Device("watch-1")!))).first)
-        #expect(String(decoding: ack, as: UTF8.self) == #"{"n":20,"now":1700000100}"#)
+        #expect(String(decoding: ack, as: UTF8.self) == #"{"n":20,"e":1,"now":1700000100}"#)
     }
 
     @Test func `the tenth batch or the five hundredth item is acknowledged`() async throws {
@@ -70,6 +70,25 @@ import Workouts
         try await aggregator.deliver([batch(0, 10)])
         #expect(try await aggregator.deliver([batch(0, 10)]).acks(script.key, "watch-1") == [.next(10)])
         #expect(try await aggregator.deliver([batch(20, 10)]).acks(script.key, "watch-1") == [.next(10)])
+    }
+
+    @Test func `every acknowledgement carries the owner's epoch, which grows with a restart`() async throws {
+        var last: Int64 = 0
+        for run in 0..<3 {
+            var aggregator: Aggregator? = try await aggregator()
+            // A batch, one beyond, and one of a device that lost its queue.
+            let messages = [
+                batch(run * 10, 10, asksAck: true), batch(1_000, 10), script.batch("watch-1", 0, items(5..<15)),
+            ]
+            let sent = try await aggregator?.deliver(messages) ?? []
+            let acks = try sent.payloads(.session(script.key, .samplesAck(Device("watch-1")!))).map { try Ack.read($0) }
+            #expect(Set(acks.map { "\($0.ack)" }) == ["\(Ack.next(run * 10 + 10))", "\(Ack.streamReused)"])
+            let epochs = Set(acks.map(\.epoch))
+            let epoch = try #require(epochs.first ?? nil)
+            #expect(epochs.count == 1 && epoch > last)
+            last = epoch
+            aggregator = nil
+        }
     }
 
     @Test func `the answer to a gap comes twice if its number is new`() async throws {

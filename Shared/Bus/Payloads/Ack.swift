@@ -9,8 +9,10 @@ package enum Ack: Equatable, Sendable {
     /// All items below `next` are on disk. The session accepts no more, or no more for `retryAfter` seconds.
     case tooManyItems(next: Int, retryAfter: Int?)
 
-    /// - Parameter now: the service's clock, for a device whose clock is off.
-    package func payload(now: Timestamp) -> [UInt8] {
+    /// - Parameters:
+    ///   - now: the service's clock, for a device whose clock is off.
+    ///   - epoch: the owner's epoch. A new owner may lack batches in flight.
+    package func payload(now: Timestamp, epoch: Int64? = nil) -> [UInt8] {
         var json = JSONWriter()
         json.object {
             switch self {
@@ -21,6 +23,7 @@ package enum Ack: Equatable, Sendable {
                 $0.field("n", Int64(next))
                 if let retryAfter { $0.field("retryAfter", Int64(retryAfter)) }
             }
+            if let epoch { $0.field("e", epoch) }
             $0.field("now", Timestamp(microseconds: now.microseconds / 1000 * 1000))
         }
         return json.bytes
@@ -32,22 +35,31 @@ package enum Ack: Equatable, Sendable {
         var n: Int?
         var error: String?
         var retryAfter: Int?
+        var e: Int64?
         var now: Timestamp?
+
+        var ack: Ack {
+            get throws(PayloadError) {
+                if error == "stream_reused" { return .streamReused }
+                guard let n, n >= 0 else { throw .malformed("n: missing") }
+                switch error {
+                case nil: return .next(n)
+                case tooManyItemsCode: return .tooManyItems(next: n, retryAfter: retryAfter)
+                default: throw .malformed("error: unknown")
+                }
+            }
+        }
     }
 
     package init(_ payload: some Sequence<UInt8>) throws(PayloadError) {
         self = try Self.read(payload).ack
     }
 
-    /// The acknowledgement and the service's clock, if it states it.
-    package static func read(_ payload: some Sequence<UInt8>) throws(PayloadError) -> (ack: Ack, now: Timestamp?) {
+    /// The acknowledgement with the owner's epoch and the service's clock, if it states them.
+    package static func read(
+        _ payload: some Sequence<UInt8>
+    ) throws(PayloadError) -> (ack: Ack, epoch: Int64?, now: Timestamp?) {
         let body = try JSONCoding.decode(Body.self, from: payload)
-        if body.error == "stream_reused" { return (.streamReused, body.now) }
-        guard let number = body.n, number >= 0 else { throw .malformed("n: missing") }
-        switch body.error {
-        case nil: return (.next(number), body.now)
-        case tooManyItemsCode: return (.tooManyItems(next: number, retryAfter: body.retryAfter), body.now)
-        default: throw .malformed("error: unknown")
-        }
+        return (try body.ack, body.e, body.now)
     }
 }

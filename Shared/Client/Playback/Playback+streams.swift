@@ -22,13 +22,13 @@ extension Playback {
     }
 
     mutating func receive(
-        _ received: (ack: Ack, now: Timestamp?), _ kind: StreamName.Kind, _ now: Moment
+        _ received: (ack: Ack, epoch: Int64?, now: Timestamp?), _ kind: StreamName.Kind, _ now: Moment
     ) -> Reaction {
         if let serviceTime = received.now { clock.receive(serviceTime, now) }
         let progress =
             switch kind {
-            case .samples: samples.receive(received.ack, now)
-            case .locations: locations.receive(received.ack, now)
+            case .samples: samples.receive(received.ack, epoch: received.epoch, now)
+            case .locations: locations.receive(received.ack, epoch: received.epoch, now)
             }
         if case .moved = progress { settledAt = nil }
         return switch progress {

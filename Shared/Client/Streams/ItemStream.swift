@@ -35,6 +35,8 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     private var flights: Deque<Range<Int>> = []
     /// The acknowledgement that last made the stream go back.
     private var wentBackFor: Int?
+    /// The epoch in the last acknowledgement. Another owner may lack the batches in flight.
+    private var epoch: Int64?
     private var stall: Stall?
     /// Whether the first batch or the newest acknowledged item was sent again and no acknowledgement has confirmed
     /// `acknowledged` since.
@@ -144,7 +146,8 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         return batches
     }
 
-    package mutating func receive(_ ack: Ack, _ now: Moment) -> StreamProgress {
+    /// - Parameter epoch: the owner's epoch, if the acknowledgement states it.
+    package mutating func receive(_ ack: Ack, epoch: Int64? = nil, _ now: Moment) -> StreamProgress {
         let number: Int
         var failure: StreamFailure?
         switch ack {
@@ -158,16 +161,21 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         if number < acknowledged {
             // A newer acknowledgement overtook this one. After a stall, though, a receiver that still has the acknowledged
             // items answers the repeated batch with a higher number.
-            return isInDoubt ? .fellBack(number) : .nothing
+            guard isInDoubt else { return .nothing }
+            self.epoch = epoch ?? self.epoch
+            return .fellBack(number)
         }
         if let failure {
             forget(below: number)
             return .failed(failure)
         }
         isInDoubt = false
+        let hasNewOwner = replaceEpoch(epoch)
+        // The new owner answers: the next stall is the first.
+        if hasNewOwner { stall = nil }
         if number == acknowledged {
             // A repeated acknowledgement answers a gap, or a repeated batch that crossed it.
-            if !flights.isEmpty, wentBackFor != number {
+            if !flights.isEmpty, hasNewOwner || wentBackFor != number {
                 goBack()
                 stall?.restart(now)
             }
@@ -178,8 +186,15 @@ package struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
         askedAt = nil
         stall = flights.isEmpty ? nil : Stall(now)
         // After a stall only the first batch was repeated: the receiver dropped the later ones.
-        if hasStalled, !flights.isEmpty { goBack() }
+        if hasNewOwner || hasStalled, !flights.isEmpty { goBack() }
         return .moved(number)
+    }
+
+    /// Returns whether the stream has another owner than at the last acknowledgement.
+    private mutating func replaceEpoch(_ new: Int64?) -> Bool {
+        guard let new, new != epoch else { return false }
+        defer { epoch = new }
+        return epoch != nil
     }
 
     private mutating func goBack() {

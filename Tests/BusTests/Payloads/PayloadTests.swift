@@ -66,6 +66,12 @@ import Workouts
         let now = Timestamp(microseconds: 1_700_000_000_200_999)
         #expect(try Ack(Ack.streamReused.payload(now: now)) == .streamReused)
         #expect(Ack.next(122).payload(now: now) == Array(#"{"n":122,"now":1700000000.2}"#.utf8))
+        #expect(Ack.next(122).payload(now: now, epoch: 7) == Array(#"{"n":122,"e":7,"now":1700000000.2}"#.utf8))
+        for ack in [Ack.next(122), .streamReused, .tooManyItems(next: 1, retryAfter: nil)] {
+            let read = try Ack.read(ack.payload(now: now, epoch: 7))
+            #expect(read.ack == ack && read.epoch == 7)
+            #expect(try Ack.read(ack.payload(now: now)).epoch == nil)
+        }
         for payload in [#"{"error":"too_many_items"}"#, #"{"error":"other","n":3}"#, #"{"n":-1}"#] {
             #expect(throws: PayloadError.self) { try Ack(payload.utf8) }
         }

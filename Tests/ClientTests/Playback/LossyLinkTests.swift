@@ -12,6 +12,7 @@ import Workouts
     /// The receiver of the numbering and acknowledgement protocol.
     private struct Receiver {
         private(set) var stored: [Sample] = []
+        private(set) var epoch: Int64 = 1
         /// Whether it waits for more, as a service does.
         var defers = false
         private var gapAnsweredAt: Moment?
@@ -40,6 +41,13 @@ import Workouts
                 now.seconds(since: waiting.since) >= 3 || waiting.batches >= 10 || waiting.items >= 500
             else { return nil }
             unacknowledged = nil
+            return .next(stored.count)
+        }
+
+        /// Another process takes over and acknowledges what is stored.
+        mutating func takeOver() -> Ack {
+            epoch += 1
+            (gapAnsweredAt, unacknowledged) = (nil, nil)
             return .next(stored.count)
         }
 
@@ -88,7 +96,7 @@ import Workouts
         receiver.defers = true
         var now = Moment(Timestamp(seconds: 1_700_000_000))
         var batches = Link<SampleBatch>()
-        var acks = Link<Ack>()
+        var acks = Link<(ack: Ack, epoch: Int64)>()
         stream.connected()
 
         let began = now
@@ -113,15 +121,19 @@ import Workouts
             #expect(stream.itemsInFlight <= StreamWindow.items)
             #expect(stream.batchesInFlight <= StreamWindow.batches)
             if let batch = batches.receive(&random, isChaotic: isChaotic), let ack = receiver.receive(batch, now) {
-                acks.send(ack)
+                acks.send((ack, receiver.epoch))
             }
-            if let ack = receiver.due(now) { acks.send(ack) }
+            if let ack = receiver.due(now) { acks.send((ack, receiver.epoch)) }
+            if isChaotic, Int.random(in: 0..<100, using: &random) == 0 {
+                let ack = receiver.takeOver()
+                acks.send((ack, receiver.epoch))
+            }
             if restored < restores, sent < items.count, Int.random(in: 0..<50, using: &random) == 0 {
                 restored += 1
                 receiver.restore(Int.random(in: 0...receiver.stored.count, using: &random))
             }
-            if let ack = acks.receive(&random, isChaotic: isChaotic) {
-                switch stream.receive(ack, now) {
+            if let (ack, epoch) = acks.receive(&random, isChaotic: isChaotic) {
+                switch stream.receive(ack, epoch: epoch, now) {
                 case .nothing, .moved: break
                 case .fellBack(let number):
                     falls += 1
@@ -143,7 +155,7 @@ import Workouts
         let items = samples(Int.random(in: 1_000...4_000, using: &random))
         var stream = ItemStream<Sample>()
         var receiver = Receiver()
-        var acks: [(due: Moment, ack: Ack)] = []
+        var acks: [(due: Moment, ack: Ack, epoch: Int64)] = []
         var now = Moment(Timestamp(seconds: 1_700_000_000))
         var sends = 0
         stream.connected()
@@ -154,11 +166,18 @@ import Workouts
                 sends += 1
                 guard let ack = receiver.receive(batch, now) else { continue }
                 for _ in 0..<Int.random(in: 1...3, using: &random) {
-                    acks.append((now + Double.random(in: 0..<StreamWindow.stall.minimum, using: &random), ack))
+                    let due = now + Double.random(in: 0..<StreamWindow.stall.minimum, using: &random)
+                    acks.append((due, ack, receiver.epoch))
                 }
             }
-            for (_, ack) in acks.filter({ $0.due <= now }).shuffled(using: &random) {
-                if case .fellBack(let number) = stream.receive(ack, now) { Issue.record("fell back to \(number)") }
+            if Int.random(in: 0..<100, using: &random) == 0 {
+                let ack = receiver.takeOver()
+                acks.append((now, ack, receiver.epoch))
+            }
+            for (_, ack, epoch) in acks.filter({ $0.due <= now }).shuffled(using: &random) {
+                if case .fellBack(let number) = stream.receive(ack, epoch: epoch, now) {
+                    Issue.record("fell back to \(number)")
+                }
             }
             acks.removeAll { $0.due <= now }
             now = now + 0.1

@@ -73,6 +73,70 @@ import Workouts
         #expect(stream.take(start).map(\.range) == [200..<300])
     }
 
+    @Test func `a new owner's acknowledgement goes back again, whatever its number`() {
+        var stream = connected(300)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(100), epoch: 1, start) == .moved(100))
+        #expect(stream.receive(.next(100), epoch: 1, start) == .nothing)
+        #expect(stream.take(start).map(\.range) == [100..<200, 200..<300])
+        for epoch in [2, 5] as [Int64] {
+            #expect(stream.receive(.next(100), epoch: epoch, start) == .nothing)
+            let again = stream.take(start)
+            #expect(again.map(\.range) == [100..<200, 200..<300])
+            #expect(again.last?.asksAck == true)
+            // Its answers to both batches.
+            #expect(stream.receive(.next(100), epoch: epoch, start) == .nothing)
+            #expect(stream.take(start).isEmpty)
+        }
+        #expect(stream.receive(.next(200), epoch: 6, start) == .moved(200))
+        #expect(stream.take(start).map(\.range) == [200..<300])
+    }
+
+    @Test func `after two outages at one position a stream recovers within 10 s`() {
+        var stream = ItemStream<Sample>()
+        stream.connected()
+        var (now, epoch, stored) = (start, Int64(1), 0)
+        /// Records an item; the owner, if there is one, stores the batches and acknowledges those that ask.
+        func second(isDown: Bool) {
+            stream.append(samples(1))
+            for batch in stream.take(now) where !isDown {
+                if batch.first <= stored { stored = max(stored, batch.range.upperBound) }
+                if batch.asksAck { _ = stream.receive(.next(stored), epoch: epoch, now) }
+            }
+            now = now + 1
+        }
+        /// A new owner acknowledges what is stored when it loads the stream.
+        func takeOver() {
+            epoch += 1
+            _ = stream.receive(.next(stored), epoch: epoch, now)
+        }
+        for _ in 0..<30 { second(isDown: false) }
+        let position = stored
+        // The second owner fails before it stores what the device sends again.
+        for _ in 0..<2 {
+            for _ in 0..<40 { second(isDown: true) }
+            takeOver()
+        }
+        #expect(stored == position)
+        var seconds = 0
+        while stored < position + 80, seconds < 200 {
+            second(isDown: false)
+            seconds += 1
+        }
+        #expect(seconds <= 10)
+    }
+
+    @Test func `an acknowledgement without an epoch is of no new owner`() {
+        var stream = connected(300)
+        _ = stream.take(start)
+        #expect(stream.receive(.next(100), epoch: 3, start) == .moved(100))
+        #expect(stream.receive(.next(100), start) == .nothing)
+        #expect(stream.take(start).count == 2)
+        #expect(stream.receive(.next(100), start) == .nothing)
+        #expect(stream.receive(.next(100), epoch: 3, start) == .nothing)
+        #expect(stream.take(start).isEmpty)
+    }
+
     @Test func `an acknowledgement of items sent before going back advances the cursor`() {
         var stream = connected(1_000)
         _ = stream.take(start)
