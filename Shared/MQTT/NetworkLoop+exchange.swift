@@ -79,10 +79,10 @@ extension NetworkLoop {
     /// libmosquitto cannot take a message back: one that has become void in its queue ends the connection.
     func write(now: Instant) {
         guard mayWrite, let connection, connection.wantsToWrite else { return }
-        guard unwritten.allSatisfy(\.passes) else {
-            return lose(.connectionLost("unsent messages of lost shards"), now: now)
+        guard unwritten?.passes ?? true else {
+            return lose(.connectionLost("an unsent message of a lost shard"), now: now)
         }
-        defer { if !connection.wantsToWrite { unwritten = [] } }
+        defer { if !connection.wantsToWrite { unwritten = nil } }
         do {
             try connection.write()
             handleEvents(of: connection, now: now)
@@ -96,58 +96,54 @@ extension NetworkLoop {
     func writeAll(of connection: Connection) {
         let deadline = ContinuousClock.now + .milliseconds(500)
         while connection.socket >= 0, ContinuousClock.now < deadline {
-            guard unwritten.allSatisfy(\.passes), (try? connection.write()) != nil, connection.socket >= 0 else {
-                return
-            }
+            guard unwritten?.passes ?? true, (try? connection.write()) != nil, connection.socket >= 0 else { return }
             var descriptor = pollfd(fd: connection.socket, events: Int16(POLLOUT), revents: 0)
             Glibc.poll(&descriptor, 1, 100)
         }
     }
 
-    /// Moves pending messages into the connection while the window has space, and writes them. The window knows each packet
-    /// id before the loop reads or writes again.
-    ///
-    /// A few messages at a time: the process may be stopped at any moment, and what is in the connection then is written
-    /// when it continues.
+    /// Moves pending messages into the connection while the window has space, and writes each before the next one: the process
+    /// may be stopped at any moment, and what is in the connection then is written when it continues. The window knows each
+    /// packet id before the loop reads or writes again.
     func publishWaiting(now: Instant) {
         isUnderBackpressure = false
+        guard machine.isAccepted else { return }
+        isUnderBackpressure = mailbox.withLock { $0.window.needsWriting }
+        // Messages wait with the PUBACKs of a batch; its consumer may be one of their callers.
+        guard mayWrite else { return release(now: now) }
         while machine.isAccepted, let connection {
-            let isComplete = handOver(to: connection)
             write(now: now)
-            if isComplete { break }
+            guard self.connection === connection, !connection.wantsToWrite, handOverNext(to: connection) else { break }
         }
         if machine.isAccepted { isUnderBackpressure = mailbox.withLock { $0.window.isUnderBackpressure } }
     }
 
-    private static let handoverLimit = 16
-
-    /// Returns whether the window has no message or no space left.
-    private func handOver(to connection: Connection) -> Bool {
-        var (count, voidCount) = (0, 0)
-        var completions: [PublishWindow.Completion] = []
-        var unsendable: [(MQTTMessage, MQTTError)] = []
+    /// Returns whether there was a message, and space in the window.
+    private func handOverNext(to connection: Connection) -> Bool {
+        var (hasNext, isVoid) = (false, false)
+        var completion: PublishWindow.Completion?
+        var unsendable: (MQTTMessage, MQTTError)?
         mailbox.withLock { mailbox in
-            while count < Self.handoverLimit, let next = mailbox.window.next() {
-                guard next.check?.passes ?? true else {
-                    voidCount += 1
-                    if let completion = mailbox.window.dropped(next) { completions.append(completion) }
-                    continue
-                }
-                do throws(MQTTError) {
-                    let packet = try publish(next.message, on: connection)
-                    count += 1
-                    if let check = next.check { unwritten.append(check) }
-                    if let completion = mailbox.window.handedOver(next, as: packet) { completions.append(completion) }
-                } catch {
-                    unsendable.append((next.message, error))
-                    if let completion = mailbox.window.failed(next, error) { completions.append(completion) }
-                }
+            guard let next = mailbox.window.next() else { return }
+            hasNext = true
+            guard next.check?.passes ?? true else {
+                isVoid = true
+                completion = mailbox.window.dropped(next)
+                return
+            }
+            do throws(MQTTError) {
+                let packet = try publish(next.message, on: connection)
+                unwritten = next.check
+                completion = mailbox.window.handedOver(next, as: packet)
+            } catch {
+                unsendable = (next.message, error)
+                completion = mailbox.window.failed(next, error)
             }
         }
-        metrics.droppedVoid.increment(by: voidCount)
-        for (message, error) in unsendable { reportUnsendable(message, error) }
-        mailbox.complete(completions)
-        return count < Self.handoverLimit
+        if isVoid { metrics.droppedVoid.increment() }
+        if let unsendable { reportUnsendable(unsendable.0, unsendable.1) }
+        if let completion { mailbox.complete([completion]) }
+        return hasNext
     }
 
     /// Completes the flushes whose messages are written, or that have no connection, or waited for long enough.
@@ -175,6 +171,10 @@ extension NetworkLoop {
     /// frees space.
     func releaseSenders(now: Instant) {
         guard isUnderBackpressure, machine.isAccepted, !mayRead else { return }
+        release(now: now)
+    }
+
+    private func release(now: Instant) {
         switch mailbox.withLock({ $0.window.release() }) {
         case .complete(let completions): mailbox.complete(completions)
         case .overflow: lose(.connectionLost("too many unsent messages"), now: now)

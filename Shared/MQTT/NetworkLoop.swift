@@ -33,8 +33,8 @@ final class NetworkLoop {
     var isUnderBackpressure = false
     /// Whether a caller waits until everything is written.
     var isFlushing = false
-    /// The checks of the messages that the connection may not have written yet.
-    var unwritten: [PublishWindow.Check] = []
+    /// The check of the message that the connection may not have written yet.
+    var unwritten: PublishWindow.Check?
 
     private var random = SystemRandomNumberGenerator()
     /// Logged once until the next success.
@@ -155,7 +155,7 @@ final class NetworkLoop {
         if wasEstablished { deliver(now: now) }
         let leftover = connection?.queue.take(all: true) ?? []
         connection = nil
-        unwritten = []
+        unwritten = nil
         (hasUnread, restsUntil) = (false, nil)
         gate.connectionLost()
         if wasEstablished, subscriber != nil, !hasEndedStream { outbox.disconnected(error, leftover: leftover) }
