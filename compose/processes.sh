@@ -71,6 +71,17 @@ stop() {
     done
 }
 
+# kill_now NAME…: kills processes and their children, which a stopped process cannot end.
+kill_now() {
+    local name
+    for name; do
+        # shellcheck disable=SC2046
+        if is_running "$name"; then
+            kill -KILL "${pids[$name]}" $(cat "/proc/${pids[$name]}/task/${pids[$name]}/children") 2>/dev/null || true
+        fi
+    done
+}
+
 # show_log NAME: prints the end of its log.
 show_log() {
     say "The end of data/log/$1.log:" >&2
@@ -88,10 +99,13 @@ free_port() {
     say "$port"
 }
 
+# listeners PORT: prints the inodes of the sockets that listen on the TCP port.
+listeners() { awk -v port="$(printf ':%04X$' "$1")" '$4 == "0A" && $2 ~ port { print $10 }' /proc/net/tcp*; }
+
 # owns_port NAME PORT: whether the process itself or its child listens on the TCP port.
 owns_port() {
     local pid=${pids[$1]} sockets inodes inode
-    inodes=$(awk -v port="$(printf ':%04X$' "$2")" '$4 == "0A" && $2 ~ port { print $10 }' /proc/net/tcp*)
+    inodes=$(listeners "$2")
     [[ $inodes ]] || return 1
     sockets=$(for pid in "$pid" $(cat "/proc/$pid/task/$pid/children"); do readlink "/proc/$pid/fd/"*; done 2>/dev/null) || true
     # In a container, root without CAP_SYS_PTRACE can list the descriptors of another account's process and not read them. A
@@ -151,15 +165,46 @@ listens() {
     done
 }
 
+# answers NAME PORT: whether the process answers within 3 s as only one that works does. The system accepts connections for
+# one that hangs.
+answers() {
+    local asking result=
+    exec {asking}< <(ask "$1" "$2" && say yes)
+    # Without an answer it may still wait for a connection.
+    read -r -t 3 result <&"$asking" || kill "$!" 2>/dev/null || true
+    exec {asking}<&-
+    [[ $result ]]
+}
+
+# ask NAME PORT: asks it and checks its answer. A broker refuses a CONNECT without an account, PostgreSQL replies to a request
+# for TLS, HAProxy serves HTTP, and a service knows whether its loop continues.
+ask() {
+    local answer=
+    case $1 in
+        mosquitto*)
+            printf '\x10\x0c\x00\x04MQTT\x04\x02\x00\x0a\x00\x00' >&3
+            IFS= read -r -N 2 answer <&3 && [[ $answer == $' \x02' ]]
+            ;;
+        postgres)
+            printf '\x00\x00\x00\x08\x04\xd2\x16\x2f' >&3
+            IFS= read -r -N 1 answer <&3 && [[ $answer == [NS] ]]
+            ;;
+        *)
+            printf 'GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n' >&3
+            read -r answer <&3 && [[ $answer == *' 200 '* || $1 == haproxy || $1 == *-proxy ]]
+            ;;
+    esac
+} 2>/dev/null 3<>"/dev/tcp/127.0.0.1/$2"
+
 # http_get PORT PATH: prints the response's status and its body, or nothing without a response.
 http_get() {
     local _ status='' line
     {
         printf 'GET %s HTTP/1.0\r\nHost: localhost\r\nConnection: close\r\n\r\n' "$2" >&3
-        read -r -t 5 _ status _ <&3 || true
+        read -r -t 3 _ status _ <&3 || true
         say "$status"
-        while IFS= read -r -t 5 line && [[ $line != $'\r' ]]; do :; done <&3
-        timeout 5 cat <&3
+        while IFS= read -r -t 3 line && [[ $line != $'\r' ]]; do :; done <&3
+        timeout 3 cat <&3
     } 3<>"/dev/tcp/127.0.0.1/$1" || true
 } 2>/dev/null
 

@@ -44,7 +44,8 @@ scale_services() {
         stop 6 "${ended[@]}"
         stop 1 "${ended[@]/#/warnings-}"
         for name in "${ended[@]}"; do
-            unset "ports[$name]" "due_at[$name]" "pauses[$name]" "starts[$name]" "started_at[$name]"
+            unset "ports[$name]" "due_at[$name]" "pauses[$name]" "starts[$name]" "started_at[$name]" \
+                "looks[$name]" "looked_at[$name]" "unanswered[$name]" "has_answered[$name]"
         done
         record_urls
         record_processes

@@ -43,22 +43,30 @@ well='^(ready|running|active|standby)$'
 
 # state_of NAME: prints its state in one word or phrase.
 state_of() {
-    local id url response
+    local id url response port
     id=$(id_of "$1")
     if [[ ! $id || $id == 0 || ! -d /proc/$id ]]; then say "restarting" && return; fi
     url=$(url_of "$1")
-    if [[ $url == mqtt:* && ! $(url_of partitions) ]]; then
-        if is_active "$1"; then
+    if [[ $1 == mosquitto && ! $url ]]; then url=$(url_of mqtt); fi
+    port=${url##*:}
+    if ! answers "$1" "$port"; then
+        if [[ $(listeners "$port") ]]; then say "hung"; else say "starting"; fi
+        return
+    fi
+    if [[ $url == postgres:* ]]; then say "running" && return; fi
+    if [[ $url == mqtt:* ]]; then
+        if [[ ! $(url_of mosquitto-2) || $(url_of partitions) ]]; then
+            say "running"
+        elif is_active "$1"; then
             say "active"
         elif (($(server_count status "$1" ',state="UP"'))); then
             say "standby"
         else
-            say "no response"
+            say "starting"
         fi
         return
     fi
-    if [[ ! $url || $url == mqtt:* ]]; then say "running" && return; fi
-    response=$(http_get "${url##*:}" /readyz)
+    response=$(http_get "$port" /readyz)
     case ${response%%$'\n'*} in
         200) say "ready" ;;
         503) say "${response#*$'\n'}" | sed -n 's/^not ready: //p' | paste -sd , | sed 's/^/not ready: /' ;;

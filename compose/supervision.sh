@@ -1,13 +1,20 @@
 # shellcheck shell=bash disable=SC2154
-# Restarts processes that end, and records which run in data/run. Sourced after processes.sh; `launch NAME` must start one.
+# Restarts processes that end or hang, and records which run in data/run. Sourced after processes.sh; `launch NAME` must start one.
 
 # Seconds: the first and the longest pause before a restart, and how long a process must run before its next pause is the first again.
 first_pause=1
 longest_pause=60
 steady_after=300
+# Seconds between two looks at whether a process answers, one until its first answer; and the time that one may take: a
+# migration delays it.
+look_every=5
+start_limit=600
 
 # By name: when it started and when it is due to start again, in seconds of uptime; its next pause; how often it was started.
 declare -A started_at=() due_at=() pauses=() starts=()
+
+# By name: the job that looks at the process, when it began, the looks in a row without an answer, and whether there was one.
+declare -A looks=() looked_at=() unanswered=() has_answered=()
 
 # read_uptime: sets $now. The wall clock may step.
 read_uptime() {
@@ -39,6 +46,33 @@ supervise() {
     fi
 }
 
+# look_at NAME: kills the process if it answers twice in a row nothing, or that it hangs. It has ended then, and starts again.
+look_at() {
+    is_running "$1" || return 0
+    read_uptime
+    if [[ ! -v looks[$1] ]]; then
+        local pause=1
+        if [[ -v has_answered[$1] ]]; then pause=$look_every; fi
+        ((now >= looked_at[$1] + pause)) || return 0
+        looked_at[$1]=$now
+        answers "$1" "${ports[$1]}" 9>&- &
+        looks[$1]=$!
+        return
+    fi
+    if kill -0 "${looks[$1]}" 2>/dev/null; then return; fi
+    if wait "${looks[$1]}"; then
+        has_answered[$1]=yes
+        unanswered[$1]=0
+    elif [[ -v has_answered[$1] ]] || ((now >= started_at[$1] + start_limit)); then
+        unanswered[$1]=$((unanswered[$1] + 1))
+    fi
+    unset "looks[$1]"
+    if ((unanswered[$1] >= 2)); then
+        say "$1 hangs and is killed"
+        kill_now "$1"
+    fi
+}
+
 start_again() {
     unset "due_at[$1]"
     launch "$1"
@@ -50,6 +84,9 @@ start_again() {
 note_start() {
     read_uptime
     started_at[$1]=$now
+    looked_at[$1]=$now
+    unanswered[$1]=0
+    unset "looks[$1]" "has_answered[$1]"
     starts[$1]=$((${starts[$1]:-0} + 1))
     record_processes
 }

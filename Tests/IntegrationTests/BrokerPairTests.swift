@@ -52,7 +52,7 @@ struct BrokerPairTests {
                 let (active, standby) = (try #require(system.ids["mosquitto"]), system.ids["mosquitto-2"])
                 kill(active, fault == .killed ? SIGKILL : SIGSTOP)
                 if fault == .hung {
-                    #expect(await eventually { await state(of: "mosquitto", system) == "no response" })
+                    #expect(await eventually { await state(of: "mosquitto", system) == "hung" })
                     #expect(await state(of: "mosquitto-2", system) == "active")
                     try await advance()
                     kill(active, SIGCONT)
