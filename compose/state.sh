@@ -39,7 +39,7 @@ id_of() { awk -v name="$1" '$1 == name { print $2 }' data/run/processes 2>/dev/n
 
 # The states of processes that work.
 # shellcheck disable=SC2034
-well='^(ready|running|active|standby)$'
+well='^(ready|ready without .*|running|active|standby)$'
 
 # state_of NAME: prints its state in one word or phrase.
 state_of() {
@@ -68,7 +68,7 @@ state_of() {
     fi
     response=$(http_get "$port" /readyz)
     case ${response%%$'\n'*} in
-        200) say "ready" ;;
+        200) say "ready$(sed -n 's/^degraded: //p' <<<"$response" | paste -sd , | sed 's/^./ without &/')" ;;
         503) say "${response#*$'\n'}" | sed -n 's/^not ready: //p' | paste -sd , | sed 's/^/not ready: /' ;;
         *) say "no response" ;;
     esac

@@ -28,6 +28,9 @@ struct ConnectionMachine {
     /// The latest wait before an attempt.
     private var delay = Duration.zero
     private let timeout: Duration
+    /// The longest wait after an attempt that timed out. A broker that hangs accepts connections and answers when it continues;
+    /// the attempt itself has spared it for long enough.
+    private static let timeoutDelay = Duration.seconds(2)
 
     init(backoff: Backoff, timeout: Duration, now: Instant) {
         self.backoff = backoff
@@ -184,16 +187,18 @@ struct ConnectionMachine {
 
     /// The connection was lost or failed. Returns the delay before the next attempt.
     mutating func lost(now: Instant, using random: inout some RandomNumberGenerator) -> Duration {
+        var limit = Duration.seconds(backoff.maximum)
         switch state {
         case .waiting: return .zero
-        case .connecting, .subscribing: break
+        case .connecting(let deadline), .subscribing(_, _, let deadline):
+            if deadline <= now { limit = Self.timeoutDelay }
         // A connection that is shorter than the wait before it is a failure: two clients that disconnect each other would
         // otherwise stay at the shortest wait.
         case .established(let accepted), .changing(_, let accepted, _):
             if now - accepted > delay { failures = 0 }
         }
         failures += 1
-        delay = .seconds(backoff.delay(after: failures, using: &random))
+        delay = min(.seconds(backoff.delay(after: failures, using: &random)), limit)
         state = .waiting(until: now + delay)
         return delay
     }

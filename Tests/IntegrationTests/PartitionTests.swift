@@ -48,6 +48,7 @@ struct PartitionTests {
                 }
                 let broker = try #require(system.ids["mosquitto"])
                 kill(broker, SIGSTOP)
+                try await checkHung(system)
                 #expect(try await system.replay(Self.recording, keys[1], password: passwords[1]).finish() == 0)
                 #expect(try await Results.comparable(keys[1], items: Self.items, from: second) == expected[1])
                 _ = try await second.exported(keys[1])
@@ -61,6 +62,16 @@ struct PartitionTests {
         system.process.send(SIGINT)
         #expect(await system.process.finish() == 0)
         #expect(system.programs == [])
+    }
+
+    /// While the first broker hangs, `compose/status` names it, and `compose/restart` goes on without it.
+    private func checkHung(_ system: ComposeSystem) async throws {
+        let exporter = system.ids["exporter"]
+        async let restart = system.command("restart", "exporter")
+        #expect(try await system.command("status").output.contains(#/mosquitto +hung /#))
+        #expect(try await restart.status == 0)
+        #expect(system.ids["exporter"] != exporter)
+        #expect(try await system.get("exporter", "/readyz").hasPrefix("ready\n"))
     }
 
     /// Over TLS too, a user reaches the own broker, which has the retained topics again that it lost.

@@ -140,6 +140,45 @@ import Timing
         #expect(machine.tick(now: start + delay) == .connect)
     }
 
+    @Test(arguments: [false, true])
+    func `after any number of attempts that a broker let time out, the next one follows within 2 s`(
+        isAccepted: Bool
+    ) {
+        var random = SeededRandom()
+        var machine = ConnectionMachine(
+            backoff: Backoff(minimum: 0.1, maximum: 30), timeout: .seconds(10), now: start)
+        var now = start
+        for attempt in 1...1_000 {
+            #expect(machine.tick(now: now) == .connect)
+            if isAccepted {
+                _ = machine.accepted(subscriptions: subscriptions, now: now)
+                machine.sent(subscriptions, as: Int32(attempt), now: now)
+            }
+            now += .seconds(10)
+            guard case .giveUp = machine.tick(now: now) else {
+                Issue.record("attempt \(attempt) did not time out")
+                return
+            }
+            let delay = machine.lost(now: now, using: &random)
+            #expect(delay <= .seconds(2), "seed \(random.seed), attempt \(attempt)")
+            now += delay
+        }
+    }
+
+    @Test func `attempts that are refused at once follow the backoff up to its maximum`() {
+        var random = SeededRandom()
+        var machine = ConnectionMachine(
+            backoff: Backoff(minimum: 0.1, maximum: 30), timeout: .seconds(10), now: start)
+        var now = start
+        var delay = Duration.zero
+        for _ in 1...20 {
+            #expect(machine.tick(now: now) == .connect)
+            delay = machine.lost(now: now, using: &random)
+            now += delay
+        }
+        #expect(delay >= .seconds(15), "seed \(random.seed)")
+    }
+
     @Test func `a second report of the same loss is ignored`() {
         var random = SeededRandom(seed: 1)
         var machine = subscribing()

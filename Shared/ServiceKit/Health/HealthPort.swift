@@ -5,7 +5,7 @@ import NIOCore
 import ServiceLifecycle
 
 /// Serves `/livez` (200, or 503 with one line for each loop that hangs), `/readyz` (200, or 503 with one line for each thing
-/// that is not ready) and `/metrics` (Prometheus' text format). It serves at most ``connections`` at one time; more wait. Each
+/// that is not ready, and in both cases one for each that the service works without) and `/metrics` (Prometheus' text format). It serves at most ``connections`` at one time; more wait. Each
 /// is closed after `lifetime`, whatever it does, so that idle and slow clients make room.
 package struct HealthPort: Service {
     static let connections = 64
@@ -66,9 +66,11 @@ package struct HealthPort: Service {
             return HealthPort.response(.serviceUnavailable, hung.map { "hung: \($0)\n" }.joined())
         }
         router.get("readyz") { [readiness] _, _ in
-            let missing = await readiness.missing()
-            guard !missing.isEmpty else { return HealthPort.response(.ok, "ready\n") }
-            return HealthPort.response(.serviceUnavailable, missing.map { "not ready: \($0)\n" }.joined())
+            let report = await readiness.report()
+            let degraded = report.degraded.map { "degraded: \($0)\n" }.joined()
+            guard !report.missing.isEmpty else { return HealthPort.response(.ok, "ready\n" + degraded) }
+            let missing = report.missing.map { "not ready: \($0)\n" }.joined()
+            return HealthPort.response(.serviceUnavailable, missing + degraded)
         }
         router.get("metrics") { [metrics] _, _ in
             HealthPort.response(.ok, metrics.render(), type: "text/plain; version=0.0.4; charset=utf-8")

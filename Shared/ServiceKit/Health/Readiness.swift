@@ -1,34 +1,44 @@
 import Synchronization
 
-/// A condition for the readiness of a service.
-package struct ReadinessCheck: Sendable {
-    /// Its name in `/readyz`: `broker`, `store`.
-    package let name: String
-    package let check: @Sendable () async -> Bool
-
-    package init(_ name: String, check: @escaping @Sendable () async -> Bool) {
-        self.name = name
-        self.check = check
-    }
-}
-
 /// The checks that must pass before the service is ready. Parts add theirs while they are built.
 package final class Readiness: Sendable {
-    private let checks = Mutex<[ReadinessCheck]>([])
+    /// A condition and its name in `/readyz`: `broker`, `store`.
+    package typealias Check = (name: String, passes: @Sendable () async -> Bool)
+
+    /// The checks in groups; one of each group must pass.
+    private let groups = Mutex<[[Check]]>([])
 
     package init() {}
 
     package func add(_ name: String, check: @escaping @Sendable () async -> Bool) {
-        checks.withLock { $0.append(ReadinessCheck(name, check: check)) }
+        add(oneOf: [(name, check)])
     }
 
-    /// The names of the failed checks in the order they were added; empty if the service is ready.
-    package func missing() async -> [String] {
-        var missing: [String] = []
-        for check in checks.withLock({ $0 }) where await !check.check() {
-            missing.append(check.name)
+    /// Adds checks of which one must pass. Without the others the service works for a part of its users.
+    package func add(oneOf checks: [Check]) {
+        groups.withLock { $0.append(checks) }
+    }
+
+    /// The names of the failed checks in the order they were added.
+    package func report() async -> Report {
+        var report = Report()
+        for group in groups.withLock({ $0 }) {
+            var failed: [String] = []
+            for check in group where await !check.passes() { failed.append(check.name) }
+            if failed.count == group.count { report.missing += failed } else { report.degraded += failed }
         }
-        return missing
+        return report
+    }
+
+    package struct Report: Equatable, Sendable {
+        /// What keeps the service from being ready; empty if it is.
+        package var missing: [String] = []
+        /// What it works without.
+        package var degraded: [String] = []
+
+        package init(missing: [String] = [], degraded: [String] = []) {
+            (self.missing, self.degraded) = (missing, degraded)
+        }
     }
 }
 

@@ -74,9 +74,10 @@ package enum ServiceRunner {
         context.limits = limits
         if announced { context.presence = Presence(configuration: configuration, clock: clock, bus: bus) }
         if connects {
-            for (index, client) in clients.enumerated() {
-                context.readiness.add(clients.count == 1 ? "broker" : "broker-\(index + 1)") { client.isReady }
-            }
+            context.readiness.add(
+                oneOf: clients.enumerated().map { index, client in
+                    (clients.count == 1 ? "broker" : "broker-\(index + 1)", { client.isReady })
+                })
         }
 
         var started: Logger.Metadata = [

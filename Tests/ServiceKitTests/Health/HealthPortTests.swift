@@ -78,6 +78,26 @@ import Testing
         }
     }
 
+    @Test func `readyz is 200 while one of several brokers is connected, and names the others`() async throws {
+        let connected = Mutex<Set<String>>(["broker-1", "broker-2"])
+        readiness.add("store") { true }
+        readiness.add(
+            oneOf: ["broker-1", "broker-2"].map { name in
+                (name, { connected.withLock { $0.contains(name) } })
+            })
+        try await withHealthPort { port in
+            #expect(try await get("readyz", port: port).body == "ready\n")
+            connected.withLock { _ = $0.remove("broker-2") }
+            let degraded = try await get("readyz", port: port)
+            #expect(degraded.status == 200)
+            #expect(degraded.body == "ready\ndegraded: broker-2\n")
+            connected.withLock { $0 = [] }
+            let missing = try await get("readyz", port: port)
+            #expect(missing.status == 503)
+            #expect(missing.body == "not ready: broker-1\nnot ready: broker-2\n")
+        }
+    }
+
     @Test func `metrics come as Prometheus text`() async throws {
         Counter(label: "pacebus_items", factory: metrics).increment(by: 7)
         try await withHealthPort { port in

@@ -15,11 +15,11 @@ import Testing
         let context = ServiceContext(configuration: configuration, logger: .silent, bus: RecordingBus())
         let store = try context.openStore(
             StoreSchema(service: "session-engine", steps: [[StoreCollection("sessions")]]))
-        #expect(await context.readiness.missing() == [])
+        #expect(await context.readiness.report().missing == [])
         link.set(.freeze)
-        #expect(await eventually { await context.readiness.missing() == ["membership"] })
+        #expect(await eventually { await context.readiness.report().missing == ["membership"] })
         link.repair()
-        #expect(await eventually { await context.readiness.missing() == [] })
+        #expect(await eventually { await context.readiness.report().missing == [] })
         await store.close()
     }
 }

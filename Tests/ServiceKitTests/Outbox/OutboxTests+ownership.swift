@@ -49,7 +49,7 @@ extension OutboxTests {
         run.lose([Shard(1)])
         await run.flush()
         #expect(run.outbox.isWriting)
-        #expect(await run.context.readiness.missing() == [])
+        #expect(await run.context.readiness.report().missing == [])
         run.store.accept()
         run.count(Shard(2))
         #expect(await run.flush() == ["count/02 1"])

@@ -146,10 +146,10 @@ struct OutboxTests {
                 await run.flush()
                 run.clock.advance(by: .seconds(1))
             }
-            #expect(await run.context.readiness.missing() == ["store"])
+            #expect(await run.context.readiness.report().missing == ["store"])
             run.store.accept()
             await run.flush()
-            #expect(await run.context.readiness.missing() == [])
+            #expect(await run.context.readiness.report().missing == [])
         }
         let outage = [
             "error commit failed, retrying error=the store cannot be written: disk full",
