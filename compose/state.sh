@@ -11,6 +11,9 @@ need_running() {
     [[ $owner == up ]] || fail "Pacebus does not run in $PWD; start it with compose/up"
 }
 
+# claimants: prints the ids of the processes that keep ./data locked: compose/up and all it started.
+claimants() { find /proc/[0-9]*/fd -lname "$PWD/data/up.lock" 2>/dev/null | cut -d / -f 3 | sort -u; }
+
 # The services that may have replicas.
 scalable=(session-engine metrics-aggregator route-builder weather-fetcher exporter live-activity-publisher virtual-run dashboard)
 

@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Parts of the commands that need no running system.
+@Suite(.timeLimit(.minutes(2)))
+struct ComposeCommandTests {
+    /// Runs a script in an installation and returns what it prints.
+    private func run(_ script: String, in folder: TemporaryFolder) async throws -> String {
+        let first = ["set -euo pipefail", "cd \(folder.path)", "source compose/common.sh", "need_data"]
+        let log = folder.file("\(UUID().uuidString).log")
+        try await ChildProcess.run(["bash", "-c", (first + [script]).joined(separator: "\n")], log: log)
+        return try String(contentsOfFile: log, encoding: .utf8)
+    }
+
+    /// Runs a command of an installation with a setting and returns its exit status and its output.
+    private func command(
+        _ name: String, _ arguments: String..., setting: String = "X=", in folder: TemporaryFolder
+    ) async throws -> (status: Int32, output: String) {
+        let log = folder.file("\(UUID().uuidString).log")
+        let process = try ChildProcess(["env", setting, folder.file("compose/\(name)")] + arguments, log: log)
+        return (await process.finish(), try String(contentsOfFile: log, encoding: .utf8))
+    }
+
+    // MARK: Stopping
+
+    @Test func `stop ends a build that compose/up runs`() async throws {
+        let folder = try ComposeFolder().folder
+        // As swift does, it ends on SIGINT even if that was ignored.
+        let swift = """
+            #!/usr/bin/env python3
+            import os, signal, sys
+            if sys.argv[1] == "build":
+                signal.signal(signal.SIGINT, lambda *_: sys.exit(1))
+                open("building.new", "w").write(str(os.getpid()))
+                os.rename("building.new", "building")
+                while True:
+                    signal.pause()
+
+            """
+        for name in ["programs", "Services", "Shared"] {
+            try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: true)
+        }
+        let program = try folder.write(swift, to: "programs/swift")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        for name in ["Package.swift", "Package.resolved", "Services/x", "Shared/x"] { try folder.write("", to: name) }
+        let path = "\(folder.file("programs")):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
+        let up = try ChildProcess(["env", "PATH=\(path)", folder.file("compose/up")], log: folder.file("up.log"))
+        defer { up.end(SIGKILL) }
+        var build: Int32?
+        _ = await eventually {
+            build = (try? String(contentsOfFile: folder.file("building"), encoding: .utf8)).flatMap { Int32($0) }
+            return build != nil
+        }
+        let id = try #require(build, "\((try? String(contentsOfFile: folder.file("up.log"), encoding: .utf8)) ?? "")")
+        let stopped = ContinuousClock.now
+        let (status, output) = try await command("stop", in: folder)
+        #expect(status == 0 && output == "Stopped.\n", "\(output)")
+        #expect(ContinuousClock.now - stopped < .seconds(10))
+        #expect(kill(id, 0) != 0)
+        #expect(await up.finish() == 143)
+    }
+
+    @Test func `stop ends a hung process that a killed compose/up left`() async throws {
+        let folder = try ComposeFolder().folder
+        _ = try await run(
+            """
+            (
+                claim_data
+                (trap '' TERM; echo "$BASHPID" >hung.new; mv hung.new hung; exec sleep 600) &
+                say "$BASHPID up" >data/up.lock
+            )
+            """, in: folder)
+        var hung: Int32?
+        _ = await eventually {
+            hung = (try? String(contentsOfFile: folder.file("hung"), encoding: .utf8))
+                .flatMap { Int32($0.trimmingCharacters(in: .newlines)) }
+            return hung != nil
+        }
+        let id = try #require(hung)
+        defer { kill(id, SIGKILL) }
+        let (status, output) = try await command("stop", in: folder)
+        #expect(status == 0 && output == "Stopped.\n", "\(output)")
+        #expect(try await run("source compose/state.sh; claimants", in: folder) == "")
+    }
+}
