@@ -83,4 +83,27 @@ struct ComposeCommandTests {
         #expect(status == 0 && output == "Stopped.\n", "\(output)")
         #expect(try await run("source compose/state.sh; claimants", in: folder) == "")
     }
+
+    // MARK: The demo's lines
+
+    @Test func `the demo's lines are of its own session, and not of another one of the account`() async throws {
+        let folder = try ComposeFolder().folder
+        let (own, other) = ("\(UUID())".lowercased(), "\(UUID())".lowercased())
+        let script = """
+            eval "$(sed -n '/^session_of() /p; /^print_metrics() {/,/^}/p; /^print_weather() {/,/^}/p; /^read_whole() /p; \
+            /^read_partners() {/,/^}/p; /^clock() /p' compose/up)"
+            declare -A users=([runner]=demo)
+            mkdir -p data/log
+            say "session \(own) of demo, device watch-1" >data/log/runner.log
+            print_metrics runner <<'END'
+            pacebus/v1/s/demo/\(other)/metrics {"t":3600,"d":9000}
+            pacebus/v1/s/demo/\(own)/metrics {"t":21,"d":50}
+            END
+            print_weather runner <<'END'
+            pacebus/v1/s/demo/\(other)/weather {"temperature":30,"condition":"Rain"}
+            pacebus/v1/s/demo/\(own)/weather {"temperature":12,"condition":"Clear"}
+            END
+            """
+        #expect(try await run(script, in: folder) == "demo:     0:21    0.05 km\ndemo: 12 °C, Clear\n")
+    }
 }
