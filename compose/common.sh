@@ -4,6 +4,8 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 # Debian installs mosquitto in a folder that only root has on its PATH.
 export PATH=$PATH:/usr/sbin
+# The README's `export` line is for pacebus and device. Processes of these commands have accounts of their own.
+unset MQTT_URL MQTT_PASSWORD_FILE MQTT_CA_FILE MQTT_CERT_FILE MQTT_KEY_FILE
 
 # The services, as compose.yaml lists them. Each is an executable NAME with the broker account `_NAME`.
 mapfile -t services < <(sed -n 's|^ *MQTT_URL: mqtt://_\(.*\)@broker:1883$|\1|p' compose/compose.yaml)

@@ -88,6 +88,18 @@ final class ComposeSystem: Sendable {
         }
     }
 
+    /// The programs that keep the folder's data locked.
+    func claimants() async throws -> [String] {
+        let script = """
+            cd \(compose.folder.path)
+            source compose/common.sh
+            source compose/state.sh
+            for id in $(claimants); do cat "/proc/$id/comm" 2>/dev/null || true; done
+            """
+        return try String(decoding: await ChildProcess.output(of: ["bash", "-c", script]), as: UTF8.self)
+            .split(separator: "\n").map(String.init)
+    }
+
     /// A listener's URL in `data/run/urls`.
     func url(_ name: String) throws -> String {
         let lines = try String(contentsOfFile: compose.folder.file("data/run/urls"), encoding: .utf8)
