@@ -91,11 +91,18 @@ show_log() {
 # is_taken PORT [ADDRESS]
 is_taken() { (exec 3<>"/dev/tcp/${2:-127.0.0.1}/$1") 2>/dev/null; }
 
-# free_port FIRST [ADDRESS]: prints the first free port, counting up from FIRST, that no process of this script has. Another process
-# can take it before ours listens: check with owns_port.
+# The ports that browsers refuse, https://fetch.spec.whatwg.org/#port-blocking.
+blocked_ports='1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135
+137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990 993 995 1719 1720 1723 2049
+3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080'
+
+is_blocked() { [[ " ${blocked_ports//$'\n'/ } " == *" $1 "* ]]; }
+
+# free_port FIRST [ADDRESS]: prints the first free port, counting up from FIRST, that no process of this script has and browsers accept.
+# Another process can take it before ours listens: check with owns_port.
 free_port() {
     local port=$1
-    while is_taken "$port" "${2-}" || [[ " ${ports[*]} " == *" $port "* ]]; do port=$((port + 1)); done
+    while is_blocked "$port" || is_taken "$port" "${2-}" || [[ " ${ports[*]} " == *" $port "* ]]; do port=$((port + 1)); done
     say "$port"
 }
 
@@ -123,7 +130,9 @@ owns_port() {
 # choose_port LISTENER FIRST [ADDRESS]: sets ${ports[LISTENER]} to the first free port from FIRST.
 choose_port() {
     ports[$1]=$(free_port "$2" "${3-}")
-    if ((ports[$1] != $2)); then say "Port $2 is in use; $1 listens on ${ports[$1]}"; fi
+    local why="is in use"
+    if is_blocked "$2"; then why="is one that browsers refuse"; fi
+    if ((ports[$1] != $2)); then say "Port $2 $why; $1 listens on ${ports[$1]}"; fi
 }
 
 # start_listening NAME LISTENER[@ADDRESS]…: launches the process and waits until it listens on the ports of these listeners. A process

@@ -84,6 +84,30 @@ struct ComposeCommandTests {
         #expect(try await run("source compose/state.sh; claimants", in: folder) == "")
     }
 
+    // MARK: Ports
+
+    @Test func `a port that browsers refuse is never chosen`() async throws {
+        let folder = try ComposeFolder().folder
+        let script = """
+            source compose/processes.sh
+            is_taken() { false; }
+            choose_port web 10080
+            for port in 6665 4190 8080; do free_port "$port"; done
+            """
+        let output = try await run(script, in: folder)
+        #expect(
+            output == """
+                Port 10080 is one that browsers refuse; web listens on 10081
+                6670
+                4191
+                8080
+
+                """)
+        let refused = try await command("up", "--listen", "127.0.0.1", "--https-port", "10080", in: folder)
+        #expect(refused.status == 1)
+        #expect(refused.output.contains("invalid --https-port '10080': browsers refuse this port"))
+    }
+
     // MARK: The demo's lines
 
     @Test func `the demo's lines are of its own session, and not of another one of the account`() async throws {
