@@ -88,7 +88,7 @@ hash_new_passwords() {
 }
 
 # people: prints the names of people's accounts.
-people() { sed -nE 's|^([^_:/][^:/]*):.*|\1|p' "$broker/passwords" | sort; }
+people() { if [[ -e $broker/passwords ]]; then sed -nE 's|^([^_:/][^:/]*):.*|\1|p' "$broker/passwords" | sort; fi; }
 
 has_account() { people | grep -qxF -e "$1"; }
 

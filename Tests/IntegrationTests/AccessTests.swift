@@ -155,7 +155,7 @@ struct AccessTests {
 
     @Test func `purge leaves an order for session-engine, without accounts or a broker`() async throws {
         let compose = try ComposeFolder()
-        let text = try await compose.run("user", "purge", "anna")
+        let text = try await compose.run("user", "purge", "anna", "--removed", "--yes")
         #expect(text.contains("when it starts"))
         #expect(FileManager.default.fileExists(atPath: compose.folder.file("data/purge/anna")))
     }
@@ -176,7 +176,9 @@ struct AccessTests {
         ["viewer", "add", "bob", "bob"], ["viewer", "add", "nobody", "bob"], ["viewer", "add", "viewer"],
         ["viewer", "remove", "viewer", "bob"], ["viewer", "remove", "viewer", "nobody"],
         ["viewer", "list", "viewer", "bob"], ["viewer", "add", "viewer", "_operator"],
-        ["purge"], ["purge", "_engine"], ["purge", "../bob"],
+        ["purge"], ["purge", "_engine"], ["purge", "../bob"], ["purge", "bob"], ["purge", "nobody", "--yes"],
+        ["purge", "bob", "--removed", "--yes"], ["remove", "bob", "--yes"], ["remove", "bob", "--password-file", "x"],
+        ["add", "x", "--password-file"],
     ])
     func `an invalid account is refused, and nothing changes`(arguments: [String]) async throws {
         let compose = try ComposeFolder()

@@ -49,7 +49,7 @@ struct AccountAbuseTests {
             let accepted = Set(replies().filter(\.ok).map(\.id))
             #expect((1...50).contains(accepted.count))
 
-            try await world.compose.run("user", "purge", "mallory")
+            try await world.compose.run("user", "purge", "mallory", "--yes")
             #expect(
                 try await eventually {
                     try await round()
@@ -62,7 +62,7 @@ struct AccountAbuseTests {
             #expect(try world.mostMemory() < Self.memoryLimit)
 
             world.engine.end(SIGTERM)
-            let text = try await world.compose.run("user", "purge", "ann")
+            let text = try await world.compose.run("user", "purge", "ann", "--yes")
             #expect(text.contains("when it starts") && world.isOrdered("ann"))
             try world.startEngine()
             #expect(await eventually { !world.isOrdered("ann") && world.status(of: ann) == .deleted })

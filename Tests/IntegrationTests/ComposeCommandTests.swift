@@ -108,6 +108,56 @@ struct ComposeCommandTests {
         #expect(refused.output.contains("invalid --https-port '10080': browsers refuse this port"))
     }
 
+    // MARK: Accounts
+
+    private func read(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
+
+    @Test func `a password goes to a new file of mode 600, and a refused command changes neither file nor account`()
+        async throws
+    {
+        let folder = try ComposeFolder().folder
+        let file = folder.file("ben")
+        let added = try await command("user", "add", "ben", "--password-file", file, in: folder)
+        let first = try #require(read(file))
+        #expect(added.status == 0 && added.output.contains("MQTT_PASSWORD_FILE=\(file)"))
+        #expect(first.count == 48 && !added.output.contains(first))
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+
+        let again = try await command("user", "add", "ben", "--password-file", file, in: folder)
+        #expect(again.status == 1 && again.output.contains("account 'ben' exists already"))
+        let other = try await command("user", "add", "anna", "--password-file", file, in: folder)
+        #expect(other.status == 1 && other.output.contains("\(file) exists already"))
+        let nowhere = try await command("user", "add", "anna", "--password-file", "/nowhere/x", in: folder)
+        #expect(nowhere.status == 1 && nowhere.output.contains("cannot create a file in /nowhere"))
+        #expect(read(file) == first)
+        #expect(try await command("user", "list", in: folder).output == "ben\n")
+
+        #expect(try await command("user", "password", "ben", "--password-file", file, in: folder).status == 0)
+        #expect(read(file)?.count == 48 && read(file) != first)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(!left.contains { $0.hasPrefix(".pacebus-") })
+    }
+
+    @Test func `purge knows the accounts, and asks for the name`() async throws {
+        let folder = try ComposeFolder().folder
+        try #require(try await command("user", "add", "anna", in: folder).status == 0)
+        func isOrdered(_ name: String) -> Bool { read(folder.file("data/purge/\(name)")) != nil }
+        func answer(_ text: String) async throws -> Int32 {
+            let line = "printf '%s\\n' '\(text)' | \(folder.file("compose/user")) purge anna"
+            return await (try ChildProcess(["bash", "-c", line], log: folder.file("answer.log"))).finish()
+        }
+        let unknown = try await command("user", "purge", "ana", "--yes", in: folder)
+        #expect(unknown.status == 1 && unknown.output.contains("unknown account 'ana'") && !isOrdered("ana"))
+        let unanswered = try await command("user", "purge", "anna", in: folder)
+        #expect(unanswered.status == 1 && unanswered.output.contains("nothing removed"))
+        #expect(try await answer("y") == 1)
+        #expect(!isOrdered("anna"))
+        #expect(try await answer("anna") == 0)
+        #expect(isOrdered("anna"))
+        #expect(try await command("user", "purge", "ana", "--removed", "--yes", in: folder).status == 0)
+        #expect(isOrdered("ana"))
+    }
+
     // MARK: The demo's lines
 
     @Test func `the demo's lines are of its own session, and not of another one of the account`() async throws {
