@@ -31,6 +31,23 @@ fail() {
     exit 1
 }
 
+# The folders that a command writes to.
+disks=(data .build)
+
+# name_full_disk: ends the command if the disk of one of $disks is full. To be called when something has failed.
+name_full_disk() {
+    local folder free
+    for folder in "${disks[@]}"; do
+        free=$(df --output=avail --block-size=1K "$folder" 2>/dev/null | tail -n 1) || continue
+        ((free >= 1024)) ||
+            fail "the disk of $(realpath "$folder") is full ($((free)) KiB free); delete files, such as old ones in data/backups, and try again"
+    done
+}
+
+# A command that could not write has printed one line of its own. Subshells leave it to the command itself.
+set -E
+trap 'if [[ $BASHPID == "$$" ]]; then name_full_disk; fi' ERR
+
 # need_packages PACKAGE…: installs the Debian packages that are missing.
 need_packages() {
     command -v dpkg-query >/dev/null || fail "dpkg-query not found; install these packages by other means: $*"

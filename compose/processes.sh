@@ -82,10 +82,11 @@ kill_now() {
     done
 }
 
-# show_log NAME: prints the end of its log.
+# show_log NAME: prints the end of the log of a process that failed. Ends the command if a disk is full.
 show_log() {
     say "The end of data/log/$1.log:" >&2
     tail -n 20 "data/log/$1.log" | printable | sed 's/^/    /' >&2
+    name_full_disk
 }
 
 # is_taken PORT [ADDRESS]

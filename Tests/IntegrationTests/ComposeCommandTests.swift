@@ -158,6 +158,39 @@ struct ComposeCommandTests {
         #expect(isOrdered("ana"))
     }
 
+    // MARK: Full disk
+
+    @Test func `on a full disk each command ends with a sentence that names the disk, and loses nothing`() async throws
+    {
+        let folder = try ComposeFolder().folder
+        guard let disk = SmallDisk(folder, megabytes: 8) else {
+            print("commands on a full disk: skipped, mounting a small disk needs root")
+            return
+        }
+        defer { disk.unmount() }
+        try FileManager.default.createDirectory(atPath: disk.path + "/data", withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: folder.file("data"), withDestinationPath: "disk/data")
+        try #require(try await command("user", "add", "ben", in: folder).status == 0)
+        try #require(try await command("backup", folder.file("backup.tar.gz"), in: folder).status == 0)
+        let accounts = try #require(read(folder.file("data/broker/passwords")))
+        try disk.fill()
+        for arguments in [
+            ["user", "add", "anna"], ["user", "password", "ben"], ["user", "rotate-services"], ["backup"],
+            ["backup", folder.file("later.tar.gz")], ["restore", "--force", folder.file("backup.tar.gz")],
+            ["up", "--no-demo"],
+        ] {
+            let log = folder.file("\(UUID().uuidString).log")
+            let process = try ChildProcess([folder.file("compose/\(arguments[0])")] + arguments.dropFirst(), log: log)
+            #expect(await process.finish() == 1, "\(arguments)")
+            let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+            let sentence = "compose/\(arguments[0]): the disk of \(disk.path)/data is full (0 KiB free); delete files"
+            #expect(lines.count { $0.hasPrefix(sentence) } == 1, "\(arguments): \(lines)")
+        }
+        #expect(read(folder.file("data/broker/passwords")) == accounts)
+        try disk.makeRoom()
+        #expect(try await command("user", "list", in: folder).output == "ben\n")
+    }
+
     // MARK: The demo's lines
 
     @Test func `the demo's lines are of its own session, and not of another one of the account`() async throws {
