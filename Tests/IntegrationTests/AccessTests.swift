@@ -176,7 +176,7 @@ struct AccessTests {
         ["viewer", "add", "bob", "bob"], ["viewer", "add", "nobody", "bob"], ["viewer", "add", "viewer"],
         ["viewer", "remove", "viewer", "bob"], ["viewer", "remove", "viewer", "nobody"],
         ["viewer", "list", "viewer", "bob"], ["viewer", "add", "viewer", "_operator"],
-        ["purge"], ["purge", "_engine"], ["purge", "../bob"], ["purge", "bob"], ["purge", "nobody", "--yes"],
+        ["purge"], ["purge", "_engine"], ["purge", "../bob"], ["purge", "nobody", "--yes"],
         ["purge", "bob", "--removed", "--yes"], ["remove", "bob", "--yes"], ["remove", "bob", "--password-file", "x"],
         ["add", "x", "--password-file"],
     ])
