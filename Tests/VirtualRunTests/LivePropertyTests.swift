@@ -104,7 +104,7 @@ import Testing
             fixture.outputs = []
         }
         let curve = try #require(fixture.live.curves[User("r0")!])
-        #expect(curve.points.capacity * MemoryLayout<RunCurve.Point>.stride <= 16 * 1_024)
+        #expect(curve.points.size <= 16 * 1_024)
         #expect(MemoryLayout<LiveRunner>.size + MemoryLayout<LiveRun.Reader>.size < 2_048)
         #expect(JSONCoding.encode(fixture.live.stored).count < 5 * 1_024)
     }

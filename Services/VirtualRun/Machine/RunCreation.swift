@@ -39,7 +39,8 @@ extension FinalRecord {
         session = workout.session
         summaries = workout.summaries
         curve = RunCurve(
-            series: series, track: track, segments: workout.segments, clock: settings.clock, startsAt: startsAt)
+            series: series, track: track, segments: workout.segments, clock: settings.clock, startsAt: startsAt,
+            goal: settings.goal)
         route = RunnerRoute(track: track, series: series, segments: workout.segments)
     }
 }

@@ -117,6 +117,8 @@ extension RunRecord {
         steps: [
             [runs, curves, finals, listings, ghosts, people, replies, keys], [live],
             [parts, invitations, meetings, cleared],
+            // Final curves in millionths, which earlier versions cannot read.
+            [],
         ],
         derivations: [
             StoreSchema.Derivation(version: 2, from: runs, to: live) { record in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The curve of a finished session.
+/// The curve of a finished session, from which results come.
 extension RunCurve {
     /// Seconds of a measured speed that count as distance, at most.
     private static let longestSpeed = 3.0
@@ -12,8 +12,10 @@ extension RunCurve {
     /// - Parameters:
     ///   - segments: of the workout; what is before `startsAt` does not count.
     ///   - startsAt: the start of the run; the session's own start without one.
+    ///   - goal: stays exact in a workout of any length.
     package init?(
-        series: Series?, track: Track?, segments: [Segment], clock: RunClock, startsAt: Timestamp? = nil
+        series: Series?, track: Track?, segments: [Segment], clock: RunClock, startsAt: Timestamp? = nil,
+        goal: RunGoal? = nil
     ) {
         let timeline = ActiveTimeline(segments)
         guard let readings = Self.readings(series, track, timeline), let start = startsAt ?? segments.first?.start
@@ -28,7 +30,7 @@ extension RunCurve {
         }
         let base = timeline.position(start)
         let meters = way.value(at: base)
-        self.init()
+        self.init(points: Points(isExact: true), spacing: 0, endsInCorner: true)
         func add(_ time: Timestamp, isCorner: Bool) {
             let position = timeline.position(time)
             let seconds = clock == .active ? Double(position - base) / 1e6 : time.seconds(since: start)
@@ -44,6 +46,7 @@ extension RunCurve {
             }
             add(end, isCorner: true)
         }
+        thin(keeping: goal)
     }
 
     /// The metres since the previous reading, sorted by time.
@@ -78,10 +81,11 @@ extension RunCurve {
     }
 }
 
-/// Stored as the differences of seconds and metres in thousandths, in bytes of seven bits.
+/// Stored as the differences of seconds and metres in thousandths or millionths, in bytes of seven bits.
 extension RunCurve: Codable {
     private enum Key: String, CodingKey {
-        case points, spacing, corner, metersPerSecond
+        /// `points` are in thousandths: of live curves, and of all until version 3 of the store.
+        case points, millionths, spacing, corner, metersPerSecond
     }
 
     package init(from decoder: any Decoder) throws {
@@ -90,36 +94,34 @@ extension RunCurve: Codable {
             self.init(pace: 1_000 / speed)
             return
         }
-        var bytes = try container.decode(Data.self, forKey: .points)[...]
-        func next() throws -> UInt32 {
-            var (value, shift) = (UInt64(0), UInt64(0))
-            while let byte = bytes.popFirst(), shift < 35 {
-                value |= UInt64(byte & 0x7f) << shift
-                guard byte >= 0x80 else {
-                    guard let value = UInt32(exactly: value) else { break }
-                    return value
-                }
-                shift += 7
+        let isExact = container.contains(.millionths)
+        let key = isExact ? Key.millionths : .points
+        var differences = Differences(try container.decode(Data.self, forKey: key))
+        func next() throws -> Int64 {
+            guard let value = differences.next() else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key, in: container, debugDescription: "cut short or out of range")
             }
-            throw DecodingError.dataCorruptedError(forKey: .points, in: container, debugDescription: "cut short")
+            return isExact ? value : value * 1_000
         }
         var points: [Point] = []
         var last = Point(time: 0, metres: 0)
-        while !bytes.isEmpty {
-            let (time, metres) = (
-                last.time.addingReportingOverflow(try next()), last.metres.addingReportingOverflow(try next())
-            )
-            guard !time.overflow, !metres.overflow, points.isEmpty || time.partialValue > last.time else {
-                throw DecodingError.dataCorruptedError(forKey: .points, in: container, debugDescription: "out of order")
+        while !differences.isEmpty {
+            last = Point(time: last.time + (try next()), metres: last.metres + (try next()))
+            guard last.time <= Self.bound, last.metres <= Self.bound, points.last.map({ $0.time < last.time }) ?? true
+            else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key, in: container, debugDescription: "out of order or out of range")
             }
-            last = Point(time: time.partialValue, metres: metres.partialValue)
             points.append(last)
         }
         guard !points.isEmpty else {
-            throw DecodingError.dataCorruptedError(forKey: .points, in: container, debugDescription: "at least one")
+            throw DecodingError.dataCorruptedError(
+                forKey: key, in: container, debugDescription: "at least one point")
         }
         self.init(
-            points: points, spacing: max(5_000, try container.decode(UInt32.self, forKey: .spacing)),
+            points: Points(points, isExact: isExact),
+            spacing: Int64(try container.decode(UInt32.self, forKey: .spacing)) * 1_000,
             endsInCorner: try container.decodeIfPresent(Bool.self, forKey: .corner) ?? false)
     }
 
@@ -130,7 +132,7 @@ extension RunCurve: Codable {
             return
         }
         var bytes: [UInt8] = []
-        func write(_ value: UInt32) {
+        func write(_ value: Int64) {
             var rest = value
             while rest >= 0x80 {
                 bytes.append(UInt8(rest & 0x7f) | 0x80)
@@ -138,14 +140,41 @@ extension RunCurve: Codable {
             }
             bytes.append(UInt8(rest))
         }
+        let unit: Int64 = points.isExact ? 1 : 1_000
         var last = Point(time: 0, metres: 0)
-        for point in points {
-            write(point.time - last.time)
-            write(point.metres - last.metres)
+        for point in points.all {
+            write((point.time - last.time) / unit)
+            write((point.metres - last.metres) / unit)
             last = point
         }
-        try container.encode(Data(bytes), forKey: .points)
-        try container.encode(spacing, forKey: .spacing)
+        try container.encode(Data(bytes), forKey: points.isExact ? .millionths : .points)
+        try container.encode(spacing / 1_000, forKey: .spacing)
         if endsInCorner { try container.encode(true, forKey: .corner) }
+    }
+
+    /// Millionths of a second and a metre, at most.
+    private static let bound = Int64(range.upperBound * 1e6)
+}
+
+/// Numbers that are not negative, in bytes of seven bits, the lowest first.
+private struct Differences {
+    private let bytes: [UInt8]
+    private var index = 0
+
+    init(_ data: Data) { bytes = [UInt8](data) }
+
+    var isEmpty: Bool { index == bytes.count }
+
+    /// `nil` if the number is cut short or has more than 49 bits.
+    mutating func next() -> Int64? {
+        var value: Int64 = 0
+        for shift in stride(from: 0, to: 49, by: 7) {
+            guard index < bytes.count else { return nil }
+            let byte = bytes[index]
+            index += 1
+            value |= Int64(byte & 0x7f) << shift
+            if byte < 0x80 { return value }
+        }
+        return nil
     }
 }

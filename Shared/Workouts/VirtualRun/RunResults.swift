@@ -17,8 +17,10 @@ package struct RunResults: Equatable, Sendable {
         package var startsAt: Timestamp?
         package var sharing: Sharing
         package var workout: RunWorkout?
-        /// By the run's clock and from `startsAt`, of the final rows of the summaries that `workout` names; `nil` while some
-        /// are missing, and without a measured distance.
+        /// The seconds by which the clock of a device was ahead.
+        package var clockSkew: Double?
+        /// By the run's clock and from `startsAt`, of every final row of the summaries that `workout` names; `nil` while
+        /// some are missing, and without a measured distance.
         package var curve: RunCurve?
 
         package init(

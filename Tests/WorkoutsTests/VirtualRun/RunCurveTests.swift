@@ -9,7 +9,7 @@ import Testing
         var curve = RunCurve()
         for second in 0...100 { curve.add(Double(second), Double(second) * 3) }
         #expect(curve.points.count == 21)
-        #expect(zip(curve.points, curve.points.dropFirst()).allSatisfy { $1.time - $0.time >= 5_000 })
+        #expect(zip(curve.points.all, curve.points.all.dropFirst()).allSatisfy { $1.time - $0.time >= 5_000_000 })
         curve.add(102, 306)
         #expect(curve.duration == 102)
         #expect(curve.distance == 306)
@@ -46,8 +46,8 @@ import Testing
         for second in stride(from: 0.0, through: 100, by: 5) { curve.add(second, second * 3) }
         curve.add(101, 250)
         #expect(curve.distance == 250)
-        #expect(curve.points.last.map { $0.time } == 101_000)
-        #expect(zip(curve.points, curve.points.dropFirst()).allSatisfy { $0.metres <= $1.metres })
+        #expect(curve.points.last.map { $0.time } == 101_000_000)
+        #expect(zip(curve.points.all, curve.points.all.dropFirst()).allSatisfy { $0.metres <= $1.metres })
     }
 
     @Test func `a pause is a corner that no later point replaces`() {
@@ -96,6 +96,15 @@ import Testing
         var hour = RunCurve()
         for second in 0...3_600 { hour.add(Double(second), Double(second) * 2.9) }
         #expect(try JSONEncoder().encode(hour).count < 6_000)
+    }
+
+    @Test func `a curve of version 3 of the store, in thousandths, is read`() throws {
+        let bytes = Data([0, 0, 0x88, 0x27, 0xf0, 0x2e, 0xd0, 0x0f, 0xe8, 0x07])
+        let text = #"{"points":"\#(bytes.base64EncodedString())","spacing":5000}"#
+        let curve = try JSONDecoder().decode(RunCurve.self, from: Data(text.utf8))
+        #expect((curve.duration, curve.distance) == (7, 7))
+        #expect(curve.metres(at: 5) == 6)
+        #expect(try JSONDecoder().decode(RunCurve.self, from: JSONEncoder().encode(curve)) == curve)
     }
 
     @Test func `the inverse is the first time at which the metres are reached`() {
