@@ -29,9 +29,8 @@ extension LiveRun {
         }
         pending.append(.partners(user, partners))
         readers[index].sentAt = now
-        let (next, interval) = (readers[index].nextAt ?? now, readers[index].interval)
-        if next - interval <= now { readers[index].nextAt = max(next, now) + interval - Self.catchUp }
-        readers[index].seen = newest(for: index)
+        countMessage(to: index, now)
+        readers[index].seen = newest(for: index).count
         readers[index].isUrgent = false
         sendPositions(to: index, now)
     }

@@ -7,8 +7,10 @@ extension LiveRun {
     /// Seconds between two `partners` of a reader without changes, and before an urgent one.
     static let keepAlive = 10.0
     static let urgentInterval = 0.25
-    /// Seconds by which the average interval is shorter, so that messages catch up with snapshots that come as often.
+    /// Seconds by which the average interval is shorter than that of snapshots.
     static let catchUp = 0.05
+    /// Seconds for which a change that came too early for a run of two waits for the next one, which goes out at once.
+    static let pairWait = 1.0
     /// Seconds of a lost link until the prompt, and until it comes again.
     static let promptDelay = 180.0
     /// The ages at which a link changes, in microseconds.
@@ -57,8 +59,20 @@ extension LiveRun {
         guard reader.isActive else { return nil }
         guard let sent = reader.sentAt, !reader.awaitsSplit else { return now }
         if reader.isUrgent { return sent + Self.urgentInterval }
-        guard newest(for: index) > reader.seen else { return sent + Self.keepAlive }
-        return max(sent + Self.urgentInterval, (reader.nextAt ?? now) - reader.interval)
+        let newest = newest(for: index)
+        guard newest.count > reader.seen else { return sent + Self.keepAlive }
+        let from = reader.changesFrom ?? newest.at
+        let isEarly = newest.at < from
+        return max(sent + Self.urgentInterval, isEarly ? from + (isPair ? Self.pairWait : 0) : newest.at)
+    }
+
+    /// Counts a message as the one of an interval. In a run of two, only one that carries a change which did not come too
+    /// early: else snapshots would wait for as long as an earlier one did.
+    mutating func countMessage(to index: Int, _ now: Moment) {
+        let (reader, newest) = (readers[index], newest(for: index))
+        let from = reader.changesFrom ?? now - reader.interval
+        guard isPair ? newest.count > reader.seen && newest.at >= from : now >= from else { return }
+        readers[index].changesFrom = max(from + reader.interval, now) - Self.catchUp
     }
 
     // MARK: - Links

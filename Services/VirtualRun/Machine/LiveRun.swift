@@ -20,9 +20,9 @@ struct LiveRun {
         /// Whether `partners` go out, and seconds between two on average.
         var isActive = false
         var interval = runInterval(battery: nil)
-        /// About an interval after the last message that was not urgent. The next may come one interval earlier: between two
-        /// runners, a snapshot would else always wait for as long as the first one did.
-        var nextAt: Moment?
+        /// A change that arrives from then on goes out at once, and counts: two may go out within an interval, if fewer did
+        /// before, so that on average one goes out in each.
+        var changesFrom: Moment?
         /// The number of the newest change of another runner that was sent.
         var seen = 0
         var seenPositions = 0
@@ -58,8 +58,10 @@ struct LiveRun {
     var linksChangeAt: Int64 = 0
     var promptsChangeAt: Int64 = 0
 
-    /// Numbers of changes: of any row, whose it was, and the newest of another runner.
-    private var changes = (count: 0, runner: -1, others: 0)
+    /// Whether each reader has one row.
+    private(set) var isPair = false
+    /// The newest change of any row, whose it was, and the newest of another runner: their numbers and times.
+    private var changes: (count: Int, at: Moment, runner: Int, others: Int, othersAt: Moment)
     var positionChanges = 0
 
     /// Microseconds after a connect in which repeated data come first.
@@ -73,6 +75,7 @@ struct LiveRun {
         self.run = run
         self.key = key
         fedAt = now
+        changes = (0, now, -1, 0, now)
         ceiling = stored.ceiling
         revision = stored.ceiling
         loaded = curves.mapValues { (nil, $0) }
@@ -151,9 +154,10 @@ struct LiveRun {
                 factsChanged()
             }
         }
+        isPair = runners.count { $0.participant.status.receivesPartners } + ghosts.count == 2
         (linksChangeAt, promptsChangeAt) = (0, 0)
         positionChanges += 1
-        changed(nil)
+        changed(nil, now)
         alarm(but: nil)
     }
 
@@ -239,27 +243,26 @@ struct LiveRun {
         let unit = runners[index].participant.units.splitLength
         let split = Int(((metrics.distance ?? 0) / unit).rounded(.down))
         if split > runners[index].facts.split ?? 0, runners[index].isAwaited { readers[index].awaitsSplit = true }
-        changed(index)
+        changed(index, now)
     }
 
     // MARK: - Changes
 
     /// A row of the others changed: a runner's, or with `nil` any.
-    private mutating func changed(_ index: Int?) {
-        changes.count += 1
-        if index == nil {
-            changes.others = changes.count
-            changes.runner = -1
-        } else if let index, index != changes.runner {
-            changes.others = changes.count - 1
-            changes.runner = index
+    private mutating func changed(_ index: Int?, _ now: Moment) {
+        if let index, index != changes.runner {
+            (changes.others, changes.othersAt) = (changes.count, changes.at)
         }
+        changes.count += 1
+        (changes.at, changes.runner) = (now, index ?? -1)
+        if index == nil { (changes.others, changes.othersAt) = (changes.count, now) }
     }
 
-    /// The number of the newest change that a runner sees.
-    func newest(for index: Int) -> Int {
+    /// The number of the newest change that a runner sees, and when it arrived.
+    func newest(for index: Int) -> (count: Int, at: Moment) {
         // The metres of ghosts are those at the reader's own time.
-        index == changes.runner && ghosts.isEmpty ? changes.others : changes.count
+        index == changes.runner && ghosts.isEmpty
+            ? (changes.others, changes.othersAt) : (changes.count, changes.at)
     }
 
     /// The rows of all readers but one go out at once.
