@@ -105,6 +105,27 @@ import Workouts
         #expect(fixture.cues("cat", .gap).isEmpty)
     }
 
+    @Test func `a kilometre leaves out a partner whose data are old, and says nothing without another`() throws {
+        for silence in [9, 60] {
+            var fixture = LiveFixture(["ann", "ben", "cat"])
+            fixture.run(250 - silence, ["ann": 4, "ben": 5, "cat": 2])
+            fixture.run(silence, ["ann": 4, "cat": 2])
+            let cue = try #require(fixture.cues("ann", .gap).first?.cue)
+            #expect((cue.place, cue.ahead, cue.behind?.user) == (1, nil, User("cat")!))
+            fixture.pass(3)
+            #expect(fixture.partners("ann").last?.message.place == 1)
+
+            var two = LiveFixture()
+            two.run(250 - silence, ["ann": 4, "ben": 5])
+            two.run(silence, ["ann": 4])
+            #expect(two.cues("ann", .gap).isEmpty)
+            two.pass(3)
+            #expect(two.partners("ann").last?.message.place == nil)
+            // The reader reads the age of the gap.
+            #expect(two.row("ben", for: "ann").map { $0.gapMeters ?? 0 > 0 && $0.age ?? 0 >= 9 } == true)
+        }
+    }
+
     @Test func `who uses miles gets them each mile`() {
         var fixture = LiveFixture()
         fixture.change("ann") { $0.units = .imperial }

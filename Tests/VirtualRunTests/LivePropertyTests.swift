@@ -41,7 +41,8 @@ import Testing
                 #expect(Set(runners.filter { if case .ghost = $0 { false } else { true } }) == Set(expected))
                 let gaps = message.rows.compactMap(\.gapMeters)
                 #expect(gaps == gaps.sorted(by: >))
-                #expect(message.place.map { $0 == 1 + gaps.count { $0 > 0 } } ?? true)
+                let current = message.rows.filter(\.isCurrent).compactMap(\.gapMeters)
+                #expect(message.place.map { $0 == 1 + current.count { $0 > 0 } && !current.isEmpty } ?? true)
                 #expect(message.payload.count < 64 * 1_024)
                 for row in message.rows {
                     #expect(row.pace.map { $0 <= 1_800 && (row.distance ?? 0) >= 50 } ?? true)
@@ -59,6 +60,12 @@ import Testing
                     let place = Coordinate(latitude: row.la, longitude: row.lo)
                     #expect(place.distance(to: homes[row.u]!) >= sender.sharing.hideNear)
                 }
+            case .cue(let user, let cue) where cue.kind == .gap:
+                let partners = [cue.ahead, cue.behind].compactMap { $0?.user }.map(Runner.participant)
+                for partner in partners {
+                    #expect(fixture.live.link(of: partner).map { $0 != .stale && $0 != .disconnected } == true)
+                }
+                #expect(fixture.roster.participants.contains { $0.user == user })
             case .clear(let user), .cue(let user, _), .prompt(let user, _):
                 #expect(fixture.roster.participants.contains { $0.user == user })
             }
@@ -185,5 +192,11 @@ extension SeededRandom {
     fileprivate mutating func place() -> Coordinate {
         Coordinate(
             latitude: Double.random(in: -70...70, using: &self), longitude: Double.random(in: -179...179, using: &self))
+    }
+}
+
+extension LiveRun {
+    fileprivate func link(of runner: Runner) -> RunLink? {
+        runners.first { .participant($0.participant.user) == runner }.map { $0.isFinished ? .finished : $0.link }
     }
 }

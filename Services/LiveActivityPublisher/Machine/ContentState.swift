@@ -39,7 +39,7 @@ struct ContentState: Equatable, Sendable {
     var partner: NearestPartner?
 }
 
-/// The reader's place in a virtual run, and the partner with the smallest gap.
+/// The reader's place in a virtual run, and the partner with the smallest gap, which is unknown while no data arrive.
 struct NearestPartner: Equatable, Sendable {
     /// The user, or `ghost 1`.
     var name: String
@@ -58,8 +58,8 @@ struct NearestPartner: Equatable, Sendable {
         case .participant(let user): name = "\(user)"
         case .ghost(let number): name = "ghost \(number)"
         }
-        gapMeters = nearest.gapMeters?.rounded()
-        gapSeconds = nearest.gapSeconds?.rounded()
+        gapMeters = nearest.isCurrent ? nearest.gapMeters?.rounded() : nil
+        gapSeconds = nearest.isCurrent ? nearest.gapSeconds?.rounded() : nil
         place = partners.place
         runners = partners.rows.count + 1
     }

@@ -19,8 +19,8 @@ struct RunBoard {
     /// The live metrics of the user's session.
     private var metrics: MetricsSnapshot?
     var isConnected = false
-    /// The metres of each partner as they were shown last, and when the message with them arrived.
-    private var displays: [Runner: RunnerDisplay] = [:]
+    /// The user's metres as they were shown last, and when the message with them arrived.
+    private var display = RunnerDisplay()
     private var partnersAt: Moment?
     private var writtenAt: Moment?
     private var printed: String?
@@ -70,12 +70,16 @@ struct RunBoard {
     mutating func text(_ now: Moment) -> String? {
         guard let view = companion.view else { return nil }
         var partners = companion.partners
-        // Between messages a terminal shows partners move. The messages arrive within a moment of their time.
+        // Between messages a terminal shows runners move. The messages arrive within a moment of their time.
         let passed = isInteractive ? partnersAt.map { now.seconds(since: $0) } ?? 0 : 0
         for index in partners?.rows.indices ?? 0..<0 {
+        let isMoving = metrics?.isPaused == false && view.own?.status == .running
+        let own = display.update(
+            distance: partners?.distance, speed: metrics?.speed, age: 0, link: isMoving ? .connected : .paused,
+            passed: passed)
+        if partners?.distance != nil { partners?.distance = own }
             guard let row = partners?.rows[index] else { continue }
-            partners?.rows[index].distance = displays[row.runner, default: RunnerDisplay()].update(
-                distance: row.distance, speed: row.speed, age: row.age, link: row.link, passed: passed)
+            partners?.rows[index].distance = partners?.metres(of: row, beside: partners?.distance)
         }
         return Text.run(view, partners, metrics)
     }

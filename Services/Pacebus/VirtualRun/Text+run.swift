@@ -22,9 +22,10 @@ extension Text {
         let rows = Dictionary((partners?.rows ?? []).map { ($0.runner, $0) }) { first, _ in first }
         let participants = view.participants.map { participant in
             participant.user == view.user
-                ? own(participant, partners, metrics) : runner(participant, rows[.participant(participant.user)])
+                ? own(participant, partners, metrics)
+                : runner(participant, rows[.participant(participant.user)], beside: partners?.distance)
         }
-        let ghosts = view.ghosts.map { rows[.ghost($0.number)].map(figures) ?? "" }
+        let ghosts = view.ghosts.map { rows[.ghost($0.number)].map { figures($0, beside: partners?.distance) } ?? "" }
         return title
             + zip(names, participants + ghosts).map { name, text in
                 "  \(name.padding(toLength: width, withPad: " ", startingAt: 0))  \(text)".trimmingSuffix(" ") + "\n"
@@ -74,20 +75,26 @@ extension Text {
         guard participant.status == .running else { return status(participant) }
         let place = partners?.place.map { "place \($0)" }
         let values = [
-            column((metrics?.distance ?? partners?.distance).map(distance), 8),
+            column((partners?.distance ?? metrics?.distance).map(distance), 8),
             column(metrics?.displayPace.map { pace($0) }, 9), column(metrics?.heartRate.map(heartRate), 7), place,
         ]
         return values.compactMap(\.self).joined(separator: "  ")
     }
 
-    private static func runner(_ participant: VirtualRunView.Participant, _ row: Partners.Row?) -> String {
+    private static func runner(
+        _ participant: VirtualRunView.Participant, _ row: Partners.Row?, beside own: Double?
+    ) -> String {
         guard participant.status == .running, let row else { return status(participant) }
-        return figures(row)
+        return figures(row, beside: own)
     }
 
-    private static func figures(_ row: Partners.Row) -> String {
+    /// A gap that the metres do not show was so at another time of the run's clock, or is as old as the data.
+    private static func figures(_ row: Partners.Row, beside own: Double?) -> String {
         let link = row.link == .finished ? "finished" : link(row)
-        let text = [gap(row), link].compactMap(\.self).joined(separator: ", ")
+        let shown = own.flatMap { own in row.distance.map { $0 - own } }
+        let isElsewhere = row.isCurrent && abs((shown ?? 0) - (row.gapMeters ?? shown ?? 0)) >= 1
+        let time = isElsewhere ? row.activeSeconds.map { " at \(duration($0))" } ?? "" : ""
+        let text = [gap(row).map { $0 + time }, link].compactMap(\.self).joined(separator: ", ")
         return [
             column(row.distance.map(distance), 8), column(row.pace.map { pace($0) }, 9),
             column(row.heartRate.map(heartRate), 7), text,

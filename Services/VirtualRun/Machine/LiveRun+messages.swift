@@ -25,7 +25,7 @@ extension LiveRun {
         if let own = runners[index].figures {
             partners.distance = thousandths(own.meters)
             partners.activeSeconds = thousandths(own.seconds)
-            partners.place = place(among: rows)
+            partners.place = place(of: index, among: rows)
         }
         pending.append(.partners(user, partners))
         readers[index].sentAt = now
@@ -123,7 +123,15 @@ extension LiveRun {
             || !second.blocked.isEmpty && second.blocked.contains(first.user)
     }
 
-    private func place(among rows: [Partners.Row]) -> Int { 1 + rows.count { $0.gapMeters ?? 0 > 0 } }
+    /// `nil` while it is unknown: nothing is said of runners whose items do not arrive.
+    private func place(of index: Int, among rows: [Partners.Row]) -> Int? {
+        let gaps = rows.compactMap { $0.isCurrent ? $0.gapMeters : nil }
+        return gaps.isEmpty || !isCurrent(index) ? nil : 1 + gaps.count { $0 > 0 }
+    }
+
+    private func isCurrent(_ index: Int) -> Bool {
+        runners[index].isFinished || runners[index].link != .stale && runners[index].link != .disconnected
+    }
 
     // MARK: - Positions
 
@@ -164,17 +172,18 @@ extension LiveRun {
         guard number > runners[index].facts.split ?? 0 else { return }
         runners[index].facts.split = number
         factsChanged()
+        guard let place = place(of: index, among: rows) else { return }
         var cue = Announcement(.gap, at: now.wallClock, number: number)
         cue.unit = Announcement.Unit(units)
-        cue.place = place(among: rows)
-        cue.ahead = rows.last { $0.gapMeters ?? 0 > 0 }?.neighbor
-        cue.behind = rows.first { $0.gapMeters.map { $0 <= 0 } ?? false }?.neighbor
+        cue.place = place
+        cue.ahead = rows.last { $0.isCurrent && $0.gapMeters ?? 0 > 0 }?.neighbor
+        cue.behind = rows.first { $0.isCurrent && $0.gapMeters.map { $0 <= 0 } ?? false }?.neighbor
         pending.append(.cue(runners[index].participant.user, cue))
     }
 
     private mutating func giveLead(to index: Int, _ first: Partners.Row, _ now: Moment) {
-        guard let gap = first.gapMeters, runners[index].curve.distance >= Self.leadFrom, first.link != .disconnected,
-            runners[index].link != .disconnected
+        guard let gap = first.gapMeters, runners[index].curve.distance >= Self.leadFrom, first.isCurrent,
+            isCurrent(index)
         else { return }
         let isLeading: Bool
         if gap <= -Self.lead { isLeading = true } else if gap >= Self.lead { isLeading = false } else { return }

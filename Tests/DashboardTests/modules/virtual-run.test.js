@@ -139,16 +139,70 @@ test("one's own lane says the age of one's own data, and has no pace and no hear
   assert.equal(mine(receive(run, "state", { ...state, revision: 2, status: "paused" }), now + 300)[0], "Paused");
 });
 
-test("metres move between messages, stop after 15 s, and shrink only by a jump", () => {
-  let run = shown(["view", view], ["partners", partners]);
-  const metres = (/** @type {number} */ at) => (run = advance(run, at)).metres.ben;
-  assert.equal(metres(now), 1032);
-  assert.equal(metres(now + 4), 1044);
-  assert.equal(metres(now + 60), 1074);
-  run = receive(run, "partners", { ...partners, s: 10, now: now + 60, x: [{ ...row, d: 1060, a: 0 }] });
-  assert.equal(metres(now + 60), 1074);
-  run = receive(run, "partners", { ...partners, s: 11, now: now + 61, x: [{ ...row, d: 1040, a: 0 }] });
-  assert.equal(metres(now + 61), 1040);
+test("all metres move with one's own between messages, stop after 15 s, and shrink only by a jump", () => {
+  let run = shown(["view", view], ["partners", partners], ["metrics", { r: id, s: 1, v: 3 }]);
+  const metres = (/** @type {number} */ at) => {
+    run = advance(run, at);
+    return [run.metres.anna, run.metres.ben];
+  };
+  assert.deepEqual(metres(now), [1000, 1029]);
+  assert.deepEqual(metres(now + 4), [1012, 1041]);
+  assert.deepEqual(metres(now + 60), [1045, 1074]);
+  run = receive(run, "partners", { ...partners, s: 10, now: now + 60, d: 1030, x: [{ ...row, gm: 20 }] });
+  assert.deepEqual(metres(now + 60), [1045, 1065]);
+  run = receive(run, "partners", { ...partners, s: 11, now: now + 61, d: 1020, x: [{ ...row, gm: 20 }] });
+  assert.deepEqual(metres(now + 61), [1020, 1040]);
+  // One's own clock is stopped.
+  run = receive(run, "state", { run: id, revision: 1, status: "paused" });
+  assert.deepEqual(metres(now + 70), [1020, 1040]);
+});
+
+test("a message before the view changes nothing", () => {
+  assert.deepEqual(advance(shown(["partners", partners]), now).metres, {});
+  // Before the own first metres there is no gap.
+  const early = { ...partners, d: undefined, pl: undefined, x: [{ ...row, gm: undefined, gs: undefined }] };
+  assert.deepEqual(advance(shown(["view", view], ["partners", early]), now).metres, { ben: 1029 });
+});
+
+test("order, bars, metres and words of a thousand random messages never contradict each other", () => {
+  let seed = Number(process.env.SEED ?? Date.now() % 2 ** 31);
+  console.log(`SEED=${seed} for order, bars, metres and words`);
+  const random = () => (seed = (seed * 1103515245 + 12345) % 2 ** 31) / 2 ** 31;
+  const pick = (/** @type {any[]} */ all) => all[Math.floor(random() * all.length)];
+  const metresOf = (/** @type {any} */ lane) => Number(lane.distance.number) * 1000;
+  for (let turn = 0; turn < 1000; turn++) {
+    const rows = ["ben", "cleo", "dan"].map((u) => {
+      const t = 300 + pick([-200, -60, -2, 0, 2, 60]);
+      return { u, st: pick(["connected", "connected", "stale", "disconnected", "paused", "finished"]), a: random() * 8, v: 4 * random(), t, d: t * (2 + random()), gm: 200 * random() - 100, gs: 9 };
+    });
+    const current = rows.filter(({ st }) => !["stale", "disconnected"].includes(st));
+    const pl = current.length > 0 ? 1 + current.filter(({ gm }) => gm > 0).length : undefined;
+    const message = { ...partners, d: 600 + 300 * random(), pl, x: rows };
+    const four = { ...view, participants: [anna, ...rows.map(({ u }) => ({ ...ben, user: u }))] };
+    const run = shown(["view", four], ["partners", message], ["metrics", { r: id, s: 1, v: 4 * random() }]);
+    const [mine, ...others] = drawn(run, now + pick([0, 1, 3, 9])).lanes;
+    for (const lane of others) {
+      // What was at another time says so.
+      if (/ (ago|at \d\d:\d\d)$/.test(lane.gap)) continue;
+      const ahead = lane.gap === "level" ? 0 : Number.parseFloat(lane.gap) * (lane.gap.endsWith("ahead") ? 1 : -1);
+      assert.ok(Math.abs(metresOf(lane) - metresOf(mine) - ahead) <= 11.5, `${turn}: ${lane.gap}, ${metresOf(lane)} and ${metresOf(mine)} m`);
+      assert.ok(Math.sign(lane.share - mine.share) * ahead >= 0, `${turn}: ${lane.gap}, bars ${lane.share} and ${mine.share}`);
+      assert.ok(Math.sign(Number(mine.place) - Number(lane.place)) * ahead >= 0, `${turn}: ${lane.gap}, places ${lane.place} and ${mine.place}`);
+    }
+    assert.ok(others.every((/** @type {any} */ lane) => !lane.gap.endsWith("ago") || lane.place === ""));
+    assert.equal(mine.place, String(pl ?? ""));
+  }
+});
+
+test("the gap of a partner without current data says since when, and gives no place", () => {
+  const gaps = (/** @type {any} */ changes) => {
+    const { lanes } = drawn(shown(["view", view], ["partners", { ...partners, pl: changes.st === "paused" ? 2 : undefined, x: [{ ...row, ...changes }] }]), now + 2);
+    return lanes.map((/** @type {any} */ lane) => [lane.place, lane.gap]);
+  };
+  assert.deepEqual(gaps({ st: "disconnected", a: 40 }), [["", "29 m, 9 s behind 0:42 ago"], ["", "29 m, 9 s ahead 0:42 ago"]]);
+  assert.deepEqual(gaps({ st: "stale", a: 9 })[1], ["", "29 m, 9 s ahead 0:11 ago"]);
+  // Ben paused at 04:00: at that time he was ahead, though anna ran further since.
+  assert.deepEqual(gaps({ st: "paused", t: 240, d: 900 })[1], ["1", "29 m, 9 s ahead at 04:00"]);
 });
 
 test("a partner's finish asks once, and so does a lost partner until one is back", () => {

@@ -63,6 +63,13 @@ struct MachineContentTests {
         let partner = try #require(content.partner)
         #expect(partner.name == "ghost 2" && partner.gapMeters == -13 && partner.gapSeconds == -4)
         #expect(partner.place == 2 && partner.runners == 3)
+        // The nearest whose data are old is told without a gap, and after others.
+        partners.rows[1].link = .stale
+        #expect(NearestPartner(partners)?.name == "ben")
+        partners.rows[0].link = .disconnected
+        #expect(NearestPartner(partners)?.gapMeters == nil)
+        partners.rows[0].link = .connected
+        partners.rows[1].link = .connected
         var over = Self.state()
         over.status = .completed
         #expect(ContentState(ActivitySession(over), nil, NearestPartner(partners)).partner == nil)

@@ -1,7 +1,7 @@
 // The lanes of a virtual run's runners: their metres now, their gaps and their links. No DOM, no clock.
 
-import { format, grouped, joined, minutes } from "./format.js";
-import { ghostName, statusText } from "./run-status.js";
+import { clock, format, grouped, joined, minutes } from "./format.js";
+import { ghostName, isStopped, own, statusText } from "./run-status.js";
 import { freshness } from "./session.js";
 
 /**
@@ -29,24 +29,42 @@ export const keyOf = (runner) => {
   return ghost === undefined ? runner.u ?? runner.user ?? "" : `ghost ${ghost}`;
 };
 
+/** Seconds for which a speed is believed, and metres by which a correction goes back at once, like `RunnerDisplay` in Swift. */
+const horizon = 15;
+const jump = 20;
+/** Newest items of runners who run alike may differ by this many seconds. */
+const slack = 10;
+
+/** @param {any} row whether its figures are those of now: of the others, a gap is that of their newest item */
+const isCurrent = (row) => !["stale", "disconnected"].includes(row.st);
+
 /**
- * The partners' metres now, which never shrink but by a jump, like `RunnerDisplay` in Swift.
+ * Metres shrink only by a jump.
+ *
+ * @param {number | undefined} before @param {number} next
+ */
+const shown = (before, next) => (before !== undefined && before > next && before - next <= jump ? before : next);
+
+/**
+ * The metres of all runners now. A partner's are one's own and the gap, so that bars, metres and words agree. Those of a
+ * partner without current data, and of one who finished or has run for less time, are their last.
  *
  * @param {Run} run @param {number} now @returns {Run}
  */
 export function advance(run, now) {
-  const passed = Math.max(0, now - (run.partners?.now ?? now));
+  const { partners, metrics, view, metres: before } = run;
+  if (!view || !partners) return run;
+  const isMoving = own(view)?.status === "running" && !isStopped(run);
+  const passed = isMoving ? Math.min(Math.max(0, now - partners.now), horizon) : 0;
+  const mine = shown(before[view.user], partners.d + Math.max(0, metrics?.v ?? 0) * passed);
   /** @type {Record<string, number>} */
-  const metres = {};
-  for (const row of run.partners?.x ?? []) {
-    const before = run.metres[keyOf(row)];
-    let next = row.d ?? before;
-    if (next === undefined) continue;
-    if (row.st === "disconnected") next = Math.max(next, before ?? next);
-    else if (row.d !== undefined && (row.st === "connected" || row.st === "stale")) {
-      next += Math.max(0, row.v ?? 0) * Math.min((row.a ?? 0) + passed, 15);
-    }
-    metres[keyOf(row)] = before !== undefined && next < before && before - next <= 20 ? before : next;
+  const metres = partners.d === undefined ? {} : { [view.user]: mine };
+  for (const row of partners.x) {
+    const key = keyOf(row);
+    const level = mine + row.gm;
+    const isElsewhere = row.st === "finished" || (row.t < partners.t - slack && Math.abs(level - row.d) > jump);
+    if (row.gm !== undefined && isCurrent(row) && !isElsewhere) metres[key] = level;
+    else if (row.d !== undefined) metres[key] = shown(before[key], row.d);
   }
   return { ...run, metres };
 }
@@ -121,26 +139,43 @@ export function gapLine(points = [], options) {
 }
 
 /**
- * In group order: the host first, then in order of invitation, then ghosts. Nothing moves when one overtakes another.
+ * When a gap was so, if not now: `0:42 ago` of a partner without current data, `at 05:00` of the run's clock if the metres
+ * shown are those of other times.
+ *
+ * @param {any} row @param {Run} run @param {number} passed
+ */
+function since(row, { view, partners, metres }, passed) {
+  if (!isCurrent(row)) return ` ${minutes((row.a ?? 0) + Math.min(passed, messageInterval))} ago`;
+  const isShown = Math.abs(metres[keyOf(row)] - metres[view.user] - row.gm) < 1;
+  return isShown || row.t === undefined ? "" : ` at ${clock(Math.min(row.t, partners.t ?? row.t))}`;
+}
+
+/**
+ * In group order: the host first, then in order of invitation, then ghosts. Nothing moves when one overtakes another. Only
+ * runners whose data are current have a place.
  *
  * @param {Run} run @param {any} mine @param {number} passed @param {Link} own one's own link @param {Options} options @returns {Lane[]}
  */
-export function lanes({ view, partners, metrics, metres, gaps: history }, mine, passed, own, options) {
+export function lanes(run, mine, passed, own, options) {
+  const { view, partners, metrics, metres, gaps: history } = run;
   const rows = new Map((partners?.x ?? []).map((/** @type {any} */ row) => [keyOf(row), row]));
   const group = view.participants.filter((/** @type {any} */ p) => p.user === view.user || ["confirmed", "running", "finished", "absent"].includes(p.status));
   const all = [...group, ...(view.ghosts ?? [])].map((runner) => ({ runner, row: /** @type {any} */ (rows.get(keyOf(runner))) }));
   const runners = all.filter(({ runner }) => runner.user !== view.user || runner.number !== undefined);
-  const gaps = [0, ...runners.map(({ row }) => row?.gm)].filter((gap) => gap !== undefined);
+  const gaps = partners?.pl === undefined ? [] : [0, ...runners.filter(({ row }) => row?.gm !== undefined && isCurrent(row)).map(({ row }) => row.gm)];
   const place = (/** @type {number | undefined} */ gap) => (gap === undefined || gaps.length < 2 ? "" : String(1 + gaps.filter((other) => other > gap).length));
-  const whole = view.goal?.distance ?? Math.max(...runners.filter(({ row }) => row).map(({ row }) => metres[keyOf(row)] ?? 0), metrics?.d ?? partners?.d ?? 0, 1);
+  const whole = view.goal?.distance ?? Math.max(...runners.filter(({ row }) => row).map(({ row }) => metres[keyOf(row)] ?? 0), metres[view.user] ?? metrics?.d ?? 0, 1);
   const share = (/** @type {number | undefined} */ d) => Math.min(1, Math.max(0, (d ?? 0) / whole));
   const isSilent = own.signal === "silent";
+  const gap = (/** @type {any} */ row, sign = 1) => (row?.gm === undefined ? "" : gapText(sign * row.gm, row.gs, options) + since(row, run, passed));
+  const mineText = runners.length === 1 ? gap(runners[0].row, -1) : "";
+  const placeText = runners.length > 1 && partners?.pl !== undefined ? `Place ${partners.pl} of ${gaps.length}` : "";
   /** @type {Lane} */
   const me = {
-    key: view.user, name: view.user, isMine: true, gap: mineText(runners, options) || (runners.length > 1 && partners?.pl !== undefined ? `Place ${partners.pl} of ${gaps.length}` : ""), place: place(partners?.pl === undefined ? undefined : 0),
-    link: own, distance: format("distance", partners?.d ?? metrics?.d, options),
+    key: view.user, name: view.user, isMine: true, gap: mineText || placeText, place: place(partners?.pl === undefined ? undefined : 0),
+    link: own, distance: format("distance", metres[view.user] ?? metrics?.d, options),
     pace: format("pace", isSilent ? undefined : metrics?.dp ?? metrics?.p, options),
-    heartRate: format("heartRate", isSilent ? undefined : metrics?.h, options), share: share(partners?.d ?? metrics?.d), isLost: isSilent,
+    heartRate: format("heartRate", isSilent ? undefined : metrics?.h, options), share: share(metres[view.user] ?? metrics?.d), isLost: isSilent,
   };
   return all.map(({ runner, row }) => {
     if (runner.user === view.user && runner.number === undefined) return me;
@@ -149,20 +184,11 @@ export function lanes({ view, partners, metrics, metres, gaps: history }, mine, 
     const d = row ? metres[keyOf(row)] : runner.finished?.distance;
     const now = (/** @type {number | undefined} */ value) => (isLost ? undefined : value);
     return {
-      key: keyOf(runner), name: runner.number === undefined ? runner.user : ghostName(runner), isMine: false, place: place(row?.gm),
-      gap: gapText(row?.gm, row?.gs, options), line: gapLine(history[keyOf(runner)], options), link: connection, isLost, share: share(d),
+      key: keyOf(runner), name: runner.number === undefined ? runner.user : ghostName(runner), isMine: false,
+      place: place(row && isCurrent(row) ? row.gm : undefined),
+      gap: gap(row), line: gapLine(history[keyOf(runner)], options), link: connection, isLost, share: share(d),
       distance: format("distance", d, options), pace: format("pace", now(row?.p ?? runner.finished?.pace), options),
       heartRate: format("heartRate", now(row?.h), options),
     };
   });
-}
-
-/**
- * One's own side of the gap to the only partner.
- *
- * @param {{ row: any }[]} runners @param {Options} options
- */
-function mineText(runners, options) {
-  const row = runners.length === 1 ? runners[0].row : undefined;
-  return gapText(row?.gm && -row.gm, row?.gs, options);
 }

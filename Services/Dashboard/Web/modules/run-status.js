@@ -16,6 +16,9 @@ export const others = (view) => view.participants.filter((/** @type {any} */ p) 
 /** @param {any} view whether people may join a run that has begun */
 export const isOpen = (view) => ["starting", "running"].includes(view.status) && (view.start === "rolling" || view.lateJoin !== false);
 
+/** @param {import("./virtual-run.js").Run} run whether one's own clock is stopped */
+export const isStopped = ({ state, metrics }) => (state ? ["paused", "suspended"].includes(state.status) : metrics?.pa === true);
+
 /** @param {string[]} names */
 export const list = (names) => (names.length > 3 ? `${names.slice(0, 2).join(", ")} and ${names.length - 2} more` : names.join(" and "));
 

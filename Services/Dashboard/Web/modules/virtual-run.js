@@ -4,7 +4,7 @@ import { clock, date, format, joined, minutes, unknown } from "./format.js";
 import { lanes, ownLink, remember } from "./run-lanes.js";
 import { places } from "./run-map.js";
 import { nameOf, results, splits } from "./run-results.js";
-import { ghostName, isOpen, isOver, list, others, own, statusText, terms, title, waiting } from "./run-status.js";
+import { ghostName, isOpen, isOver, isStopped, list, others, own, statusText, terms, title, waiting } from "./run-status.js";
 import { activeSeconds, arrival } from "./session.js";
 import { isOlder } from "./stream.js";
 
@@ -22,7 +22,7 @@ import { isOlder } from "./stream.js";
  * @property {any} [current]
  * @property {Record<string, any>} workouts one's own records by session
  * @property {Record<string, boolean>} services whether each known one is online
- * @property {Record<string, number>} metres of each partner, as shown last
+ * @property {Record<string, number>} metres of each runner, as shown last
  * @property {Record<string, [number, number][]>} gaps of each partner over time: the server's time and metres
  * @property {string[]} dismissed
  */
@@ -91,7 +91,7 @@ export function runView(run, now, options, zone) {
   const startsIn = mine?.startsAt === undefined ? undefined : Math.ceil(mine.startsAt - now);
   const takesPart = ["confirmed", "running", "absent", "finished"].includes(mine?.status);
   const isOn = ["starting", "running"].includes(view.status) && takesPart;
-  const isPaused = run.state ? ["paused", "suspended"].includes(run.state.status) : run.metrics?.pa === true;
+  const isPaused = isStopped(run);
   const canEdit = canInvite(view);
   const seconds = partners?.t === undefined ? undefined : partners.t + (isPaused || mine?.status !== "running" ? 0 : passed);
   const isCovered = isOn && startsIn !== undefined && startsIn > 0 && startsIn <= longestCountdown;

@@ -24,7 +24,8 @@ package struct Partners: Equatable, Sendable {
         package var link: RunLink
         /// Seconds since an item of the runner arrived; absent for a ghost.
         package var age: Double?
-        /// The gap in metres and in seconds, positive when the runner is ahead of the reader.
+        /// The gap in metres and in seconds, positive when the runner is ahead of the reader; unless ``isCurrent``, that of
+        /// the runner's newest item.
         package var gapMeters: Double?
         package var gapSeconds: Double?
 
@@ -32,13 +33,17 @@ package struct Partners: Equatable, Sendable {
             self.runner = runner
             self.link = link
         }
+
+        /// Whether the gap is that of now: the runner's items arrive, or the runner stands.
+        package var isCurrent: Bool { link != .stale && link != .disconnected }
     }
 
     package var run: RunID
     package var revision: Int64
     /// The service's clock.
     package var now: Timestamp
-    /// The reader's place, from 1.
+    /// The reader's place among the runners whose rows are current, from 1; absent without such rows, and while the reader's
+    /// own items do not arrive.
     package var place: Int?
     /// The reader's own metres and seconds, like those of the rows.
     package var distance: Double?
@@ -53,10 +58,27 @@ package struct Partners: Equatable, Sendable {
         self.rows = rows
     }
 
-    /// The rows with the smallest gaps, in the order of the message.
+    /// The current rows with the smallest gaps, then others, in the order of the message.
     package func nearest(_ count: Int) -> [Row] {
-        func gap(_ index: Int) -> Double { rows[index].gapMeters?.magnitude ?? .infinity }
+        func gap(_ index: Int) -> Double {
+            rows[index].isCurrent ? rows[index].gapMeters?.magnitude ?? .infinity : .infinity
+        }
         return rows.indices.sorted { gap($0) < gap($1) }.prefix(count).sorted().map { rows[$0] }
+    }
+
+    /// Seconds by which the newest items of runners may differ who run alike.
+    private static let slack = 10.0
+
+    /// The metres of a partner to show beside the reader's own: those and the gap, so that both agree. A partner who is not
+    /// current, who finished, or who paused or started later has the last own metres.
+    package func metres(of row: Row, beside own: Double?) -> Double? {
+        guard let own, let gap = row.gapMeters, row.isCurrent, row.link != .finished else { return row.distance }
+        if let seconds = row.activeSeconds, let mine = activeSeconds, seconds < mine - Self.slack,
+            let last = row.distance, abs(own + gap - last) > RunnerDisplay.jump
+        {
+            return last
+        }
+        return own + gap
     }
 }
 
