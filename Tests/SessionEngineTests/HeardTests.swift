@@ -151,6 +151,21 @@ struct HeardTests {
         #expect(!text.contains("kew") && !text.contains("gaps"))
     }
 
+    @Test
+    mutating func
+        `a wrong clock is named in a virtual run though the start does not look live, and not of a recording`()
+    {
+        let watch = Device("watch-1")!
+        for run in [RunID("00000000-0000-4000-8000-0000000000aa"), nil] {
+            solo = SoloMachine()
+            var start = SessionStart(activity: .running, countdown: 0)
+            start.run = run
+            solo.perform(.start(start), at: -120, now: 0)
+            _ = hear(heard([-110], skew: [watch: -120]), now: 10)
+            #expect(solo.record()?.state.clockSkew == (run == nil ? nil : [watch: -120]))
+        }
+    }
+
     @Test mutating func `a deleted session ignores reports and keeps nothing of them`() {
         solo.begin()
         _ = hear(heard([1], skew: [Device("strap-1")!: 90]), now: 1)

@@ -126,6 +126,20 @@ import Workouts
         }
     }
 
+    @Test func `a finish names the goal, and no metres short of it while the last items are missing`() throws {
+        var reached = LiveFixture(goal: .distance(501.3))
+        reached.run(130, ["ann": 3, "ben": 4])
+        #expect(reached.cues("ann", .finished).map(\.cue.distance) == [501.3])
+        var late = LiveFixture(goal: .distance(1_000))
+        late.run(249, ["ann": 3, "ben": 4])
+        late.change("ben") { $0.status = .finished }
+        #expect(late.cues("ann", .finished).map(\.cue.distance) == [nil])
+        var early = LiveFixture(goal: .distance(1_000))
+        early.run(100, ["ann": 3, "ben": 4])
+        early.change("ben") { $0.status = .finished }
+        #expect(early.cues("ann", .finished).map(\.cue.distance) == [400])
+    }
+
     @Test func `who uses miles gets them each mile`() {
         var fixture = LiveFixture()
         fixture.change("ann") { $0.units = .imperial }

@@ -27,6 +27,8 @@ extension ControlService {
         case .routes(let named):
             let routes = try await exchange([], .routes, try await run(named, .finished)) { _, reply in reply }.routes
             terminal.output(String(decoding: JSONCoding.encode(routes ?? []), as: UTF8.self) + "\n")
+            guard routes?.isEmpty ?? true else { return }
+            terminal.progress("no routes: no runner shares one, or its workout is not complete or has no positions\n")
         case .contacts: try await listContacts()
         case .people(let action, let done):
             _ = try await exchange([], action) { _, reply in reply }

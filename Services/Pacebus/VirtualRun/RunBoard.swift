@@ -27,7 +27,7 @@ struct RunBoard {
     /// Lines on the terminal that the next text replaces.
     private var openLines = 0
     private var overSince: Moment?
-    private var promptSince: Timestamp?
+    private var hasPrompt = false
 
     init(user: User, run: RunID, isInteractive: Bool, height: Int?) {
         self.user = user
@@ -59,8 +59,9 @@ struct RunBoard {
         let revision = companion.partners?.revision
         if let text = try companion.receive(message) { return remark("> \(text)") }
         if companion.partners?.revision != revision { partnersAt = now }
-        if let since = companion.view?.prompt?.since, since != promptSince {
-            promptSince = since
+        let hadPrompt = hasPrompt
+        hasPrompt = companion.view?.prompt != nil
+        if hasPrompt, !hadPrompt {
             return remark("no data from any partner; keep-waiting waits on, leave ends the run with them")
         }
         return nil
@@ -72,12 +73,12 @@ struct RunBoard {
         var partners = companion.partners
         // Between messages a terminal shows runners move. The messages arrive within a moment of their time.
         let passed = isInteractive ? partnersAt.map { now.seconds(since: $0) } ?? 0 : 0
-        for index in partners?.rows.indices ?? 0..<0 {
         let isMoving = metrics?.isPaused == false && view.own?.status == .running
         let own = display.update(
             distance: partners?.distance, speed: metrics?.speed, age: 0, link: isMoving ? .connected : .paused,
             passed: passed)
         if partners?.distance != nil { partners?.distance = own }
+        for index in partners?.rows.indices ?? 0..<0 {
             guard let row = partners?.rows[index] else { continue }
             partners?.rows[index].distance = partners?.metres(of: row, beside: partners?.distance)
         }

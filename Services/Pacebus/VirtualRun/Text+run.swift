@@ -106,7 +106,10 @@ extension Text {
         let finish = participant.finished.map { finish in
             [finish.distance.map(distance), duration(finish.activeDuration), finish.pace.map { pace($0) }]
         }
-        let reason = participant.reason.map { " (\($0))" } ?? ""
+        let reason =
+            participant.reason.map { reason in
+                reason == "unconfirmed" ? " (unconfirmed: go was not sent within 60 s)" : " (\(reason))"
+            } ?? ""
         return (["\(participant.status.rawValue)\(reason)"] + (finish ?? [])).compactMap(\.self).joined(separator: ", ")
     }
 
@@ -125,6 +128,7 @@ extension Text {
             result.status == .finished ? nil : result.status.rawValue, result.time.map(duration),
             result.distance.map(distance), result.pace.map { pace($0) }, result.averageHeartRate.map(heartRate), behind,
             pauses, result.environment == .indoor ? "indoor" : nil, result.incomplete == true ? "incomplete" : nil,
+            result.clockSkew.map { "clock \(Int($0.magnitude.rounded())) s off" },
         ]
         return "  \(place) \(([name] + values).compactMap(\.self).joined(separator: "  "))\n"
     }

@@ -43,7 +43,8 @@ extension SessionEngineMachine {
         return actions.isEmpty ? [] : [.save(key)] + actions
     }
 
-    /// Takes the clocks that are off, and announces each once. Played at its own speed, a recording would look like one.
+    /// Takes the clocks that are off, and announces each once. Played at its own speed, a recording would look like one; a
+    /// virtual run has none, so there the `at` of a start with a wrong clock does not matter.
     private func take(
         _ heard: Heard, _ kind: StreamName.Kind, _ record: inout SessionRecord, _ key: SessionKey, _ now: Moment
     ) -> [SessionEngineAction] {
@@ -51,7 +52,8 @@ extension SessionEngineMachine {
             kind == .samples ? \.heardSamples : \.heardLocations
         guard heard.revision > record[keyPath: part]?.revision ?? -1 else { return [] }
         record[keyPath: part] = HeardRevision(
-            revision: heard.revision, clockSkew: record.session.isLive ? heard.clockSkew : [:])
+            revision: heard.revision,
+            clockSkew: record.session.isLive || record.session.run != nil ? heard.clockSkew : [:])
         let new = record.clockSkew.filter { record.skewedDevices?.contains($0.key) != true }
         guard !new.isEmpty else { return [] }
         record.skewedDevices = (record.skewedDevices ?? []).union(new.keys)

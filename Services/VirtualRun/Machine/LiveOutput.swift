@@ -10,6 +10,6 @@ enum LiveOutput: Equatable, Sendable {
     case clear(User)
     /// Publish it after the commit of ``LiveRun/stored``, which says that it was given.
     case cue(User, Announcement)
-    /// The user's prompt appeared, or disappeared (`nil`): the view changes.
+    /// The user's prompt appeared, with the time of the last item of a partner, or disappeared (`nil`): the view changes.
     case prompt(User, since: Timestamp?)
 }

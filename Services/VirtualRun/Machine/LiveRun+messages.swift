@@ -205,6 +205,17 @@ extension LiveRun {
         pending.append(.cue(runners[index].participant.user, cue))
     }
 
+    /// Metres at the goal or the end. `nil` if the session ended before its last items arrived, which may reach the goal.
+    private func finishDistance(_ runner: LiveRunner) -> Double? {
+        guard let (meters, _) = runner.figures else { return nil }
+        guard case .distance(let goal) = roster?.settings.goal else {
+            return thousandths(runner.facts.goalAt.map { runner.curve.metres(at: $0) } ?? meters)
+        }
+        if runner.facts.goalAt != nil { return goal }
+        let speed = runner.metrics?.speed ?? runner.pace.map { 1_000 / $0 } ?? 0
+        return meters + speed * RunnerDisplay.horizon < goal ? thousandths(meters) : nil
+    }
+
     /// The cues of a finish or of leaving, to all others, once.
     mutating func tellStatus(of index: Int, _ now: Moment) {
         let runner = runners[index]
@@ -220,9 +231,7 @@ extension LiveRun {
             factsChanged()
             alarm(but: index)
             cue = Announcement(.finished, at: now.wallClock)
-            if let figures = runner.figures {
-                cue.distance = thousandths(runner.facts.goalAt.map { runner.curve.metres(at: $0) } ?? figures.meters)
-            }
+            cue.distance = finishDistance(runner)
             cue.pace = runner.pace
         } else {
             return

@@ -137,18 +137,18 @@ extension LiveRun {
         return losses
     }
 
-    /// When the prompt of a runner comes, on the clock of ages; `nil` while an unfinished partner is not lost, and without
-    /// any.
-    private func promptMoment(_ index: Int, _ losses: Losses) -> Int64? {
+    /// When the prompt of a runner comes, and when an item of a partner last arrived, on the clock of ages; `nil` while an
+    /// unfinished partner is not lost, and without any.
+    private func promptMoment(_ index: Int, _ losses: Losses) -> (due: Int64, newest: Int64)? {
         guard runners[index].isAwaited, losses.presentCount == 0 || losses.presentCount == 1 && losses.present == index,
             let last = losses.last, let newest = last.index == index ? losses.nextToLast : last.arrivedAt
         else { return nil }
         let delay = Int64(Self.promptDelay * 1e6)
         let first = newest + Self.disconnectedAge + delay
-        guard let waitsUntil = runners[index].facts.waitsUntil else { return first }
+        guard let waitsUntil = runners[index].facts.waitsUntil else { return (first, newest) }
         let wait = waitsUntil.microseconds - moment(ofFed: fed).wallClock.microseconds
         // A clock that stepped backwards delays it by no more than the whole wait.
-        return max(first, fed + min(wait, delay))
+        return (max(first, fed + min(wait, delay)), newest)
     }
 
     private mutating func refreshPrompts(_ now: Moment) {
@@ -156,7 +156,7 @@ extension LiveRun {
         promptsChangeAt = .max
         let losses = losses
         for index in runners.indices {
-            guard let moment = promptMoment(index, losses) else {
+            guard let (moment, newest) = promptMoment(index, losses) else {
                 if runners[index].facts.promptAt != nil || runners[index].facts.waitsUntil != nil { clearPrompt(index) }
                 continue
             }
@@ -165,11 +165,12 @@ extension LiveRun {
                 promptsChangeAt = min(promptsChangeAt, max(moment, promptsFrom))
                 continue
             }
-            runners[index].facts.promptAt = now.wallClock
+            let since = now.wallClock - Double(fed - newest) / 1e6
+            runners[index].facts.promptAt = since
             runners[index].facts.waitsUntil = nil
             factsChanged()
             let user = runners[index].participant.user
-            pending.append(.prompt(user, since: now.wallClock))
+            pending.append(.prompt(user, since: since))
             pending.append(.cue(user, Announcement(.lost, at: now.wallClock)))
         }
     }
@@ -182,7 +183,7 @@ extension LiveRun {
         factsChanged()
     }
 
-    /// The time of the user's prompt; `nil` without one.
+    /// Since when the user's prompt says that no data arrive; `nil` without one.
     func prompt(of user: User) -> Timestamp? {
         runners.first { $0.participant.user == user }?.facts.promptAt
     }

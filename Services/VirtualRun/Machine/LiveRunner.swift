@@ -27,7 +27,7 @@ struct LiveRunner {
         var goalAt: Double?
         /// When the link was lost: the 15th second after the newest item.
         var lostAt: Timestamp?
-        /// When the prompt came, and before when it does not come again.
+        /// Of the prompt: when an item of a partner last arrived. Before `waitsUntil` it does not come again.
         var promptAt: Timestamp?
         var waitsUntil: Timestamp?
         /// Whether the runner began, with any session.

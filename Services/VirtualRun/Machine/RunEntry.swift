@@ -79,12 +79,14 @@ extension RunEntry {
         var runners = run.participants.filter { $0.entry != nil }.map { participant in
             let workout = record.workout(of: participant)
             let final = finals[.participant(participant.user)]
-            return RunResults.Entry(
+            var entry = RunResults.Entry(
                 user: participant.user, .participant(participant.status, isWithdrawn: participant.isWithdrawn),
                 // A view leaves out what a runner does not share with its reader.
                 startsAt: run.origin(of: participant), sharing: .all, workout: workout,
                 curve: final?.session == workout?.session && final?.summaries == workout?.summaries
                     ? final?.curve : nil)
+            entry.clockSkew = participant.session?.clockSkew
+            return entry
         }
         // An account that is deleted leaves a row without a name.
         runners += (0..<run.erasedRunners).map { _ in

@@ -12,6 +12,8 @@ struct RunSession: Codable, Equatable, Sendable {
     let environment: Environment
     /// Absent once the session is deleted or purged.
     let run: RunID?
+    /// The seconds by which the clock of a device is ahead, of the one that is off most.
+    var clockSkew: Double?
 
     /// Whether the session is neither canceled nor deleted.
     var isKept: Bool { status != .canceled && status != .deleted }
@@ -33,6 +35,7 @@ extension RunSession {
         endedAt = state.endedAt
         environment = state.environment
         run = state.run
+        clockSkew = state.clockSkew?.values.max { ($0.magnitude, $0) < ($1.magnitude, $1) }
     }
 }
 

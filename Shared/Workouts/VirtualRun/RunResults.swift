@@ -43,7 +43,7 @@ package struct RunResults: Equatable, Sendable {
 
     package init(_ settings: RunSettings, _ entries: [Entry]) {
         isProvisional = entries.contains(where: \.isPending)
-        var standings = entries.compactMap { Standing($0, settings.goal) }
+        var standings = entries.compactMap { Standing($0, settings) }
         standings.sort(by: Standing.isBefore)
         let first = standings.first.flatMap { $0.rank == nil ? nil : $0 }
         for index in standings.indices where standings[index].rank != nil {
@@ -86,7 +86,8 @@ private struct Standing {
     let curve: RunCurve?
 
     /// Returns `nil` for runners without a row: those who never began or still run.
-    init?(_ entry: RunResults.Entry, _ goal: RunGoal?) {
+    init?(_ entry: RunResults.Entry, _ settings: RunSettings) {
+        let goal = settings.goal
         curve = entry.curve
         switch entry.kind {
         case .ghost(let number):
@@ -100,8 +101,8 @@ private struct Standing {
             if let workout = entry.workout { describe(workout, entry) }
             if let curve {
                 rank(curve, goal)
-            } else if case .distance? = goal, entry.workout != nil, entry.workout?.distance == nil {
-                row.status = .dnf
+            } else if let goal, let workout = entry.workout, workout.distance == nil {
+                row.status = workout.hasReached(goal, settings.clock) ? .finished : .dnf
             }
         case .participant(_, isWithdrawn: true): row = RunResult(user: entry.user, status: .withdrawn)
         case .participant(.left, _): row = RunResult(user: entry.user, status: .left)
@@ -117,6 +118,7 @@ private struct Standing {
         row.averageHeartRate = entry.sharing.heartRate ? workout.averageHeartRate : nil
         row.environment = workout.environment
         row.incomplete = workout.incomplete == true ? true : nil
+        row.clockSkew = entry.clockSkew
         row.hasRoute = workout.hasRoute && entry.sharing.route ? true : nil
         row.pauses = RunResult.Pauses(workout.segments, from: entry.startsAt)
     }
@@ -129,10 +131,10 @@ private struct Standing {
         case .distance(let wanted)? where reached != nil:
             meters = wanted
             rank = Rank(group: 0, first: count(seconds))
-        case .distance?:
+        case .duration? where reached != nil: rank = Rank(group: 0, first: -count(meters))
+        case .distance?, .duration?:
             row.status = .dnf
             rank = Rank(group: 1, first: -count(meters))
-        case .duration?: rank = Rank(group: 0, first: -count(meters))
         case nil: rank = Rank(group: 0, first: -count(meters), second: count(seconds))
         }
         row.time = thousandths(seconds)
@@ -150,11 +152,11 @@ private struct Standing {
             return RunResult.Behind(
                 seconds: thousandths(time - firstTime),
                 meters: thousandths(max(0, firstDistance - curve.metres(at: firstTime))))
-        case .duration(let wanted)?:
+        case .duration(let wanted)? where row.status == .finished:
             return RunResult.Behind(
                 seconds: leader.seconds(to: distance).map { thousandths(max(0, wanted - $0)) },
                 meters: thousandths(firstDistance - distance))
-        case .distance?, nil: return RunResult.Behind(meters: thousandths(firstDistance - distance))
+        case .distance?, .duration?, nil: return RunResult.Behind(meters: thousandths(firstDistance - distance))
         }
     }
 
@@ -178,6 +180,16 @@ private struct Standing {
             return (group, 0, 0, min(ghost, 1), name, ghost)
         }
         return (rank.group, rank.first, rank.second, min(ghost, 1), name, ghost)
+    }
+}
+
+extension RunWorkout {
+    /// Whether a workout without a measured distance reached the goal.
+    fileprivate func hasReached(_ goal: RunGoal, _ clock: RunClock) -> Bool {
+        switch goal {
+        case .distance: false
+        case .duration(let seconds): (clock == .active ? activeDuration : elapsedDuration) >= seconds
+        }
     }
 }
 

@@ -163,6 +163,8 @@ package struct RunResult: Codable, Equatable, Sendable {
     package var averageHeartRate: Double?
     package var environment: Environment?
     package var incomplete: Bool?
+    /// The seconds by which the clock of a device was ahead: the figures may be wrong.
+    package var clockSkew: Double?
     package var hasRoute: Bool?
 
     package init(user: User?, ghost: Int? = nil, status: Status) {

@@ -78,6 +78,7 @@ extension SeededRandom {
         row.averageHeartRate = maybe(150)
         row.environment = maybe(.indoor)
         row.incomplete = maybe(true)
+        row.clockSkew = maybe(-90.5)
         row.hasRoute = maybe(true)
         view.results = maybe(.init(isProvisional: .random(using: &self), rows: [row]))
         return view

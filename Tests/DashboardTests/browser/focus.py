@@ -139,4 +139,9 @@ with chromium() as browser:
     page.locator("#prompt").wait_for(state="hidden")
     if page.evaluate("() => document.activeElement === document.body"):
         faults.found.append("a dismissed prompt leaves no focus")
+    page.reload()
+    page.locator(".lane").first.wait_for()
+    if page.locator("#prompt").is_visible():
+        faults.found.append("a dismissed prompt comes back when the page is loaded again")
+    page.context.close()
 faults.finish()

@@ -157,7 +157,7 @@ with chromium() as browser:
         "run-ready": shown("#ready .primary", "Go"), "run-waiting": shown("#ready-text", "Waiting for ben"),
         "run-countdown": shown("#countdown"), "run-two": shown(".lanes.two .lane-gap", "ahead"),
         "run-lanes": shown(".lane.lost"), "run-finished": shown("#prompt", "ben finished"), "run-lost": shown("#prompt", "Partner lost"),
-        "run-results": shown("#splits tr td", "+"), "run-left": shown("#over", "You did not confirm in time."),
+        "run-results": shown("#splits tr td", "+"), "run-left": shown("#over", "You did not press Go within a minute."),
     }
     server.answers({"routes": fixtures.run_details(), "runs": fixtures.run_overviews(fixtures.now(), 50)})
     for name in shows if is_thorough else ["run-lanes", "run-results", "run-hosting", "run-lost"]:

@@ -5,7 +5,7 @@ import { names } from "../../../Services/Dashboard/Web/modules/people.js";
 import { entry, ghosts, overview, proposal } from "../../../Services/Dashboard/Web/modules/run-form.js";
 import { advance, gapLine, gapText, link } from "../../../Services/Dashboard/Web/modules/run-lanes.js";
 import { routes, zonePieces } from "../../../Services/Dashboard/Web/modules/run-map.js";
-import { splitTable } from "../../../Services/Dashboard/Web/modules/run-results.js";
+import { routesText, splitTable } from "../../../Services/Dashboard/Web/modules/run-results.js";
 import { invitations, terms, title } from "../../../Services/Dashboard/Web/modules/run-status.js";
 import { noRun, receive, runView } from "../../../Services/Dashboard/Web/modules/virtual-run.js";
 
@@ -229,6 +229,31 @@ test("results show who finished, who did not, and that they may change", () => {
   assert.deepEqual(results.rows.map((/** @type {any} */ r) => [r.place, r.name, r.time, r.behind, r.notes]), [
     ["1", "ben", "26:03", "", ""], ["2", "anna (you)", "26:40", "+0:37", "1 pause, 00:30"], ["3", "cleo", "26:40", "+0:00.4", ""], ["", "Deleted account", "--", "", "Did not finish · indoor"],
   ]);
+});
+
+test("a result says that a clock was off", () => {
+  const rows = [{ user: "anna", place: 1, status: "finished", time: 60, distance: 165, clockSkew: -90.4 }];
+  const { results } = drawn(shown(["view", { ...view, status: "finished", results: { rows } }]));
+  assert.equal(results.rows[0].notes, "a clock was 1:30 off");
+});
+
+test("an empty map says why it has no routes", () => {
+  const over = (/** @type {boolean} */ route, /** @type {any} */ results) =>
+    routesText({ ...view, participants: [anna, { ...ben, sharing: { route } }], results });
+  const rows = [{ user: "ben", status: "finished" }];
+  assert.equal(over(false, { rows }), "No routes: no runner shares one.");
+  assert.equal(over(true, { rows }), "No routes: the shared workouts have no positions.");
+  assert.equal(over(true, { rows, provisional: true }), "No routes yet: they come once the workouts are complete.");
+  assert.match(over(true, { rows: [...rows, { user: "anna", status: "finished", hasRoute: true }] }), /no positions/);
+  assert.equal(over(true, { rows: [{ ...rows[0], hasRoute: true }] }), "No routes yet: they come once the workouts are complete.");
+});
+
+test("who missed the minute to confirm reads what to do", () => {
+  const missed = (/** @type {any} */ changes) => drawn(shown(["view", {
+    ...view, host: "ben", status: "starting", participants: [{ ...anna, status: "declined", reason: "unconfirmed" }, ben], ...changes }])).over;
+  assert.equal(missed({}), "You did not press Go within a minute. Ask ben to invite you again.");
+  assert.match(missed({ lateJoin: false }), /Nobody can join this run any more: create a new one\.$/);
+  assert.match(missed({ status: "canceled", reason: "unconfirmed" }), /Too few pressed Go within a minute\. Create a new run/);
 });
 
 test("the map shows the reader only among those who share, and a runner keeps the color", () => {

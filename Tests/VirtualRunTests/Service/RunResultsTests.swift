@@ -59,6 +59,26 @@ struct ServiceResultsTests {
         #expect(Set(outcomes).count == 1)
     }
 
+    @Test func `who reaches the goal first wins, and a clock that is off is named`() async throws {
+        var runs = try await Runs(folder, clock: clock)
+        var settings = RunSettings()
+        settings.goal = .distance(165)
+        let id = try await runs.start(anna, [ben], settings)
+        try await runs.pass(4)
+        let start = try #require(try runs.view(id, anna)?.startsAt)
+        for (user, meters) in [(anna, { $0 % 2 == 1 ? 0.5 : 8 }), (ben, { _ in 4.212 })] as [(User, (Int) -> Double)] {
+            var state = try runs.state(id, user, .completed)
+            if user == ben { state.clockSkew = [Device("watch-1")!: 90, Device("strap-1")!: -20] }
+            let (workout, rows) = state.finished(from: start, meters: meters)
+            try await runs.deliver([state.message, workout] + rows)
+        }
+        try await runs.pass(2)
+        let rows = try #require(try runs.view(id, anna)?.results?.rows)
+        #expect(rows.map(\.user) == [ben, anna])
+        #expect(rows.map(\.time) == [39.174, 39.375])
+        #expect(rows.map(\.clockSkew) == [90, nil])
+    }
+
     /// A session of anna's yesterday, and the proposal of a run against it.
     private func ghost() -> (workout: MQTTMessage, rows: [MQTTMessage], proposal: RunProposal, state: SessionState) {
         let key = SessionKey(anna, SessionID(UUID()))

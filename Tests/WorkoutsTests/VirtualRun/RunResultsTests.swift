@@ -39,13 +39,38 @@ import Testing
         #expect(!results.isProvisional)
     }
 
-    @Test func `a goal duration ranks by the distance until then`() {
+    @Test func `a goal duration ranks by the distance until then, and who stopped before did not finish`() {
         let results = RunResults(
             Self.settings(.duration(300)), [finished("ann", 3, 1_000), finished("ben", 4, 295), finished("cat", 5, 60)])
-        #expect(results.rows.map(\.user?.description) == ["ben", "ann", "cat"])
-        #expect(results.rows.map(\.distance) == [1_180, 900, 300])
-        #expect(results.rows.map(\.time) == [295, 300, 60])
-        #expect(results.rows[1].behind == RunResult.Behind(seconds: 75, meters: 280))
+        #expect(results.rows.map(\.user?.description) == ["ann", "ben", "cat"])
+        #expect(results.rows.map(\.status) == [.finished, .dnf, .dnf])
+        #expect(results.rows.map(\.place) == [1, 2, 3])
+        #expect(results.rows.map(\.distance) == [900, 1_180, 300])
+        #expect(results.rows.map(\.time) == [300, 295, 60])
+        let both = RunResults(Self.settings(.duration(300)), [finished("ann", 3, 300), finished("ben", 4, 300)])
+        #expect(both.rows.map(\.user?.description) == ["ben", "ann"])
+        #expect(both.rows[1].behind == RunResult.Behind(seconds: 75, meters: 300))
+    }
+
+    @Test func `without a measured distance the time decides who finished a goal duration`() {
+        var entry = RunResults.Entry.runner("ann", .finished, nil)
+        entry.workout?.distance = nil
+        for (active, elapsed, clock, status) in [
+            (60.0, 90.0, RunClock.active, RunResult.Status.finished), (59.9, 90, .active, .dnf),
+            (59.9, 90, .gun, .finished),
+        ] {
+            entry.workout?.activeDuration = active
+            entry.workout?.elapsedDuration = elapsed
+            var settings = Self.settings(.duration(60))
+            settings.clock = clock
+            #expect(RunResults(settings, [entry]).rows.map(\.status) == [status])
+        }
+    }
+
+    @Test func `a result says that a device's clock was off`() {
+        var entry = finished("ann", 3, 500)
+        entry.clockSkew = -90
+        #expect(RunResults(distanceRun, [entry, finished("ben", 3, 400)]).rows.map(\.clockSkew) == [-90, nil])
     }
 
     @Test func `without a goal the distance ranks, then less time`() {

@@ -1,6 +1,6 @@
 // The results of a virtual run: places, everyone's splits and one's own. No DOM, no clock.
 
-import { behind, clock, format, joined } from "./format.js";
+import { behind, clock, format, joined, minutes } from "./format.js";
 import { ghostName, isOver } from "./run-status.js";
 
 /** @typedef {import("./format.js").Options} Options */
@@ -25,12 +25,25 @@ export function results(view, options) {
       place: row.place === undefined ? "" : String(row.place),
       name: runnerName(row, view),
       notes: [resultWords[row.status], row.environment === "indoor" && "indoor", row.incomplete && "incomplete",
+        row.clockSkew !== undefined && `a clock was ${minutes(Math.abs(row.clockSkew))} off`,
         row.pauses?.count > 0 && `${row.pauses.count} pause${row.pauses.count === 1 ? "" : "s"}, ${clock(row.pauses.seconds)}`].filter(Boolean).join(" · "),
       time: text("duration", row.time), distance: text("distance", row.distance), pace: text("pace", row.pace),
       heartRate: row.averageHeartRate === undefined ? "" : text("heartRate", row.averageHeartRate),
       behind: row.behind?.seconds !== undefined ? behind(row.behind.seconds) : row.behind?.meters !== undefined ? `\u2212${text("distance", row.behind.meters)}` : "",
     })),
   };
+}
+
+/**
+ * Why no route can be shown.
+ *
+ * @param {any} view of a finished run
+ */
+export function routesText({ participants, results }) {
+  const shared = participants.filter((/** @type {any} */ p) => p.sharing?.route);
+  if (shared.length === 0) return "No routes: no runner shares one.";
+  return results.provisional || results.rows.some((/** @type {any} */ { user, hasRoute }) => hasRoute && shared.some((/** @type {any} */ p) => p.user === user))
+    ? "No routes yet: they come once the workouts are complete." : "No routes: the shared workouts have no positions.";
 }
 
 /** @param {any} workout @param {Options} options */

@@ -10,7 +10,7 @@ import { offline } from "./notices.js";
 import { read, startSpeech } from "./speech.js";
 import { advance } from "./run-lanes.js";
 import { routes } from "./run-map.js";
-import { splitTable } from "./run-results.js";
+import { routesText, splitTable } from "./run-results.js";
 import { noRun, receive, runView } from "./virtual-run.js";
 
 /** @typedef {NonNullable<ReturnType<typeof runView>>} View */
@@ -20,7 +20,11 @@ const { login = "", run: id = "" } = main.dataset;
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 /** The gaps over time, which no message repeats; of this tab, over a reload. */
 const key = `pacebus.gaps.${id}`;
-let run = { ...noRun(id), gaps: JSON.parse(kept(key, "sessionStorage") ?? "{}") };
+/** The prompts that the reader closed, likewise. */
+const dismissedKey = `pacebus.dismissed.${id}`;
+let run = {
+  ...noRun(id), gaps: JSON.parse(kept(key, "sessionStorage") ?? "{}"), dismissed: JSON.parse(kept(dismissedKey, "sessionStorage") ?? "[]"),
+};
 /** @type {View | undefined} */
 let drawn;
 
@@ -202,7 +206,10 @@ function drawPrompt({ prompt }, before) {
 byID("prompt-keep").addEventListener("click", () => {
   const { prompt } = drawn ?? {};
   if (prompt?.kind === "lost") request(id, "keepWaiting");
-  else if (prompt) run = { ...run, dismissed: [...run.dismissed, prompt.id] };
+  else if (prompt) {
+    run = { ...run, dismissed: [...run.dismissed, prompt.id] };
+    keep(dismissedKey, JSON.stringify(run.dismissed), "sessionStorage");
+  }
   draw();
 });
 byID("prompt-end").addEventListener("click", () => dialog("end-dialog").showModal());
@@ -285,6 +292,9 @@ let details = { routes: [], splits: [] };
 let askedRevision = -1;
 /** Whether what follows the answer on the page may be shown, because it came or virtual-run is silent. */
 let isAnswered = false;
+/** Whether the answer has routes; `undefined` without an answer. */
+/** @type {boolean | undefined} */
+let hasRoutes;
 
 async function askForDetails() {
   if (askedRevision === run.view.revision) return;
@@ -294,10 +304,11 @@ async function askForDetails() {
     isAnswered = true;
     draw();
   };
-  const { routes = [], splits = [] } = await ask("routes", { run: id }, answered);
+  const { routes = [], splits = [], error } = await ask("routes", { run: id }, answered);
   if (asked !== askedRevision) return;
   isAnswered = true;
   details = { routes, splits };
+  hasRoutes = error ? undefined : routes.length > 0;
   draw();
 }
 
@@ -333,6 +344,8 @@ function drawMap({ hasDetails, places }) {
   if (!hasDetails && isSettled() && byID("map-box").hidden) main.classList.add("late-map");
   show(byID("map-box"), runners.length > 0);
   show(byID("legend-box"), runners.length > 0);
+  show(byID("no-routes"), hasDetails && hasRoutes === false);
+  if (hasDetails) setText(byID("no-routes"), routesText(run.view));
   show(byID("by-heart-rate"), hasDetails && details.routes.some(({ h }) => h));
   const zones = byHeartRate ? [1, 2, 3, 4, 5].map((zone) => ({ name: `Zone ${zone}`, mark: `zone-mark zone-${zone}`, text: "" })) : [];
   setList(byID("legend"), [...runners.map(({ name, color }) => ({ name, mark: `map-mark runner runner-${color}`, text: name.slice(0, 2) })), ...zones], ({ name, mark, text }) =>

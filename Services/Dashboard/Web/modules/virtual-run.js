@@ -58,12 +58,13 @@ const canShare = (view) => view.status !== "canceled" && ["invited", "accepted",
 
 /** @type {Record<string, string>} */
 const canceledWords = {
-  declined: "All declined.", expired: "The invitations expired.", unconfirmed: "Too few confirmed in time.",
+  declined: "All declined.", expired: "The invitations expired.",
+  unconfirmed: "Too few pressed Go within a minute. Create a new run, and press Go while the page counts down.",
   left: "Too few stayed until the start.", deleted: "The host’s account was deleted.",
 };
 /** @type {Record<string, string>} */
 const declinedWords = {
-  expired: "The invitation expired.", unconfirmed: "You did not confirm in time.", removed: "The host removed you.",
+  expired: "The invitation expired.", removed: "The host removed you.",
   closed: "The run is closed.",
 };
 /** @type {Record<string, string>} */
@@ -79,8 +80,13 @@ function outcome(view) {
   if (mine?.status === "left") return `You left this run. ${leftWords[mine.reason] ?? ""}`.trim();
   if (mine?.status === "declined" && !mine.reason) return "You declined this run.";
   if (view.status === "canceled") return `This run was canceled. ${canceledWords[view.reason] ?? ""}`.trim();
+  if (mine?.status === "declined" && mine.reason === "unconfirmed") return missed(view);
   return mine?.status === "declined" ? declinedWords[mine.reason] ?? "You are not in this run." : "";
 }
+
+/** @param {any} view whose run began without the reader */
+const missed = ({ lateJoin, host }) =>
+  `You did not press Go within a minute. ${lateJoin === false ? "Nobody can join this run any more: create a new one." : `Ask ${host} to invite you again.`}`;
 
 /** @param {Run} run @param {number} now @param {Options} options @param {string} [zone] */
 export function runView(run, now, options, zone) {
