@@ -33,17 +33,23 @@ extension StreamLoop {
         }
         for session in machine.news.takeDue() {
             let key = session.state.key
+            // The engine's `state` outlasts the results of such a session, and would bring them back.
+            if session.state.isPast == true, !retention.stands(key) { continue }
             let message = machine.liveMessage(session, now: now, floor: floors[key.session.shard, default: 0])
             guard let message else { continue }
-            retention.published(key, now)
+            retain(key, now)
             send([message], of: key)
         }
         for key in heard {
             let message = machine.heardMessage(key, now: now, floor: floors[key.session.shard, default: 0])
             guard let message else { continue }
-            retention.published(key, now)
+            retain(key, now)
             send([message], of: key)
         }
+    }
+
+    private mutating func retain(_ key: SessionKey, _ now: Moment) {
+        retention.published(key, now, isPast: machine.sessions[key]?.state.isPast == true)
     }
 
     /// Announces the kilometres, miles and laps that were just completed.
@@ -96,7 +102,7 @@ extension StreamLoop {
         _ summary: StreamMachine<Work>.Summary, _ now: Moment, _ job: StreamJob<Work>? = nil
     ) async -> Outcome {
         let key = summary.record.state.key
-        retention.published(key, now)
+        retention.published(key, now, isPast: summary.record.state.isPast == true)
         let writes = [
             write(key, summary.record),
             write(key.session.shard, StreamStore.retained, "\(key)", retention.value(key)),

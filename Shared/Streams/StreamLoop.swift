@@ -192,6 +192,7 @@ package struct StreamLoop<Work: StreamWork> {
             let state = try SessionState(message.payload)
             guard state.key == key else { throw .malformed("user or session is not the topic's") }
             machine.receive(state, now: now)
+            if state.isPast == true { retention.receivePast(key, now) }
             unknown.remove(key)
             for waiting in pendingBuffer.take(key, now: now) {
                 guard case .session(_, let kind)? = topic(waiting.topic) else { continue }

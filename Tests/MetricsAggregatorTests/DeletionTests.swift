@@ -116,6 +116,52 @@ struct DeletionTests {
         #expect(cleared.payloads(.session(script.key, .summaryMetrics)) == [[]])
     }
 
+    /// A session whose commands and items arrive when it is long over.
+    private mutating func finishPast(_ aggregator: inout Aggregator) async throws {
+        try await aggregator.deliver([script.stateMessage, script.batch("watch-1", 0, items(0..<600))])
+        try await aggregator.tick()
+        script.state.isPast = true
+        let end = Segment(start: script.state.segments[0].start, end: Timestamp(seconds: 1_700_000_599))
+        try await aggregator.deliver([script.change(.completed, [end])])
+        try await aggregator.tick()
+    }
+
+    @Test mutating func `results of a session that was over when it arrived are cleared after 10 minutes`() async throws
+    {
+        var aggregator = try await Aggregator(folder, clock: clock)
+        try await finishPast(&aggregator)
+        clock.advance(by: .seconds(540))
+        #expect(try await aggregator.tick().payloads(.session(script.key, .summaryMetrics)).isEmpty)
+        clock.advance(by: .seconds(120))
+        let sent = try await aggregator.tick()
+        #expect(sent.payloads(.session(script.key, .summaryMetrics)) == [[]])
+        #expect(sent.payloads(.session(script.key, .metrics)) == [[]])
+        // The engine's `state` is retained for longer, and brings nothing back.
+        _ = try await aggregator.connect()
+        let again = try await aggregator.deliver([script.stateMessage]) + aggregator.tick()
+        #expect(again.payloads(.session(script.key, .metrics)).isEmpty)
+        #expect(again.payloads(.session(script.key, .summaryMetrics)).isEmpty)
+        // Readers request the results.
+        let request = SessionRequest(id: CommandID(UUID()), client: Client("c")!, action: .chunks)
+        let asked = try await aggregator.deliver([
+            Topic.session(script.key, .request).message(JSONCoding.encode(request))
+        ])
+        let answered = try await asked + aggregator.tick()
+        #expect(answered.payloads(.session(script.key, .summaryMetrics)).count == 1)
+        clock.advance(by: .seconds(660))
+        #expect(try await aggregator.tick().payloads(.session(script.key, .summaryMetrics)) == [[]])
+    }
+
+    @Test mutating func `after a restart they are cleared within another hour`() async throws {
+        var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
+        try await finishPast(&aggregator!)
+        aggregator = nil
+        var again = try await Aggregator(folder, clock: clock)
+        try await again.tick()
+        clock.advance(by: .seconds(4_260))
+        #expect(try await again.tick().payloads(.session(script.key, .summaryMetrics)) == [[]])
+    }
+
     @Test mutating func `topics of a deleted session are cleared again on each connection`() async throws {
         var aggregator: Aggregator? = try await Aggregator(folder, clock: clock)
         try await finish(&aggregator!)

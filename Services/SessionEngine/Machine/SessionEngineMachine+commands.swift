@@ -59,6 +59,7 @@ extension SessionEngineMachine {
             guard let known = entries[key] else { throw .sessionNotFound }
             entry = known
             try entry.record.session.apply(command.action, at: at, newest: entry.record.newest)
+            if known.record.session.isUnfinished { entry.record.session.receiveEnd(now: now.wallClock) }
         }
         return actions + accept(command, entry, key, now)
     }

@@ -40,9 +40,12 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var announced: PlanCue.Phase?
 
     var state: SessionState {
-        session.state(
+        var state = session.state(
             revision: revision, profileRevision: profileRevision, clockSkew: clockSkew,
             lastActiveAt: lastActiveAt.wallClock)
+        // A service that was down may still need the others' results for this one.
+        if isShort { state.isPast = nil }
+        return state
     }
 
     /// The seconds by which clocks of devices are ahead.
@@ -181,6 +184,13 @@ extension SessionRecord {
                 return (overviewKey(user, workout.place), JSONCoding.encode(workout))
             }
         })
+
+    /// The session of a key in ``corrupt``; `nil` for a record of another kind.
+    static func corruptSession(_ key: String) -> SessionKey? {
+        let parts = key.split(separator: "/", maxSplits: 1)
+        guard parts.count == 2, [sessions.name, history.name].contains(String(parts[0])) else { return nil }
+        return SessionKey(String(parts[1]))
+    }
 
     /// In the order of the history: later keys are newer.
     static func overviewKey(_ user: User, _ place: HistoryPlace) -> String {

@@ -169,7 +169,7 @@ extension SessionEngineMachine {
 
     private func reached(_ start: SessionStart, _ key: SessionKey, _ now: Moment) -> (UserLimit, Double)? {
         if let reached = quota(key.user).reached(
-            isPast: isPast(start, now), planBytes: { start.definition.map(planBytes) ?? 0 }, now)
+            isPast: start.isOver(at: now.wallClock), planBytes: { start.definition.map(planBytes) ?? 0 }, now)
         {
             return reached
         }
@@ -185,15 +185,11 @@ extension SessionEngineMachine {
     /// Counts an accepted start.
     mutating func count(_ start: SessionStart, _ user: User, _ now: Moment) -> SessionEngineAction {
         quotas[user, default: UserQuota()].begin(
-            isPast: isPast(start, now), planBytes: start.definition.map(planBytes) ?? 0, now)
+            isPast: start.isOver(at: now.wallClock), planBytes: start.definition.map(planBytes) ?? 0, now)
         return .saveQuota(user)
     }
 
     private func quota(_ user: User) -> UserQuota { quotas[user] ?? UserQuota() }
-
-    private func isPast(_ start: SessionStart, _ now: Moment) -> Bool {
-        start.endAt.map { $0 <= now.wallClock } ?? false
-    }
 
     private func planBytes(_ definition: WorkoutDefinition) -> Int { JSONCoding.encode(definition).count }
 }

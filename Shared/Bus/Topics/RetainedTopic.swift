@@ -18,6 +18,9 @@ package struct RetainedTopic: Equatable, Sendable {
 
     /// A session's retained topics are cleared this long after their last revision, in seconds.
     package static let lifetime = 48 * 3_600.0
+    /// The results of a session that was over when it arrived (``SessionState/isPast``) are cleared this long after their last
+    /// revision, in seconds: an uploaded archive would fill the broker.
+    package static let pastLifetime = 600.0
     /// The number of published revisions that count as echoes. After an older echo the owner publishes the newest revision
     /// again, which is harmless.
     package static let limit = 8

@@ -44,12 +44,17 @@ package struct Session: Codable, Equatable, Sendable {
     package static let plannedSplitBytes = 40_000
     /// An unfinished session expires this many seconds of the service's clock after its last event.
     package static let expiry = 6 * 3_600.0
+    /// Seconds between the times of live events and the service's clock, at most.
+    private static let liveTolerance = 60.0
     /// Seconds of the service's clock until watch mode falls back to phone mode.
     package static let watchTimeout = 10.0
 
     package let key: SessionKey
     /// Whether the time of `start` was close to the service's clock. A recording is not live.
     package let isLive: Bool
+    /// Set if the session was over when it arrived: its `start` named an `endAt` in the past, or the `end` of a recording
+    /// came more than a minute after its time.
+    package private(set) var isPast: Bool?
     package let activity: Activity
     package let environment: Environment
     package internal(set) var name: String
@@ -112,7 +117,8 @@ package struct Session: Codable, Equatable, Sendable {
         notSynced = start.notSynced
         endAt = start.endAt
         let countdownEnd = start.startAt ?? at + (start.countdown ?? SessionStart.defaultCountdown)
-        isLive = abs(at.seconds(since: now)) <= 60
+        isPast = start.isOver(at: now) ? true : nil
+        isLive = abs(at.seconds(since: now)) <= Self.liveTolerance && isPast == nil
         mode = start.mode ?? .phone
         status = .unfinished(
             isLive && countdownEnd > now ? .preparing(until: countdownEnd) : .active(since: countdownEnd))
@@ -210,6 +216,12 @@ extension Session {
     package func overlaps(from start: Timestamp, to end: Timestamp?) -> Bool {
         let begin = startedAt ?? lastTransition
         return (endAt.map { $0 > start } ?? true) && (end.map { $0 > begin } ?? true)
+    }
+
+    /// Records when the `end` of an unfinished session arrived.
+    package mutating func receiveEnd(now: Timestamp) {
+        guard !isLive, let endedAt, now.seconds(since: endedAt) > Self.liveTolerance else { return }
+        isPast = true
     }
 
     package var endedAt: Timestamp? {

@@ -71,6 +71,9 @@ package struct SessionStart: Equatable, Sendable {
     /// The planned workout.
     package var definition: WorkoutDefinition?
 
+    /// Whether the session was over at this moment, as those of an archive are.
+    package func isOver(at moment: Timestamp) -> Bool { endAt.map { $0 <= moment } ?? false }
+
     package init(
         activity: Activity, environment: Environment? = nil, name: String? = nil, mode: Mode? = nil,
         countdown: Double? = nil, startAt: Timestamp? = nil, units: Units? = nil, timeZone: String? = nil

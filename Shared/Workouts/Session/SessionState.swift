@@ -11,6 +11,9 @@ package struct SessionState: Codable, Equatable, Sendable {
     package var status: SessionStatus
     /// Whether the time of `start` was close to the engine's clock; absent for a recording.
     package var isLive: Bool?
+    /// Whether the completed session was over when it arrived and its record is complete. Its results are then retained
+    /// for minutes only.
+    package var isPast: Bool?
     package var activity: Activity
     package var environment: Environment
     package var name: String
@@ -70,7 +73,8 @@ extension Session {
         let lastEvent = isUnfinished ? lastActiveAt : nil
         return SessionState(
             session: key.session, user: key.user, revision: revision, status: statusName,
-            isLive: isLive ? true : nil, activity: activity, environment: environment, name: name,
+            isLive: isLive ? true : nil, isPast: statusName == .completed ? isPast : nil, activity: activity,
+            environment: environment, name: name,
             symbol: activity.symbol(environment),
             healthKitActivityType: activity.healthKitActivityType, mode: mode, banner: banner, startedAt: startedAt,
             endedAt: endedAt, endReason: endReason, countdownEndsAt: countdownEndsAt, segments: segments, laps: laps,

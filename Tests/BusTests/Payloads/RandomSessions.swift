@@ -47,9 +47,14 @@ extension SeededRandom {
         let begin = time()
         var start = start()
         start.startAt = maybe(begin + .random(in: 1...600, using: &self))
+        start.endAt = begin
+        var past = Session(key: SessionKey(user(), identifier()), start: start, at: begin, now: begin)
+        try past.apply(.end(streams: streams()), at: begin + 700)
+        past.complete()
+        start.endAt = maybe(begin + .random(in: 700...2_000, using: &self))
         var session = Session(
             key: SessionKey(user(), identifier()), start: start, profile: maybe(profile()), at: begin, now: begin)
-        var sessions = [session] + (try givenUp(session, at: begin))
+        var sessions = [past, session] + (try givenUp(session, at: begin))
         while let deadline = session.deadline, session.advance(to: deadline) { sessions.append(session) }
         let actions: [SessionAction] = [
             .deviceReady(Device("watch-1")!), .lap, .pause, .resume, .suspend, .resume, .pause, .suspend,

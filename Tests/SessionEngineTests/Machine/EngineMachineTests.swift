@@ -106,6 +106,38 @@ struct EngineMachineTests {
         #expect(record.workout?.mode == .phone)
     }
 
+    /// Sessions from 0 to 60 s, whose `start` and `end` arrive at these seconds.
+    @Test(
+        arguments: [
+            (nil, 0, 60, nil), (nil, 60, 7_200, nil), (nil, 3_600, 7_200, true), (nil, 100, 120, nil),
+            (nil, 100, 121, true), (60, 60, 60, true), (61, 60, 60, nil),
+        ] as [(Double?, Double, Double, Bool?)])
+    mutating func `a completed state tells whether the session was over when it arrived, once it is complete`(
+        endAt: Double?, startedAt: Double, endedAt: Double, isPast: Bool?
+    ) throws {
+        var start = SessionStart(activity: .running, countdown: 0)
+        start.endAt = endAt.map { Self.start + $0 }
+        _ = machine.receive(command(.start(start), at: 0), for: key(), now: Moment(Self.start + startedAt))
+        let end = command(.end(streams: [stream: 100]), at: 60)
+        _ = machine.receive(end, for: key(), now: Moment(Self.start + endedAt))
+        #expect(machine.entries[key()]?.record.state.isPast == nil)
+        let partial = report(key(), items: 99, revision: 1)
+        _ = machine.receive(partial, for: key(), now: Moment(Self.start + endedAt + 1))
+        _ = machine.advance(to: Moment(Self.start + endedAt + 11))
+        let incomplete = try #require(machine.entries[key()]?.record.state)
+        #expect(incomplete.status == .completed && incomplete.isPast == nil)
+
+        let other = SessionKey(user, key(2).session)
+        start.replace = true
+        _ = machine.receive(command(.start(start), at: 0), for: other, now: Moment(Self.start + startedAt))
+        _ = machine.receive(
+            command(.end(streams: [stream: 100]), at: 60), for: other, now: Moment(Self.start + endedAt))
+        let all = report(other, items: 100, revision: 1)
+        let done = machine.receive(all, for: other, now: Moment(Self.start + endedAt + 1))
+        #expect(done.contains(.publishState(other)))
+        #expect(machine.entries[other]?.record.state.isPast == isPast)
+    }
+
     @Test mutating func `a session finishes incomplete after ten seconds and is revised once the rest arrives`() throws
     {
         try perform(running, at: 0, key())
