@@ -59,14 +59,18 @@ struct Replay: AsyncParsableCommand {
         discussion: """
             Prints the totals of the finished workout once it contains every item, and those that differ from the file's \
             own by more than 1 %, then exits. A file with several activities becomes as many workouts, one after the \
-            other.
+            other. A file that is cut off is replayed up to the cut.
             """)
 
     @Argument(help: "A FIT, GPX or TCX file.")
     var file: String
 
-    @Option(help: "The number of one activity of the file, from 1. (default: all)")
-    var activity: Int?
+    @Option(
+        help: """
+            The number of one activity of the file, from 1. Or the activity of a GPX track without a type, such as \
+            running. Give it twice for both. (default: all of the file; a terminal asks for the activity, else other)
+            """)
+    var activity: [ActivityChoice] = []
 
     @Flag(help: "Leaves out distances, as from a device that measures positions only.")
     var withoutDistance = false
@@ -75,24 +79,41 @@ struct Replay: AsyncParsableCommand {
     @OptionGroup var base: BaseOptions
 
     func validate() throws {
-        guard activity ?? 1 >= 1 else {
-            throw ValidationError("invalid --activity '\(activity ?? 0)'; allowed: 1 or more")
+        if let number, number < 1 {
+            throw ValidationError("invalid --activity '\(number)'; allowed: 1 or more, or an activity")
+        }
+        guard activity.count <= (number == nil ? 0 : 1) + (kind == nil ? 0 : 1) else {
+            throw ValidationError("--activity takes one number and one activity at most")
         }
     }
 
+    private var number: Int? { activity.lazy.compactMap(\.number).first }
+    private var kind: Activity? { activity.lazy.compactMap(\.kind).first }
+
     func run() async throws {
-        let scripts = try scripts()
+        let scripts = try scripts(asking: ActivityQuestion.atTerminal)
         try await ServiceRunner.runCommand("device", base) { context in [playback.build(context, scripts)] }
     }
 
     /// The chosen activities of the file.
-    func scripts() throws -> [PlaybackScript] {
-        let files = try RecordingFile.all(path: file, withoutDistance: withoutDistance)
-        if let activity {
-            guard activity <= files.count else {
-                throw ValidationError("no activity \(activity) in \(file); allowed: 1 to \(files.count)")
+    ///
+    /// - Parameter question: asks for the activity of a track without a type; `nil` if the input is no terminal.
+    func scripts(asking question: ActivityQuestion? = nil) throws -> [PlaybackScript] {
+        var files = try RecordingFile.all(path: file, withoutDistance: withoutDistance, unnamed: kind)
+        let isNamed = files.allSatisfy(\.namesActivity)
+        if let kind, isNamed {
+            throw ValidationError(
+                "--activity \(kind.rawValue) does not apply: \(file) names its activity, "
+                    + files[0].recording.activity.rawValue)
+        }
+        if kind == nil, !isNamed, let answer = question?.answer(file) {
+            files = try RecordingFile.all(path: file, withoutDistance: withoutDistance, unnamed: answer)
+        }
+        if let number {
+            guard number <= files.count else {
+                throw ValidationError("no activity \(number) in \(file); allowed: 1 to \(files.count)")
             }
-            return [.recording(files[activity - 1])]
+            return [.recording(files[number - 1])]
         }
         guard !playback.join || files.count == 1 else {
             throw ValidationError(

@@ -70,6 +70,7 @@ extension FITActivity {
         package let averageHeartRate: Double?
         package let maximumHeartRate: Double?
         package let ascent: Double?
+        package let descent: Double?
 
         /// `start` plus the elapsed time.
         package var end: Double { start + elapsedTime }
@@ -85,6 +86,7 @@ extension FITActivity {
             averageHeartRate = message.number(Field.averageHeartRate)
             maximumHeartRate = message.number(Field.maximumHeartRate)
             ascent = message.number(Field.ascent)
+            descent = message.number(Field.descent)
         }
     }
 }

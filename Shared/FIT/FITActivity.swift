@@ -13,10 +13,12 @@ package struct FITActivity: Sendable {
     /// The first session.
     package var session: Session { sessions[0] }
 
-    /// Skips messages without a time. Throws `noSession` if no session has a start time.
+    /// Skips messages without a time. Throws `noSession` if no session has a start time. The records before a cut are a
+    /// session too.
     package init(_ file: FITFile) throws(FITError) {
+        let messages = file.messages + [file.openSession].compactMap(\.self)
         func all<Part>(_ global: UInt16, _ part: (FITMessage) -> Part?) -> [Part] {
-            file.messages.lazy.filter { $0.global == global }.compactMap(part)
+            messages.lazy.filter { $0.global == global }.compactMap(part)
         }
         sessions = all(FITProfile.Session.global, Session.init)
         laps = all(FITProfile.Lap.global, Lap.init)
@@ -25,7 +27,7 @@ package struct FITActivity: Sendable {
         timerEvents = all(FITProfile.Event.global, TimerEvent.init)
         lengths = all(FITProfile.Length.global, Length.init)
         heartRates = HeartRate.all(in: file.messages)
-        guard !sessions.isEmpty else { throw .noSession }
+        guard !sessions.isEmpty else { throw file.cut ?? .noSession }
     }
 }
 

@@ -36,6 +36,13 @@ extension FITProfile {
         package static let enhancedMaximumSpeed = FITField(125, .uint32, scale: 1000)
     }
 
+    /// The sport of the records that follow.
+    package enum Sport {
+        package static let global: UInt16 = 12
+        package static let sport = FITField(0, .enumeration)
+        package static let subSport = FITField(1, .enumeration)
+    }
+
     package enum Lap {
         package static let global: UInt16 = 19
         package static let event = FITField(0, .enumeration)

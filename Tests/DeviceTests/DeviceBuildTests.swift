@@ -69,5 +69,37 @@ import Workouts
         #expect(tooMany?.message == "no activity 4 in \(path); allowed: 1 to 3")
         let joined = #expect(throws: ValidationError.self) { try numbers("--join", "--session", "\(key.session)") }
         #expect(joined?.message.contains("--join requires --activity, 1 to 3") == true)
+        #expect(try numbers("--activity", "2", "--activity", "running") == [2])
+        #expect(throws: (any Error).self) { try numbers("--activity", "2", "--activity", "3") }
+    }
+
+    @Test func `a track without a type is the activity of the option or of the answer`() throws {
+        let folder = try TemporaryFolder()
+        func write(_ type: String, _ name: String) throws -> String {
+            let point = "<trkpt lat=\"1\" lon=\"1\"><time>2020-01-01T00:00:00Z</time></trkpt>"
+            return try folder.write("<gpx><trk>\(type)<trkseg>\(point)</trkseg></trk></gpx>", to: name)
+        }
+        let unnamed = try write("", "unnamed.gpx")
+        func activity(_ arguments: [String], answers: [String]? = nil) throws -> [String] {
+            var (asked, rest) = ("", (answers ?? [])[...])
+            let question = ActivityQuestion {
+                asked += $0
+            } readLine: {
+                rest.popFirst()
+            }
+            let script = try Replay.parse(arguments).scripts(asking: answers.map { _ in question })[0]
+            guard case .recording(let file) = script else { return [] }
+            return [file.recording.activity.rawValue, asked]
+        }
+        #expect(try activity([unnamed]) == ["other", ""])
+        #expect(try activity([unnamed, "--activity", "cycling"], answers: ["hiking"]) == ["cycling", ""])
+        let answered = try activity([unnamed], answers: ["jogging", "running"])
+        #expect(answered[0] == "running" && answered[1].contains("unknown activity 'jogging'"))
+        #expect(try activity([unnamed], answers: [""])[0] == "other")
+        #expect(try activity([unnamed], answers: [])[0] == "other")
+        let walk = try write("<type>walking</type>", "walk.gpx")
+        #expect(try activity([walk], answers: ["running"]) == ["walking", ""])
+        let error = #expect(throws: ValidationError.self) { try activity([walk, "--activity", "running"]) }
+        #expect(error?.message == "--activity running does not apply: \(walk) names its activity, walking")
     }
 }

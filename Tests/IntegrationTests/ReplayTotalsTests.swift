@@ -12,8 +12,7 @@ struct ReplayTotalsTests {
         // The session's own average leaves out the rests at the wall; the laps' averages have them.
         ("pool-swim-hr-messages.fit", 1, "average heart rate 128 bpm, in the file 131 bpm"),
         ("pool-swim-lengths.fit", 1, nil),
-        // AscentFitTests bounds this.
-        ("ride-39km-with-pauses.fit", 1, "ascent 935 m, in the file 904 m"),
+        ("ride-39km-with-pauses.fit", 1, nil),
         ("run-10km-laps.fit", 1, nil), ("run-5km.fit", 1, nil), ("run-8km.gpx", 1, nil), ("walk-700m.fit", 1, nil),
     ]
 

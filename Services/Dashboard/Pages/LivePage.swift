@@ -88,16 +88,18 @@ struct LivePage: Sendable {
         let averageHeartRate = Field(
             "averageHeartRate", "Average heart rate", metrics?.averageHeartRate.map(format.heartRate))
         let averagePace = Field("averagePace", "Average pace", metrics?.averagePace.map(format.pace))
-        let averageSpeed = Field(
-            "averageSpeed", "Average speed", metrics?.averagePace.flatMap { $0 > 0 ? format.speed(1000 / $0) : nil })
         let isResting = state != nil && !isActive
+        let duration = state?.segments.activeDuration(at: moment) ?? totals?.activeDuration
+        // While it goes on, the distance is that of the newest item.
+        let seconds = isResting ? duration : metrics?.activeSeconds
+        let averageSpeed = Field(
+            "averageSpeed", "Average speed", metrics?.averageSpeed(seconds).map(format.speed))
         let special =
             switch state?.activity {
             case .cycling: isResting ? averageSpeed : speed
             case .running, .walking: isResting ? averagePace : pace
             default: isResting ? averageHeartRate : heartRate
             }
-        let duration = state?.segments.activeDuration(at: moment) ?? totals?.activeDuration
         let fields = [
             Field("duration", "Time", duration.map(format.duration)),
             Field("distance", "Distance", (totals?.distance ?? metrics?.distance).map(format.distance)),
@@ -107,7 +109,7 @@ struct LivePage: Sendable {
         ]
         main = totals == nil ? fields : Array(fields.prefix(2))
         let rest = [
-            heartRate, pace, speed, averageHeartRate, averagePace,
+            heartRate, pace, speed, averageHeartRate, averagePace.isUnknown ? averageSpeed : averagePace,
             current("power", "Power", metrics?.power, format.power),
             current("cadence", "Cadence", metrics?.cadence, format.cadence),
             Field("ascent", "Ascent", metrics?.ascent.map(format.height)),

@@ -20,6 +20,10 @@ extension Text {
             ("pace", metrics.pace.map { pace($0, activity) }),
             ("average pace", metrics.averagePace.map { pace($0, activity) }),
             ("speed", metrics.pace == nil ? metrics.speed.map(speed) : nil),
+            (
+                "average speed",
+                metrics.averagePace == nil ? metrics.averageSpeed(metrics.activeSeconds).map(speed) : nil
+            ),
             ("moving time", metrics.movingSeconds.map(duration)),
             ("lap", metrics.lap > 1 ? lap(metrics.lap, metrics.lapSeconds, metrics.lapDistance) : nil),
             ("heart rate", metrics.heartRate.map(heartRate)),

@@ -82,6 +82,7 @@ extension Track.Kind {
         case .speed: LocationField.speed.key
         case .course: LocationField.course.key
         case .horizontalAccuracy: LocationField.horizontalAccuracy.key
+        case .verticalAccuracy: LocationField.verticalAccuracy.key
         }
     }
 }

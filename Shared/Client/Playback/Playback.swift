@@ -108,6 +108,9 @@ package struct Playback {
     /// Whether a `start` was queued.
     package var hasBegun: Bool { isStarted || !commands.isEmpty }
 
+    /// Whether the session has begun and nothing has ended it.
+    var isOpen: Bool { isStarted && closing == nil && !isOver }
+
     // MARK: Into the queue
 
     /// The steps due by now. Append them to the queue before sending.

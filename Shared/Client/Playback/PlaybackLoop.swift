@@ -85,7 +85,13 @@ struct PlaybackLoop {
             reason: reason, key: service.key, device: service.device, run: queue.header.ticket?.run)
     }
 
-    private var interrupted: Interrupted { Interrupted(stopped("").remark) }
+    private var interrupted: Interrupted {
+        let header = queue.header
+        let remark = stopped("").remark
+        guard playback.isOpen, !header.joins else { return Interrupted(remark) }
+        return Interrupted(
+            "\(remark); to end the workout here: pacebus end --user \(header.user) --session \(header.session)")
+    }
 
     private var progress: String {
         // The other runners first: a terminal may cut off the rest.

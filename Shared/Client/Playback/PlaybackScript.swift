@@ -59,12 +59,17 @@ package enum PlaybackScript: Sendable {
     }
 
     /// What the user should know before the script is played.
-    var remark: String? {
-        guard case .recording(let file) = self else { return nil }
-        if file.recording.isMadeFromTotals {
-            return "the file has no measurements: its totals are spread over its time"
-        }
-        return file.recording.samples.isEmpty ? "the file has no measurements and no totals but its time" : nil
+    var remarks: [String] {
+        guard case .recording(let file) = self else { return [] }
+        let recording = file.recording
+        return [
+            file.cut.map { "the file is cut off at \($0): the workout ends with what was recorded before" },
+            file.namesActivity || recording.activity != .other
+                ? nil
+                : "the file names no activity: it counts as other; choose with --activity, such as --activity running",
+            recording.isMadeFromTotals ? "the file has no measurements: its totals are spread over its time" : nil,
+            recording.samples.isEmpty ? "the file has no measurements and no totals but its time" : nil,
+        ].compactMap(\.self)
     }
 
     /// The file's own totals.

@@ -46,7 +46,7 @@ package struct PlaybackService: Service {
             let header = loop.queue.header
             let name = scripts[index].name.map { ": \($0)" } ?? ""
             terminal.output("session \(header.session) of \(key.user), device \(device)\(name)\n")
-            if let remark = scripts[index].remark { terminal.output("\(remark)\n") }
+            for remark in scripts[index].remarks { terminal.output("\(remark)\n") }
             var ending = try await play(&loop)
             while ending == .notSynced {
                 loop = makeLoop(try folder.succeed(loop.queue), index)

@@ -7,13 +7,14 @@ import Workouts
 /// and rarely in local names.
 struct GPXReader {
     private(set) var tracks: [RecordedTrack] = []
+    private var isInTrack = false
     private var sport: String?
     private var lap = RecordedTrack.Lap()
     private var point: RecordedTrack.Point?
 
     mutating func open(_ name: String, _ attributes: [String: String]) {
         switch name {
-        case "trk": (sport, lap) = (nil, RecordedTrack.Lap())
+        case "trk": (isInTrack, sport, lap) = (true, nil, RecordedTrack.Lap())
         case "trkseg": lap.parts.append([])
         case "trkpt":
             point = RecordedTrack.Point()
@@ -25,7 +26,9 @@ struct GPXReader {
 
     mutating func close(_ name: String, in parent: String?, _ text: String) {
         switch (name, parent) {
-        case ("trk", _): tracks.append(RecordedTrack(sport: sport, laps: [lap]))
+        case ("trk", _):
+            isInTrack = false
+            tracks.append(RecordedTrack(sport: sport, laps: [lap]))
         case ("type", "trk"): sport = text
         case ("trkpt", _):
             if let point, !lap.parts.isEmpty { lap.parts[lap.parts.count - 1].append(point) }
@@ -35,8 +38,16 @@ struct GPXReader {
         case ("Distance", "TrackStatsExtension"): lap.totals.distance = Double(measured: text)
         case ("TimerTime", "TrackStatsExtension"): lap.totals.activeTime = Double(measured: text)
         case ("Ascent", "TrackStatsExtension"): lap.totals.ascent = Double(measured: text)
+        case ("Descent", "TrackStatsExtension"): lap.totals.descent = Double(measured: text)
         default: measure(name, text)
         }
+    }
+
+    /// Takes the part of a track before a cut. Its totals are those of the whole.
+    mutating func cut() {
+        guard isInTrack else { return }
+        lap.totals = RecordedTotals()
+        tracks.append(RecordedTrack(sport: sport, laps: [lap], isCut: true))
     }
 
     private mutating func measure(_ name: String, _ text: String) {

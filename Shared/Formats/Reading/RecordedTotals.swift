@@ -7,16 +7,18 @@ package struct RecordedTotals: Equatable, Sendable {
     package var activeTime: Double?
     package var energy: Double?
     package var ascent: Double?
+    package var descent: Double?
     package var averageHeartRate: Double?
 
     package init(
         distance: Double? = nil, activeTime: Double? = nil, energy: Double? = nil, ascent: Double? = nil,
-        averageHeartRate: Double? = nil
+        descent: Double? = nil, averageHeartRate: Double? = nil
     ) {
         self.distance = distance
         self.activeTime = activeTime
         self.energy = energy
         self.ascent = ascent
+        self.descent = descent
         self.averageHeartRate = averageHeartRate
     }
 }
@@ -35,8 +37,8 @@ extension Recording {
     /// Between two positions, in m/s. A higher speed is a jump.
     private static let speedLimit = 60.0
 
-    /// Adds what the file gives for the whole workout or for its laps alone: energy, and distance if neither a sensor nor
-    /// a route measured it. A file without any measurement gets samples with the averages.
+    /// Adds what the file gives for the whole workout or for its laps alone: energy, ascent, descent, and distance if
+    /// neither a sensor nor a route measured it. A file without any measurement gets samples with the averages.
     mutating func complete(with laps: [RecordedLap]) {
         if locations.isEmpty, samples.allSatisfy({ $0.quantities.first { _ in true } == nil }) {
             makeSamples(laps)
@@ -53,6 +55,46 @@ extension Recording {
                 }
             }
         }
+        accrue(.ascent, laps, \.ascent, \.ascent)
+        accrue(.descent, laps, \.descent, \.descent)
+    }
+
+    /// Adds the device's metres up or down, in the shape of those by altitude.
+    private mutating func accrue(
+        _ quantity: Quantity, _ laps: [RecordedLap], _ total: KeyPath<RecordedTotals, Double?>,
+        _ change: KeyPath<Climb.Change, Double>
+    ) {
+        guard !samples.contains(where: { $0[quantity] != nil }) else { return }
+        let shares = shares(laps, total)
+        guard !shares.isEmpty else { return }
+        let changes = climb.map { Share(ending: $0.position, amount: $0[keyPath: change]) }.filter { $0.amount > 0 }
+        accrue(
+            quantity,
+            shares.flatMap { share in
+                let inside = changes.filter { share.time.contains($0.time.upperBound) }
+                let sum = inside.reduce(0) { $0 + $1.amount }
+                return sum > 0 ? inside.map { Share(time: $0.time, amount: $0.amount * share.amount / sum) } : [share]
+            })
+    }
+
+    /// The climb by altitude; its positions are microseconds of the wall clock.
+    private var climb: [Climb.Change] {
+        let altitudes =
+            locations.isEmpty
+            ? samples.map { (time: $0.time, altitude: $0[.barometricAltitude]) }
+            : locations.map { (time: $0.time, altitude: $0.altitude) }
+        var (climb, changes) = (Climb(), [Climb.Change]())
+        var segment = -1
+        for (time, altitude) in altitudes {
+            guard let time, let altitude, let index = segments.firstIndex(where: { $0.contains(time) }) else {
+                continue
+            }
+            if index != segment { climb.startLine() }
+            segment = index
+            climb.add(altitude, at: time.microseconds) { changes.append($0) }
+        }
+        climb.finish { changes.append($0) }
+        return changes
     }
 
     /// Adds the metres between the positions of an indoor recording, because its route does not count. If the file has a
@@ -129,6 +171,14 @@ extension Recording {
 struct Share {
     let time: ClosedRange<Timestamp>
     let amount: Double
+}
+
+extension Share {
+    /// An amount of the second before a time in microseconds.
+    fileprivate init(ending time: Int64, amount: Double) {
+        let end = Timestamp(microseconds: time)
+        self.init(time: end + -1...end, amount: amount)
+    }
 }
 
 extension Recording {

@@ -33,14 +33,20 @@ struct RecordedTrack {
     var sport: String?
     /// One without a start for a format that has no laps.
     var laps: [Lap] = []
+    /// Whether the file ends inside of it.
+    var isCut = false
+
+    var namesSport: Bool { sport.map { !$0.isEmpty } ?? false }
 }
 
 extension Recording {
     /// Points without a time are left out.
     ///
+    /// - Parameter unnamed: the activity of a track that names none.
+    ///
     /// Returns `nil` if neither a point nor a lap has one.
-    init?(_ track: RecordedTrack) {
-        let sport = RecordedSport(words: track.sport ?? "")
+    init?(_ track: RecordedTrack, unnamed: Activity = .other) {
+        let sport = RecordedSport(words: track.namesSport ? track.sport ?? "" : unnamed.rawValue)
         var pieces = ActivePieces(sport.activity)
         for (lap, next) in zip(track.laps, track.laps.dropFirst().map(\.start) + [nil]) { pieces.add(lap, next: next) }
         let segments = pieces.merged
@@ -83,6 +89,7 @@ extension Recording {
                 guard let start = lap.start else { return nil }
                 return RecordedLap(time: start...max(start, next ?? end), totals: lap.totals)
             })
+        if track.isCut { totals = RecordedTotals() }
     }
 }
 
@@ -97,6 +104,7 @@ extension RecordedTotals {
         let time = rates.reduce(0) { $0 + $1.time }
         self.init(
             distance: sum(\.distance), activeTime: sum(\.activeTime), energy: sum(\.energy), ascent: sum(\.ascent),
+            descent: sum(\.descent),
             averageHeartRate: time > 0 ? rates.reduce(0) { $0 + $1.rate * $1.time } / time : nil)
     }
 }

@@ -79,18 +79,24 @@ extension RecordedTotals {
     init(_ session: FITActivity.Session) {
         self.init(
             distance: session.distance.measured, activeTime: session.timerTime ?? session.elapsedTime,
-            energy: session.calories.measured, ascent: session.ascent.measured,
-            averageHeartRate: session.averageHeartRate.measured)
+            energy: session.calories.measured,
+            ascent: session.ascent.measured(with: session.descent),
+            descent: session.descent.measured(with: session.ascent), averageHeartRate: session.averageHeartRate.measured
+        )
     }
 
     fileprivate init(_ lap: FITActivity.Lap) {
         self.init(
             distance: lap.distance.measured, activeTime: lap.timerTime ?? lap.elapsedTime,
-            energy: lap.calories.measured, averageHeartRate: lap.averageHeartRate.measured)
+            energy: lap.calories.measured, ascent: lap.ascent.measured, descent: lap.descent.measured,
+            averageHeartRate: lap.averageHeartRate.measured)
     }
 }
 
 extension Double? {
     /// Without 0, which many devices write for what they did not measure, and without absurd values of damaged files.
     fileprivate var measured: Double? { flatMap { $0 > 0 && $0 <= 1e9 ? $0 : nil } }
+
+    /// Also 0 if the device measured the other direction.
+    fileprivate func measured(with other: Double?) -> Double? { measured ?? (other.measured == nil ? nil : self) }
 }

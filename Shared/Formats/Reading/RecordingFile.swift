@@ -1,5 +1,6 @@
 import FIT
 import Foundation
+package import Workouts
 
 /// One workout of a file of recordings.
 package struct RecordingFile: Sendable {
@@ -18,49 +19,65 @@ package struct RecordingFile: Sendable {
     package let number: Int
     /// The workouts in the file.
     package let count: Int
+    /// Where the file is cut off in this workout, such as `byte 1234`.
+    package let cut: String?
+    /// Whether the file names the activity.
+    package let namesActivity: Bool
 
     /// The first workout of a file.
     package init(path: String, withoutDistance: Bool = false) throws(Problem) {
         self = try Self.all(path: path, withoutDistance: withoutDistance)[0]
     }
 
-    private init(_ recording: Recording, fingerprint: String, number: Int, count: Int) {
+    private init(_ part: Part, _ recording: Recording, fingerprint: String, number: Int, count: Int) {
         self.recording = recording
         self.fingerprint = fingerprint
         self.number = number
         self.count = count
+        (cut, namesActivity) = (part.cut, part.namesActivity)
+    }
+
+    private struct Part {
+        let recording: Recording
+        var cut: String?
+        var namesActivity = true
     }
 
     /// The workouts of a file, in its order; at least one.
     ///
-    /// - Parameter withoutDistance: whether to leave the distance out, which makes them other recordings.
-    package static func all(path: String, withoutDistance: Bool = false) throws(Problem) -> [RecordingFile] {
+    /// - Parameters:
+    ///   - withoutDistance: whether to leave the distance out, which makes them other recordings.
+    ///   - unnamed: the activity of a track that names none; without one it is `other`.
+    package static func all(
+        path: String, withoutDistance: Bool = false, unnamed: Activity? = nil
+    ) throws(Problem) -> [RecordingFile] {
         let data: Data
         do {
             data = try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
         } catch {
             throw Problem(description: "cannot read \(path): \(error.localizedDescription)")
         }
-        let recordings: [Recording]
+        let parts: [Part]
         do {
             guard data.count <= sizeLimit else {
                 throw Problem(description: "\(data.count) bytes; a recording has at most \(sizeLimit >> 20) MiB")
             }
-            recordings = try read(data)
+            parts = try read(data, unnamed)
         } catch {
             throw Problem(description: "\(path): \(error)")
         }
         let hash = data.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return recordings.enumerated().map { index, recording in
-            RecordingFile(
-                withoutDistance ? recording.withoutDistance : recording,
+        return parts.enumerated().map { index, part in
+            let activity = part.namesActivity ? nil : unnamed
+            return RecordingFile(
+                part, withoutDistance ? part.recording.withoutDistance : part.recording,
                 fingerprint: String(hash, radix: 16) + (index > 0 ? "-\(index + 1)" : "")
-                    + (withoutDistance ? "-without-distance" : ""),
-                number: index + 1, count: recordings.count)
+                    + (withoutDistance ? "-without-distance" : "") + (activity.map { "-\($0.rawValue)" } ?? ""),
+                number: index + 1, count: parts.count)
         }
     }
 
-    private static func read(_ data: Data) throws -> [Recording] {
+    private static func read(_ data: Data, _ unnamed: Activity?) throws -> [Part] {
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF]
         guard let first = data.first(where: { !blanks.contains($0) }) else {
             throw Problem(description: "the file is empty")
@@ -75,17 +92,29 @@ package struct RecordingFile: Sendable {
                     description:
                         "neither FIT (no .FIT signature), GPX nor TCX (no XML); allowed: FIT, GPX and TCX files")
             }
-            let activity = try FITActivity(try FITFile([UInt8](data)))
-            return activity.sessions.indices.map { Recording(activity, session: $0) }
+            let file = try FITFile(upToCut: data)
+            let activity = try FITActivity(file)
+            let last = activity.sessions.count - 1
+            return activity.sessions.indices.map { index in
+                Part(
+                    recording: Recording(activity, session: index),
+                    cut: index == last ? file.cut.map { "byte \($0.offset)" } : nil)
+            }
         }
-        let tracks = try XMLRecording(data).tracks
-        let recordings = tracks.compactMap(Recording.init)
-        guard !recordings.isEmpty else {
+        let xml = try XMLRecording(data)
+        let parts = xml.tracks.compactMap { track -> Part? in
+            guard let recording = Recording(track, unnamed: unnamed ?? .other) else { return nil }
+            return Part(
+                recording: recording, cut: track.isCut ? xml.cut.map { "line \($0)" } : nil,
+                namesActivity: track.namesSport)
+        }
+        guard !parts.isEmpty else {
+            if let line = xml.cut { throw XMLRecording.Problem.malformed(line: line) }
             throw Problem(
-                description: tracks.isEmpty
+                description: xml.tracks.isEmpty
                     ? "no activity and no track with times: a route or a plan, not a recorded workout"
                     : "no track with times: this is a route, not a workout")
         }
-        return recordings
+        return parts
     }
 }

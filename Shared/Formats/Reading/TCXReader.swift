@@ -50,6 +50,15 @@ struct TCXReader {
         }
     }
 
+    /// Takes the part of an activity before a cut. The totals of its last lap are those of the whole.
+    mutating func cut() {
+        guard isInActivity else { return }
+        tracks[tracks.count - 1].isCut = true
+        guard var lap else { return }
+        lap.totals = RecordedTotals()
+        tracks[tracks.count - 1].laps.append(lap)
+    }
+
     /// The quantities in extensions, by the local names of their elements.
     private static let extensions = Dictionary(
         uniqueKeysWithValues: Quantity.recorded.compactMap { quantity in

@@ -14,8 +14,11 @@ struct XMLRecording {
     }
 
     let tracks: [RecordedTrack]
+    /// The line in which the text is cut off; `nil` for a whole one.
+    let cut: Int?
 
-    init(_ data: Data) throws(Problem) {
+    init(_ whole: Data) throws(Problem) {
+        let data = whole.withoutBrokenEnd
         // Foundation's parser traps on names that are not in UTF-8.
         guard data.range(of: Data("<!DOCTYPE".utf8)) == nil, !data.contains(0),
             String(validating: data, as: UTF8.self) != nil
@@ -27,10 +30,36 @@ struct XMLRecording {
         // For a truncated text `parse()` succeeds and sets an error.
         let isWhole = parser.parse() && parser.parserError == nil
         if let root = reader.foreignRoot { throw .foreign(root: root) }
-        guard isWhole, let tracks = reader.gpx?.tracks ?? reader.tcx?.tracks else {
-            throw .malformed(line: max(1, parser.lineNumber))
+        let line = max(1, parser.lineNumber)
+        cut = isWhole ? nil : line
+        if !isWhole {
+            guard !reader.isComplete, !data.ends(withElement: reader.root) else { throw .malformed(line: line) }
+            reader.gpx?.cut()
+            reader.tcx?.cut()
         }
+        guard let tracks = reader.gpx?.tracks ?? reader.tcx?.tracks else { throw .malformed(line: line) }
         self.tracks = tracks
+    }
+}
+
+extension Data {
+    /// Without the beginning of a tag or character whose rest is cut off. A parser would read `<trk` of `<trkpt`.
+    fileprivate var withoutBrokenEnd: Data {
+        if let tag = lastIndex(of: UInt8(ascii: "<")), !self[tag...].contains(UInt8(ascii: ">")) {
+            return prefix(upTo: tag)
+        }
+        guard let lead = indices.suffix(3).last(where: { self[$0] >= 0xC0 }) else { return self }
+        let length = self[lead] >= 0xF0 ? 4 : self[lead] >= 0xE0 ? 3 : 2
+        return endIndex - lead < length ? prefix(upTo: lead) : self
+    }
+
+    /// Whether the last tag closes an element of this local name.
+    fileprivate func ends(withElement name: String?) -> Bool {
+        let blanks = " \t\r\n"
+        let text = String(decoding: suffix(1_000), as: UTF8.self)
+        guard let name, let tag = text.range(of: "</", options: .backwards) else { return false }
+        let rest = text[tag.upperBound...].filter { !blanks.contains($0) }
+        return rest == "\(name)>" || rest.hasSuffix(":\(name)>")
     }
 }
 
@@ -50,7 +79,11 @@ private final class ElementReader: NSObject, XMLParserDelegate {
     var gpx: GPXReader?
     var tcx: TCXReader?
     var foreignRoot: String?
+    /// The local name of the root.
+    private(set) var root: String?
     private var path: [String] = []
+    /// Whether the root has ended.
+    var isComplete: Bool { root != nil && path.isEmpty }
     private var text = ""
 
     func parser(
@@ -59,6 +92,7 @@ private final class ElementReader: NSObject, XMLParserDelegate {
     ) {
         let name = Self.localName(elementName)
         if path.isEmpty {
+            root = name
             switch name {
             case "gpx": gpx = GPXReader()
             case "TrainingCenterDatabase": tcx = TCXReader()

@@ -19,6 +19,9 @@ struct Cumulative {
         sums.append(total + amount)
     }
 
+    /// The position of the last amount.
+    var end: Int64 { positions[positions.count - 1] }
+
     var total: Double { sums[sums.count - 1] }
 
     /// Calls its argument with the start, the end and the amount of each reading.

@@ -117,11 +117,16 @@ extension LiveMetrics {
                 metres, at: moment.time, moment.position, lapEnds: lapEnds, segments: segments, beats: beats)
         case .activeEnergy: energyFold.add(measured: value, at: moment.position)
         case .barometricAltitude:
-            if climbSegment != moment.segment { climb.startLine() }
+            if climbSegment != moment.segment {
+                climb.startLine()
+                smoothedAltitude.startLine()
+            }
             climbSegment = moment.segment
-            let change = climb.add(value, at: moment.time)
-            ascent += change.ascent
-            energyFold.add(climb: change.rise, from: climbPosition, to: moment.position)
+            var added = 0.0
+            climb.add(value, at: moment.position) { added += $0.ascent }
+            ascent += added
+            let rise = smoothedAltitude.add(value, at: moment.time)
+            energyFold.add(climb: rise, from: climbPosition, to: moment.position)
             climbPosition = moment.position
         default: return false
         }

@@ -68,6 +68,14 @@ extension LiveMetrics {
         return whole.total(at: active)
     }
 
+    /// Metres by barometric altitude, up to the newest one.
+    private var barometricAscent: Double? {
+        guard climbSegment > .min else { return nil }
+        var (rest, total) = (climb, ascent)
+        rest.finish { total += $0.ascent }
+        return total
+    }
+
     /// The length of all segments; an open segment lasts until the newest item.
     private func activeTime(_ segments: [Segment]) -> Int64 {
         segments.reduce(0) { total, segment in
@@ -117,7 +125,7 @@ extension LiveMetrics {
         snapshot.lap = state.laps.count + 1
         snapshot.distance = distances.counted.map { thousandths($0.sum) }
         snapshot.lapDistance = lapDistance.map(thousandths)
-        snapshot.ascent = climbSegment > .min ? thousandths(ascent) : route?.ascent
+        snapshot.ascent = (total(.ascent) ?? barometricAscent).map(thousandths) ?? route?.ascent
         snapshot.latitude = route?.latitude
         snapshot.longitude = route?.longitude
         if let energy = energy(state.segments) {

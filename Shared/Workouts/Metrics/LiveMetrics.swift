@@ -17,8 +17,9 @@ package struct LiveMetrics: Sendable {
     var energyFold: EnergyFold
     /// Whether the energy contains the speed along the route.
     var isRouteInEnergy = false
-    /// The filter of barometric altitudes, the segment of the last one, and metres climbed.
+    /// The filters of barometric altitudes, the segment of the last one, and metres climbed.
     var climb = Climb()
+    var smoothedAltitude = SmoothedAltitude()
     var climbSegment = Int64.min
     var climbPosition: Int64 = 0
     var ascent = 0.0

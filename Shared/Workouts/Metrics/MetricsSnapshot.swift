@@ -86,4 +86,10 @@ package struct MetricsSnapshot: Equatable, Sendable {
         self.user = user
         self.revision = revision
     }
+
+    /// Metres per second over some seconds of active time.
+    package func averageSpeed(_ seconds: Double?) -> Double? {
+        guard let distance, let seconds, distance > 0, seconds > 0 else { return nil }
+        return distance / seconds
+    }
 }

@@ -6,6 +6,7 @@ package enum Quantity: Int, CaseIterable, Sendable {
     case heartRate, distance, activeEnergy, speed, steps, cadence, power, battery, temperature
     case rrIntervals, barometricAltitude, incline, leftPowerShare, verticalOscillation, groundContactTime, strideLength
     case respirationRate, bloodOxygen, muscleOxygen, totalHemoglobin, coreTemperature, strokes, poolLengths
+    case ascent, descent
 
     private var row: Row {
         switch self {
@@ -57,6 +58,9 @@ package enum Quantity: Int, CaseIterable, Sendable {
                 "ct", "core_temperature_c", "°C", 20...50, [.average, .maximum], fit: .record(139, .uint16, scale: 100))
         case .strokes: Row("st", "strokes", "strokes", 0...10_000, .sum)
         case .poolLengths: Row("ln", "pool_lengths", "lengths", 0...1_000, .sum)
+        // Metres up and down as the device counts them.
+        case .ascent: Row("as", "ascent_m", "m", 0...10_000, .sum)
+        case .descent: Row("de", "descent_m", "m", 0...10_000, .sum)
         }
     }
 

@@ -90,38 +90,23 @@ struct SummaryParts {
         return (found.whole.average.map(thousandths), found.whole.maximum.map(thousandths))
     }
 
-    /// Ascent and descent, by barometric altitude if samples have it, else by the route's. The energy takes the grade
-    /// from the smoothed altitude.
+    /// Ascent and descent as a device counted them, else by barometric altitude if samples have it, else by the route's.
+    /// The energy takes the grade from the smoothed altitude.
     mutating func climb(
         _ items: CountedItems, _ route: RouteInput?, _ energy: inout EnergyFold
     ) -> (ascent: Double?, descent: Double?) {
-        var climb = Climb()
-        var (ascent, descent) = (0.0, 0.0)
-        var last: (segment: Int, position: Int64)?
-        var current = parts.map { _ in 0 }
-        func add(_ altitude: Double, at time: Timestamp) {
-            guard let place = items.timeline.place(time) else { return }
-            if place.segment != last?.segment { climb.startLine() }
-            let change = climb.add(altitude, at: time.microseconds)
-            energy.add(climb: change.rise, from: last?.position ?? 0, to: place.position)
-            last = (place.segment, place.position)
-            ascent += change.ascent
-            descent += change.descent
-            for set in parts.indices where !parts[set].isEmpty {
-                while current[set] + 1 < parts[set].count, parts[set][current[set]].to < place.position {
-                    current[set] += 1
+        let climbed = items.climbed(route, &energy)
+        let ascents = items.cumulative(.ascent) ?? climbed?.ascents
+        if let ascents {
+            for set in parts.indices {
+                for index in parts[set].indices {
+                    let part = parts[set][index]
+                    parts[set][index].ascent = ascents.value(at: part.to) - ascents.value(at: part.from)
                 }
-                parts[set][current[set]].ascent = (parts[set][current[set]].ascent ?? 0) + change.ascent
             }
         }
-        if items.has(.barometricAltitude) {
-            for reading in items.readings(.barometricAltitude) { add(reading.value, at: reading.time) }
-        } else if let route, let column = route.track.columns.first(where: { $0.kind == .altitude }) {
-            for (time, altitude) in zip(route.track.times, column.values) {
-                if let altitude { add(altitude, at: time) }
-            }
-        }
-        return last == nil ? (nil, nil) : (thousandths(ascent), thousandths(descent))
+        let descents = items.cumulative(.descent) ?? climbed?.descents
+        return ((ascents?.total).map(thousandths), (descents?.total).map(thousandths))
     }
 
     /// The session's energy: a device's readings and the estimate of the time without.
@@ -170,5 +155,48 @@ struct SummaryParts {
                 averageCadence: part.averageCadence.map(thousandths),
                 averagePower: part.averagePower.map(thousandths), ascent: part.ascent.map(thousandths))
         }
+    }
+}
+
+extension CountedItems {
+    /// Ascent and descent by barometric altitude, else by the route's; `nil` without altitudes. Adds the change of the
+    /// smoothed altitude to the energy.
+    func climbed(
+        _ route: RouteInput?, _ energy: inout EnergyFold
+    ) -> (ascents: Cumulative, descents: Cumulative)? {
+        var (climb, smoothed) = (Climb(), SmoothedAltitude())
+        var (ascents, descents) = (Cumulative(), Cumulative())
+        var last: (segment: Int, position: Int64)?
+        func count(_ change: Climb.Change) {
+            // What a change adds is that of the second before it.
+            let since = change.position - 1_000_000
+            if ascents.end < since {
+                ascents.add(0, at: since)
+                descents.add(0, at: since)
+            }
+            ascents.add(change.ascent, at: change.position)
+            descents.add(change.descent, at: change.position)
+        }
+        func add(_ altitude: Double, _ accuracy: Double, at time: Timestamp) {
+            guard let place = timeline.place(time) else { return }
+            if place.segment != last?.segment {
+                climb.startLine()
+                smoothed.startLine()
+            }
+            let rise = smoothed.add(altitude, at: time.microseconds)
+            energy.add(climb: rise, from: last?.position ?? 0, to: place.position)
+            climb.add(altitude, at: place.position, accuracy: accuracy, counting: count)
+            last = (place.segment, place.position)
+        }
+        if has(.barometricAltitude) {
+            for reading in readings(.barometricAltitude) { add(reading.value, .nan, at: reading.time) }
+        } else if let track = route?.track, let altitudes = track[.altitude] {
+            let accuracies = track[.verticalAccuracy]
+            for (row, time) in track.times.enumerated() {
+                if let altitude = altitudes[row] { add(altitude, accuracies?[row] ?? .nan, at: time) }
+            }
+        }
+        climb.finish(counting: count)
+        return last == nil ? nil : (ascents, descents)
     }
 }

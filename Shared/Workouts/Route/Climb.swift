@@ -1,88 +1,159 @@
-/// Ascent and descent of one source of altitudes. Altitudes are smoothed over time, then turns below 3 m are ignored.
+/// Ascent and descent of one source of altitudes.
 ///
-/// Smoothing follows the noise of the altitudes: a barometer needs little, and much of it flattens small hills. Of the
-/// parameters that keep small hills and ignore noise, these fit the devices' totals of recordings best; `AscentFitTests`
-/// prints them and their errors.
-struct Climb: Sendable {
-    struct Parameters: Equatable, Sendable {
-        /// Seconds of smoothing: at least these, and this many for each metre of noise.
-        var smoothing = 5.0
-        var smoothingForNoise = 10.0
-        /// The smoothed altitude turns when it moves back by this many metres.
-        var hysteresis = 3.0
+/// The altitude of each second, interpolated, becomes the mean of a window around it. Then each leg between a highest and
+/// a lowest mean counts in full, and turns below a threshold count nothing. Window and threshold follow the error of the
+/// altitudes: without a stated accuracy and with little noise they are those of a barometer.
+///
+/// Positions are microseconds that stand still during pauses, or continue: only those inside of a line are compared.
+package struct Climb: Sendable {
+    /// What the smoothed altitude up to a position adds, in metres.
+    package struct Change: Equatable, Sendable {
+        package let position: Int64
+        package let ascent: Double
+        package let descent: Double
     }
 
-    /// What an altitude adds, in metres.
-    struct Change: Equatable, Sendable {
-        /// The change of the smoothed altitude.
-        var rise = 0.0
-        var ascent = 0.0
-        var descent = 0.0
-    }
+    /// Seconds before and after the middle of a window.
+    private static let halfWindow = (barometer: 5, gps: 15)
+    /// Metres that the smoothed altitude moves back at a turn; with GPS, a multiple of the altitudes' error.
+    private static let turn = (barometer: 3.0, forError: 2.0, largest: 10.0)
+    /// White noise of as many metres is that of GPS.
+    private static let gpsNoise = 1.0
+    private static let second: Int64 = 1_000_000
+    /// After as long without an altitude a new window begins.
+    private static let gap = 30 * second
 
-    private static let longestSmoothing = 30.0
-    /// The number of altitudes that estimate the noise. Only altitudes in quick succession separate noise from hills.
-    private static let memory = 60.0
-    private static let interval = 2.5
-    /// A change of more metres, at more metres per second, is an error of the sensor or another sensor.
-    private static let jump = (meters: 50.0, speed: 10.0)
-
-    private let parameters: Parameters
-    private var time = Int64.min
-    private var newest = 0.0
-    /// The last change between two altitudes in quick succession; `nan` without one.
-    private var step = Double.nan
-    /// The mean square of the noise.
-    private var noise = 0.0
-    private var smoothed = Double.nan
-    /// The smoothed altitude at the last counted change: the highest or lowest since the last turn.
-    private var reference = 0.0
-    /// 1 while climbing, −1 while descending, 0 before the first change.
-    private var direction = 0.0
+    private var noise = AltitudeNoise()
+    private var accuracy = MedianAccuracy()
+    private var newest = (position: Int64.min, altitude: 0.0)
     private var isNewLine = true
+    /// The altitudes of consecutive seconds, the position of the first, and the index of the first that is not counted.
+    private var altitudes: [Double] = []
+    private var start: Int64 = 0
+    private var next = 0
+    /// The last mean; `nan` before the first. Whether the change to the next one is no climb.
+    private var mean = Double.nan
+    private var isBroken = false
+    /// 1 while climbing, −1 while descending, 0 before the first leg.
+    private var direction = 0.0
+    /// The lowest and the highest mean before the first leg; afterwards both are the last one that counted.
+    private var low = 0.0
+    private var high = 0.0
 
-    init(_ parameters: Parameters = Parameters()) {
-        self.parameters = parameters
-    }
+    package init() {}
 
     /// A change of altitude until the next one does not count: it happened during a pause.
-    mutating func startLine() { isNewLine = true }
+    package mutating func startLine() { isNewLine = true }
 
-    /// Takes the next altitude, at a time in microseconds.
-    mutating func add(_ altitude: Double, at time: Int64) -> Change {
-        guard !smoothed.isNaN else {
-            (self.time, newest, smoothed, reference) = (time, altitude, altitude, altitude)
-            isNewLine = false
-            return Change()
+    /// Takes the next altitude. Counts up to some seconds before it.
+    ///
+    /// - Parameter accuracy: the vertical accuracy in metres; `nan` or negative if unknown.
+    package mutating func add(
+        _ altitude: Double, at position: Int64, accuracy: Double = .nan, counting count: (Change) -> Void
+    ) {
+        guard isNewLine || position > newest.position else { return }
+        self.accuracy.add(accuracy)
+        let last = newest
+        if altitudes.isEmpty {
+            begin(altitude, position)
+        } else {
+            let seconds = Double(position - last.position) / 1e6
+            let change = altitude - last.altitude
+            let isBreak = isNewLine || AltitudeNoise.isJump(change, after: seconds)
+            if isBreak {
+                noise.interrupt()
+            } else {
+                noise.observe(change, after: seconds)
+            }
+            if isBreak || position - last.position > Self.gap {
+                finish(counting: count)
+                isBroken = isBreak
+                begin(altitude, position)
+            } else {
+                newest = (position, altitude)
+                var at = start + Int64(altitudes.count) * Self.second
+                while at <= position {
+                    altitudes.append(last.altitude + change * (Double(at - last.position) / 1e6 / seconds))
+                    at += Self.second
+                }
+            }
         }
-        let seconds = Double(time - self.time) / 1e6
-        let change = altitude - newest
-        (self.time, newest) = (time, altitude)
-        if isNewLine || abs(change) > Self.jump.meters + Self.jump.speed * seconds {
-            reference += altitude - smoothed
-            (smoothed, step, isNewLine) = (altitude, .nan, false)
-            return Change()
+        while next + halfWindow < altitudes.count { take(next, counting: count) }
+        if next > 2 * Self.halfWindow.gps {
+            let passed = next - Self.halfWindow.gps
+            altitudes.removeFirst(passed)
+            start += Int64(passed) * Self.second
+            next -= passed
         }
-        observe(change, after: seconds)
-        let inertia = max(parameters.smoothing, parameters.smoothingForNoise * noise.squareRoot())
-        let rise = (altitude - smoothed) * seconds / (seconds + min(inertia, Self.longestSmoothing))
-        smoothed += rise
-        let moved = smoothed - reference
-        guard moved * direction > 0 || abs(moved) >= parameters.hysteresis else { return Change(rise: rise) }
-        direction = moved < 0 ? -1 : 1
-        reference = smoothed
-        return Change(rise: rise, ascent: max(0, moved), descent: max(0, -moved))
     }
 
-    /// White noise bends the line of altitudes at each of them: the mean square of the bend is six times that of the
-    /// noise.
-    private mutating func observe(_ change: Double, after seconds: Double) {
-        guard seconds <= Self.interval else {
-            step = .nan
+    /// Counts the rest up to the newest altitude.
+    package mutating func finish(counting count: (Change) -> Void) {
+        guard !altitudes.isEmpty else { return }
+        if start + Int64(altitudes.count - 1) * Self.second < newest.position { altitudes.append(newest.altitude) }
+        while next < altitudes.count { take(next, counting: count) }
+        altitudes.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func begin(_ altitude: Double, _ position: Int64) {
+        newest = (position, altitude)
+        isNewLine = false
+        altitudes.append(altitude)
+        (start, next) = (position, 0)
+    }
+
+    /// The error of the altitudes if they are those of GPS.
+    private var error: Double? { accuracy.median ?? (noise.meters >= Self.gpsNoise ? noise.meters : nil) }
+
+    private var halfWindow: Int { error == nil ? Self.halfWindow.barometer : Self.halfWindow.gps }
+
+    private mutating func take(_ index: Int, counting count: (Change) -> Void) {
+        let window = altitudes[max(0, index - halfWindow)...min(index + halfWindow, altitudes.count - 1)]
+        let mean = window.reduce(0, +) / Double(window.count)
+        next = index + 1
+        if self.mean.isNaN {
+            (low, high) = (mean, mean)
+        } else if isBroken {
+            low += mean - self.mean
+            high += mean - self.mean
+        }
+        (self.mean, isBroken) = (mean, false)
+        let threshold = min(max(Self.turn.barometer, Self.turn.forError * (error ?? 0)), Self.turn.largest)
+        let (rise, fall) = (mean - low, high - mean)
+        if rise > 0, direction > 0 || rise >= threshold {
+            direction = 1
+        } else if fall > 0, direction < 0 || fall >= threshold {
+            direction = -1
+        } else {
+            if direction == 0 { (low, high) = (min(low, mean), max(high, mean)) }
             return
         }
-        let bend = change - step
-        if !bend.isNaN { noise += (bend * bend / 6 - noise) / Self.memory }
-        step = change
+        (low, high) = (mean, mean)
+        let position = min(start + Int64(index) * Self.second, newest.position)
+        count(Change(position: position, ascent: direction > 0 ? rise : 0, descent: direction > 0 ? 0 : fall))
+    }
+}
+
+/// The median of vertical accuracies so far, in half metres up to 5 m: beyond, the threshold of ``Climb`` stays.
+private struct MedianAccuracy: Sendable {
+    private static let steps = 2.0
+    private var counts = [11 of UInt32](repeating: 0)
+    private var count: UInt32 = 0
+
+    mutating func add(_ accuracy: Double) {
+        guard accuracy >= 0, count < .max else { return }
+        counts[Int(min(Double(counts.count - 1), (accuracy * Self.steps).rounded()))] += 1
+        count += 1
+    }
+
+    /// `nil` without any.
+    var median: Double? {
+        guard count > 0 else { return nil }
+        var rest = (count + 1) / 2
+        for index in counts.indices {
+            guard counts[index] < rest else { return Double(index) / Self.steps }
+            rest -= counts[index]
+        }
+        return nil
     }
 }

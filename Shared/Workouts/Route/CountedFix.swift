@@ -90,10 +90,10 @@ struct SourceColumns: Sendable {
     var count: Int { times.count }
 
     /// Adds ascent and descent to the last fix.
-    mutating func addToLast(_ climbed: Climb.Change) {
+    mutating func addToLast(ascent: Double, descent: Double) {
         guard !times.isEmpty else { return }
-        ascents[times.count - 1] += climbed.ascent
-        descents[times.count - 1] += climbed.descent
+        ascents[times.count - 1] += ascent
+        descents[times.count - 1] += descent
     }
 
     var totals: RouteTotals {

@@ -7,6 +7,7 @@ struct Fix: Sendable {
     let longitude: Double
     /// `nan` if not measured; so are the fields below.
     let altitude: Double
+    let verticalAccuracy: Double
     let accuracy: Double
     let speed: Double
     /// The start of its segment.
@@ -31,6 +32,7 @@ struct Fix: Sendable {
         self.number = Int32(truncatingIfNeeded: number)
         self.segment = segment.start.microseconds
         altitude = location.altitude ?? .nan
+        verticalAccuracy = location.verticalAccuracy ?? .nan
         speed = location.speed ?? .nan
     }
 

@@ -33,8 +33,8 @@ struct SourceRoute: Sendable {
     /// Locations with an altitude alone, later than the last accepted fix, and the segment of the last altitude.
     private var altitudes: [Fix] = []
     private var climbSegment = Int64.min
-    /// The part of the totals that the next accepted fix adds.
-    private(set) var climbed = Climb.Change()
+    /// The metres that the next accepted fix adds to the totals.
+    private(set) var climbed = (ascent: 0.0, descent: 0.0)
 
     init(_ activity: Activity) {
         smoother = FixSmoother(usualSpeed: activity.usualSpeed)
@@ -52,12 +52,17 @@ struct SourceRoute: Sendable {
         } else {
             altitudes.append(fix)
             // So many locations without a position are lost signal: the fixes before have no close successor.
-            if altitudes.count == Self.altitudeLimit { finish(accepting: &accepted) }
+            if altitudes.count == Self.altitudeLimit { acceptAll(&accepted) }
         }
     }
 
-    /// Appends all pending fixes at the end of the stream.
+    /// Appends all pending fixes, and counts the pending climb, at the end of the stream.
     mutating func finish(accepting accepted: inout [AcceptedFix]) {
+        acceptAll(&accepted)
+        count { $0.finish(counting: $1) }
+    }
+
+    private mutating func acceptAll(_ accepted: inout [AcceptedFix]) {
         chain.finish(settling: &settled)
         for fix in settled { smoother.add(fix, giving: &smoothed) }
         settled.removeAll(keepingCapacity: true)
@@ -78,11 +83,20 @@ struct SourceRoute: Sendable {
         if fix.segment != climbSegment { climb.startLine() }
         climbSegment = fix.segment
         guard !fix.altitude.isNaN else { return }
-        let change = climb.add(fix.altitude, at: fix.time)
-        climbed.ascent += change.ascent
-        climbed.descent += change.descent
-        totals.ascent += change.ascent
-        totals.descent += change.descent
+        count { $0.add(fix.altitude, at: fix.time, accuracy: fix.verticalAccuracy, counting: $1) }
+    }
+
+    /// Adds the changes of the climb to the totals.
+    private mutating func count(_ body: (inout Climb, (Climb.Change) -> Void) -> Void) {
+        var (ascent, descent) = (0.0, 0.0)
+        body(&climb) { change in
+            ascent += change.ascent
+            descent += change.descent
+        }
+        climbed.ascent += ascent
+        climbed.descent += descent
+        totals.ascent += ascent
+        totals.descent += descent
     }
 
     private mutating func pass(_ accepted: inout [AcceptedFix]) {
@@ -94,7 +108,7 @@ struct SourceRoute: Sendable {
             var fix = AcceptedFix(
                 fix: position.fix, speed: position.fix.speed, distance: distance(to: position),
                 ascent: climbed.ascent, descent: climbed.descent)
-            climbed = Climb.Change()
+            climbed = (0, 0)
             totals.distance += fix.distance
             let speed = speed(at: fix.fix)
             let (north, east) = position.velocity
@@ -174,7 +188,7 @@ struct SourceFixes: Sendable {
         var rest = route
         rest.finish(accepting: &buffer)
         take(&buffer)
-        accepted.addToLast(rest.climbed)
+        accepted.addToLast(ascent: rest.climbed.ascent, descent: rest.climbed.descent)
     }
 
     private mutating func take(_ buffer: inout [AcceptedFix]) {

@@ -5,7 +5,7 @@ package struct Track: Equatable, Sendable {
         case latitude, longitude, altitude
         /// Metres since the start of the session along the filtered track.
         case distance
-        case speed, course, horizontalAccuracy
+        case speed, course, horizontalAccuracy, verticalAccuracy
 
         /// The fraction of the column's compact numbers: a ten-millionth of a degree is a centimetre.
         fileprivate var scale: Double { self == .latitude || self == .longitude ? 1e7 : 1e6 }
@@ -20,6 +20,7 @@ package struct Track: Equatable, Sendable {
             case .speed: .speed
             case .course: .course
             case .horizontalAccuracy: .horizontalAccuracy
+            case .verticalAccuracy: .verticalAccuracy
             }
         }
     }

@@ -216,8 +216,24 @@ import Workouts
         let service = service(.recording(file), speed: 1, bus)
         let error = await #expect(throws: Interrupted.self) { try await stop(service, bus, tick: 200) }
         #expect(error?.description.contains("--device \(device)") == true)
+        let end = "to end the workout here: pacebus end --user \(key.user) --session \(key.session)"
+        #expect(error?.description.hasSuffix(end) == true)
         #expect(services.commands.map(\.action.name) == ["start"])
         #expect(queues == [device])
+    }
+
+    @Test func `a recording that is cut off is played up to the cut, with a sentence`() async throws {
+        let bytes = FITFixture.workout(start: 1_600_000_000, duration: 2_400).prefix(20_000)
+        try Data(bytes).write(to: URL(fileURLWithPath: folder.file("cut.fit")))
+        let cut = try RecordingFile(path: folder.file("cut.fit"))
+        let services = FakeServices(key: key, device: device, clock: clock)
+        let bus = FakeBus(services)
+        let written = TerminalRecorder()
+        #expect(try await play(service(.recording(cut), bus, written), bus))
+        #expect(services.samples == cut.recording.samples && services.samples.count > 500)
+        let lines = written.text.split(separator: "\n").filter { $0.contains("cut off") }
+        #expect(lines.count == 1 && lines[0].contains(/^the file is cut off at byte [0-9]+: the workout ends with/))
+        #expect(!written.text.contains("more than 1 % off"))
     }
 
     /// Plays, with Ctrl-C at a tick of the clock.

@@ -154,7 +154,7 @@ import Workouts
         let different = try await output(fixture.bytes)
         #expect(
             different.text.contains(
-                "more than 1 % off: distance 300 m, in the file 2.00 km; ascent unknown, in the file 90 m; "
+                "average heart rate 120 bpm, 90 m up\nmore than 1 % off: distance 300 m, in the file 2.00 km; "
                     + "average heart rate 120 bpm, in the file 130 bpm\n"))
     }
 

@@ -11,8 +11,8 @@ struct LivePageTests {
     private static let key = sessionKey(anna, 1)
 
     private func page(
-        _ status: String = "active", activity: String = "running", skew: String = "", reader: Login = login(anna),
-        after age: Double
+        _ status: String = "active", activity: String = "running", averagePace: String = #""ap":304,"#,
+        skew: String = "", reader: Login = login(anna), after age: Double
     ) throws -> LivePage {
         let measured = 1_800_000_000.0
         let state = """
@@ -22,7 +22,7 @@ struct LivePageTests {
             "isLive":true,"clockSkew":{\(skew)},"streams":{}}
             """
         let metrics = """
-            {"u":"anna","s":\(Int(measured * 1000)),"c":\(measured),"d":2500,"dp":345,"dv":2.9,"h":142,"ha":131,"ap":304,
+            {"u":"anna","s":\(Int(measured * 1000)),"c":\(measured),"d":2500,"dp":345,"dv":2.9,"h":142,"ha":131,\(averagePace)
             "w":231,"n":10,"pa":false,"lp":1,"ds":{"watch-1":{"c":\(measured)}}}
             """
         return LivePage(
@@ -79,7 +79,12 @@ struct LivePageTests {
         let paused = try page("paused", after: 1)
         #expect(paused.main[3].label == "Average pace" && paused.main[3].number == "5:04")
         #expect(texts(paused)["heartRate"] == nil && texts(paused)["averageHeartRate"] == "131")
-        #expect(try page("paused", activity: "cycling", after: 1).main[3].number == "11.8")
+        // 2.5 km in 10 minutes.
+        #expect(try page("paused", activity: "cycling", after: 1).main[3].number == "15.0")
+        for activity in ["rowing", "hiking", "other"] {
+            let finished = try page("completed", activity: activity, averagePace: "", after: 1)
+            #expect(texts(finished)["averageSpeed"] == "15.0")
+        }
         #expect(try page("completed", activity: "rowing", after: 1).main[3].number == "131")
     }
 }

@@ -75,9 +75,28 @@ test("a workout that is not active shows averages in place of the last moment", 
     assert.deepEqual(more.map(({ key }) => key), ["averageHeartRate"], status);
     assert.deepEqual([battery !== undefined, devices.length], ["paused", "suspended"].includes(status) ? [true, 1] : [false, 0], status);
   }
-  const cycling = session(["state", { ...state, status: "paused", activity: "cycling" }], ["metrics", last]);
-  assert.equal(joined(view(cycling, now, "metric").main[3].text), "11.8 km/h");
-  const rowing = session(["state", { ...state, status: "canceled", activity: "rowing" }], ["metrics", { ...last, ha: undefined }]);
+});
+
+test("a workout that is not active shows its average speed, whatever the activity", () => {
+  const last = { ...metrics, ha: 131, t: 190 };
+  for (const status of ["paused", "suspended", "saving", "completed", "canceled"]) {
+    const segments = [[now - 300, now - 200], [now - 100, now]];
+    for (const activity of ["cycling", "rowing", "hiking", "other"]) {
+      const shown = values(session(["state", { ...state, status, activity, segments }], ["metrics", last]), now + 60);
+      assert.equal(shown.averageSpeed, "45.0 km/h", `${status} ${activity}`);
+    }
+    const onRoute = session(["state", { ...state, status, activity: "cycling", segments }], ["route", { d: 1000 }]);
+    assert.equal(values(onRoute).averageSpeed, "18.0 km/h");
+  }
+  const active = session(["state", { ...state, activity: "cycling" }], ["metrics", { ...last, t: 250 }]);
+  assert.equal(values(active, now + 60).averageSpeed, "36.0 km/h");
+  const strength = session(["state", { ...state, status: "paused", activity: "hiit" }], ["metrics", { ...last, d: undefined }]);
+  assert.equal(values(strength).averageSpeed, undefined);
+});
+
+test("a workout without a heart rate has no average of it", () => {
+  const last = { ...metrics, ap: 304 };
+  const rowing = session(["state", { ...state, status: "canceled", activity: "rowing" }], ["metrics", last]);
   assert.deepEqual([view(rowing, now, "metric").main[3].label, joined(view(rowing, now, "metric").main[3].text)], ["Average heart rate", "--"]);
 });
 

@@ -168,8 +168,9 @@ private typealias Fixture = TrackFixture
     }
 
     @Test func `a GPX track's totals are the file's own`() throws {
-        let recording = try gpx(totals: ["TimerTime": 282, "Distance": 840, "Ascent": 12], [moving(run(0, 282))])
-        #expect(recording.totals == RecordedTotals(distance: 840, activeTime: 282, ascent: 12))
+        let recording = try gpx(
+            totals: ["TimerTime": 282, "Distance": 840, "Ascent": 12, "Descent": 9], [moving(run(0, 282))])
+        #expect(recording.totals == RecordedTotals(distance: 840, activeTime: 282, ascent: 12, descent: 9))
         #expect(recording.samples.allSatisfy { $0[.distance] == nil })
     }
 }

@@ -18,15 +18,18 @@ import Workouts
         var segments = 1
         var laps = 1
         var poolLengths: Double?
+        var ascent: Double?
 
         var testDescription: String { "\(file) \(number)" }
     }
 
     private static let known = [
-        Known(file: "run-5km.fit", distance: 4_922.73, activeTime: 1_440.668, energy: 317, heartRate: 137, laps: 5),
+        Known(
+            file: "run-5km.fit", distance: 4_922.73, activeTime: 1_440.668, energy: 317, heartRate: 137, laps: 5,
+            ascent: 8),
         Known(
             file: "ride-39km-with-pauses.fit", distance: 38_922, activeTime: 6_254, energy: 1_181, heartRate: 129,
-            segments: 5, laps: 4),
+            segments: 5, laps: 4, ascent: 904),
         // An editor cut the session from a longer lap with 68 kcal.
         Known(
             file: "walk-700m.fit", distance: 732.76, activeTime: 588.228, energy: 68 * 588.228 / 897.228, heartRate: nil
@@ -73,6 +76,7 @@ import Workouts
         try expectClose(workout.activeEnergy, known.energy, "energy")
         try expectClose(workout.averageHeartRate, known.heartRate, "heart rate")
         #expect(workout.segments.count == known.segments)
+        if let ascent = known.ascent { #expect(abs(try #require(workout.ascent) - ascent) <= 0.01) }
         // A workout with one lap has none in its record.
         #expect(max(1, workout.laps.count) == known.laps)
         #expect(workout.sums?["poolLengths"] == known.poolLengths)

@@ -175,7 +175,9 @@ import Workouts
     }
 
     /// An hour that climbs 100 m and descends again.
-    private func climb(sport: Int, subSport: Int, hasPosition: (Int) -> Bool) throws -> Recording {
+    private func climb(
+        sport: Int, subSport: Int, laps: [Int] = [], totals: [FITFixture.Field] = [], hasPosition: (Int) -> Bool
+    ) throws -> Recording {
         var fixture = FITFixture()
         for second in 0...3_600 {
             let altitude = 500 + 100 * (1 - abs(Double(second - 1_800)) / 1_800)
@@ -187,12 +189,21 @@ import Workouts
             }
             fixture.add(20, local: hasPosition(second) ? 1 : 2, fields)
         }
+        for (index, ascent) in laps.enumerated() {
+            let length = 3_600 / laps.count
+            fixture.add(
+                19, local: 4,
+                [
+                    .time(253, start + (index + 1) * length), .time(2, start + index * length),
+                    .init(7, .uint32, length * 1_000), .init(21, .uint16, ascent),
+                ])
+        }
         fixture.add(
             18, local: 3,
             [
                 .time(253, start + 3_600), .time(2, start), .init(7, .uint32, 3_600_000), .init(5, .enumeration, sport),
-                .init(6, .enumeration, subSport), .init(22, .uint16, 100),
-            ])
+                .init(6, .enumeration, subSport),
+            ] + totals)
         return try recording(fixture.bytes)
     }
 
@@ -206,6 +217,34 @@ import Workouts
         #expect(recording.samples.count { $0[.barometricAltitude] != nil } == (isRoute ? 0 : 3_601))
         let workout = try PlayedWorkout(recording).workout
         #expect(abs(try #require(workout.ascent) - 100) <= 5)
+    }
+
+    @Test(arguments: [[], [90, 30, 10, 0]], [0, 1])
+    func `ascent and descent are those of the file's session and laps`(laps: [Int], subSport: Int) throws {
+        let totals: [FITFixture.Field] = [.init(22, .uint16, 130), .init(23, .uint16, 80)]
+        let recording = try climb(sport: 1, subSport: subSport, laps: laps, totals: totals) { _ in true }
+        #expect(recording.totals.ascent == 130 && recording.totals.descent == 80)
+        let workout = try PlayedWorkout(recording).workout
+        #expect(abs(try #require(workout.ascent) - 130) < 0.01)
+        #expect(abs(try #require(workout.descent) - 80) < 0.01)
+        // A lap ends between two samples of its climb.
+        for (lap, ascent) in zip(workout.laps, laps) {
+            let found = try #require(lap.ascent)
+            #expect(abs(found - Double(ascent)) < 0.1)
+        }
+        // It grows where the altitude does.
+        let climbing = recording.samples.prefix { $0.time! <= Recording.begin + 1_000 }.compactMap { $0[.ascent] }
+        let expected = (laps.first.map { Double($0) / 900 } ?? 130.0 / 1_800) * 900
+        #expect(abs(climbing.reduce(0, +) - expected) < 10)
+    }
+
+    @Test func `no ascent counts if the device counted descent alone`() throws {
+        let down: [FITFixture.Field] = [.init(22, .uint16, 0), .init(23, .uint16, 80)]
+        let recording = try climb(sport: 1, subSport: 0, totals: down) { _ in true }
+        #expect(try PlayedWorkout(recording).workout.ascent == 0)
+        let none: [FITFixture.Field] = [.init(22, .uint16, 0), .init(23, .uint16, 0)]
+        let unmeasured = try climb(sport: 1, subSport: 0, totals: none) { _ in true }
+        #expect(abs(try #require(PlayedWorkout(unmeasured).workout.ascent) - 100) <= 5)
     }
 
     @Test func `a developer's barometric altitude wins over the record's`() throws {

@@ -181,6 +181,10 @@ import Workouts
             Device("watch-1")!: DevicePresence(newest: start + 750, battery: 0.8),
         ]
         metrics.newest = start + 750
+        metrics.activeSeconds = 250
+        #expect(Text.metrics(metrics, .cycling).contains("  average speed: 7.2 km/h\n"))
+        metrics.averagePace = 500
+        #expect(!Text.metrics(metrics, .running).contains("average speed"))
         #expect(
             Text.metrics(metrics, .running).hasSuffix("  strap-1: silent for 0:50\n  watch-1: battery 80 %, sending\n"))
     }

@@ -115,8 +115,8 @@ export const statusWords = {
   completed: "Finished", canceled: "Canceled", deleted: "Deleted",
 };
 
-/** Rows of "More": key, label, quantity, value, whether it is a value of this moment. */
-/** @type {[string, string, string, (m: any, r: any) => number | undefined, boolean?][]} */
+/** Rows of "More": key, label, quantity, value by `metrics`, `route` and active seconds, whether it is a value of this moment. */
+/** @type {[string, string, string, (m: any, r: any, seconds: number) => number | undefined, boolean?][]} */
 const rows = [
   ["pace", "Pace", "pace", (m) => m.dp ?? m.p, true],
   ["speed", "Speed", "speed", (m, r) => m.dv ?? m.v ?? r.v, true],
@@ -124,7 +124,7 @@ const rows = [
   ["averageHeartRate", "Average heart rate", "heartRate", (m) => m.ha],
   ["maximumHeartRate", "Maximum heart rate", "heartRate", (m) => m.hx],
   ["averagePace", "Average pace", "pace", (m) => m.ap],
-  ["averageSpeed", "Average speed", "speed", (m) => m.ap > 0 ? 1000 / m.ap : undefined],
+  ["averageSpeed", "Average speed", "speed", (m, r, seconds) => averageSpeed(m.d ?? r.d, seconds)],
   ["power", "Power", "power", (m) => m.w, true],
   ["averagePower", "Average power", "power", (m) => m.wa],
   ["cadence", "Cadence", "cadence", (m) => m.cd, true],
@@ -139,6 +139,11 @@ const rows = [
   ["lengths", "Lengths", "count", (m) => m.ln],
   ["temperature", "Temperature", "temperature", (m) => m.tp],
 ];
+
+/** @param {number | undefined} metres @param {number} seconds */
+function averageSpeed(metres, seconds) {
+  return metres !== undefined && metres > 0 && seconds > 0 ? metres / seconds : undefined;
+}
 
 /** @type {Record<string, string>} */
 const averages = { pace: "averagePace", speed: "averageSpeed", heartRate: "averageHeartRate" };
@@ -167,11 +172,13 @@ export function view(session, now, units) {
   const isOver = over.includes(state?.status);
   const at = moment(session, now);
   const active = activeSeconds(state, at);
+  // While it goes on, the distance is that of the newest item.
+  const seconds = isResting ? active : metrics.t;
 
   /** @param {string} key @returns {Field} */
   const row = (key) => {
     const [, label, quantity, value, isOfNow] = /** @type {typeof rows[number]} */ (rows.find(([k]) => k === key));
-    const known = isOfNow && isResting ? undefined : value(metrics, route);
+    const known = isOfNow && isResting ? undefined : value(metrics, route, seconds);
     return { key, label, text: format(quantity, isOfNow && isSilent ? undefined : known, options), isDimmed: isSilent, isKnown: known !== undefined };
   };
   const special = isResting ? averages[fourth(activity)] : fourth(activity);
@@ -182,7 +189,8 @@ export function view(session, now, units) {
     { key: "energy", label: "Energy", text: format("energy", metrics.k, options), isDimmed: isSilent },
     row(special),
   ];
-  const more = rows.map(([key]) => key).filter((key) => key !== special && key !== "averageSpeed").map(row)
+  const hasPace = metrics.ap !== undefined;
+  const more = rows.map(([key]) => key).filter((key) => key !== special && !(key === "averageSpeed" && hasPace)).map(row)
     .filter(({ isKnown }) => isKnown);
 
   const distance = main[1].text;
