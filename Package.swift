@@ -108,7 +108,7 @@ let package = Package(
             "ServiceKit",
             [
                 "Bus", "MQTT", "Storage", "Timing", "Workouts", argumentParser, asyncAlgorithms, coreMetrics,
-                hummingbird, hummingbirdCore,
+                httpTypes, hummingbird, hummingbirdCore,
                 lifecycle, nioCore, unixSignals, logging, metrics,
             ]),
         shared(
@@ -127,7 +127,10 @@ let package = Package(
             ]),
         shared(
             "TestSupport",
-            ["Bus", "Client", "FIT", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging, lifecycle],
+            [
+                "Bus", "Client", "FIT", "Formats", "MQTT", "Storage", "Streams", "Workouts", "ServiceKit", logging,
+                lifecycle,
+            ],
             exclude: [
                 "apns_server.py", "fit_summary.py", "track_summary.py", "upload_server.py", "weather_server.py",
             ]),
@@ -191,7 +194,9 @@ let package = Package(
                 "Exporter", "Bus", "Client", "Formats", "MQTT", "ServiceKit", "Storage", "Workouts", argumentParser,
                 asyncHTTPClient, lifecycle, logging,
             ]),
-        tests("WebSocketGateway", ["WebSocketGateway", "ServiceKit", argumentParser]),
+        tests(
+            "WebSocketGateway",
+            ["WebSocketGateway", "ServiceKit", argumentParser, nioCore, nioEmbedded, nioWebSocket]),
         tests(
             "Dashboard",
             [

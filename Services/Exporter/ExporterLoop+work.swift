@@ -11,14 +11,19 @@ extension ExporterLoop {
     /// Begins due exports, takes complete ones from the collector and requests overdue chunks.
     mutating func work(_ now: Moment) async {
         if isConnected, outbox.isWriting { await begin(now) }
-        for key in collector.complete { collect(key, now) }
+        for key in collector.complete { collect(key) }
         let overdue = collector.advance(to: now)
         for key in overdue.requests {
             let request = SessionRequest(id: CommandID(UUID()), client: context.client, action: .chunks)
             outbox.send(Topic.session(key, .request).message(JSONCoding.encode(request)), of: key.session.shard)
         }
         for key in overdue.expired {
-            fail(key, "no series or track for a minute; check that metrics-aggregator and route-builder run", now)
+            // The user reads the reason, so it has no path.
+            let full = collector.problem(of: key).map {
+                "cannot store series or track: \(String(cString: strerror($0.code)))"
+            }
+            let missing = "no series or track for a minute; check that metrics-aggregator and route-builder run"
+            fail(key, full ?? missing, now)
         }
         await flush(now)
     }
@@ -55,19 +60,13 @@ extension ExporterLoop {
         }
     }
 
-    private mutating func collect(_ key: SessionKey, _ now: Moment) {
-        do throws(PayloadError) {
-            guard let rows = try collector.take(key), let (work, workout) = collecting.removeValue(forKey: key),
-                let epoch = outbox.epochs[key.session.shard]
-            else { return }
-            let fence = DeliveryFence(key.session, epoch, store)
-            jobs.append(
-                .deliver(
-                    CollectedWork(
-                        work: work, workout: workout, series: rows.series, track: rows.track, fence: fence)))
-        } catch {
-            fail(key, "series or track are corrupt", now)
-        }
+    private mutating func collect(_ key: SessionKey) {
+        guard let (series, track) = collector.take(key), let (work, workout) = collecting.removeValue(forKey: key),
+            let epoch = outbox.epochs[key.session.shard]
+        else { return }
+        let fence = DeliveryFence(key.session, epoch, store)
+        jobs.append(
+            .deliver(CollectedWork(work: work, workout: workout, series: series, track: track, fence: fence)))
     }
 
     private mutating func fail(_ key: SessionKey, _ reason: String, _ now: Moment) {

@@ -13,7 +13,7 @@ struct ExporterLoop {
     let metrics: ExporterMetrics
     let targets: ExportTargets
     var machine: ExporterMachine
-    var collector = ChunkCollector()
+    var collector: ChunkCollector
     var outbox: Outbox<ExporterMachine>
     /// Begun exports with their workouts, until their chunks are complete.
     var collecting: [SessionKey: (work: ExportWork, workout: WorkoutRecord)] = [:]
@@ -22,7 +22,9 @@ struct ExporterLoop {
     /// An export begins only with a connection, because it may have to request chunks.
     var isConnected = false
 
-    init(context: ServiceContext, targets: ExportTargets, store: any Store) {
+    /// - Parameter folder: the folder of temporary files.
+    init(context: ServiceContext, targets: ExportTargets, store: any Store, folder: String) {
+        collector = ChunkCollector(limits: .files, folder: folder)
         self.context = context
         self.targets = targets
         self.store = store

@@ -15,6 +15,7 @@ struct ExporterMetrics {
     private let working: Meter
     private let failed: Meter
     private let cached: Meter
+    private let stored: Meter
 
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
@@ -25,6 +26,7 @@ struct ExporterMetrics {
         working = Meter(label: Self.prefix + "workouts_underway", factory: factory)
         failed = Meter(label: Self.prefix + "exports_failed", factory: factory)
         cached = Meter(label: Self.prefix + "chunk_bytes", factory: factory)
+        stored = Meter(label: Self.prefix + "chunk_file_bytes", factory: factory)
     }
 
     func received(_ count: Int) {
@@ -51,6 +53,7 @@ struct ExporterMetrics {
         working.set(machine.working.count)
         failed.set(machine.entries.values.count { $0.record.jobs.contains { $0.status == .failed } })
         cached.set(collector.cachedBytes + collector.wantedBytes)
+        stored.set(collector.fileBytes)
     }
 
     private func count(_ name: String, _ labels: [(String, String)]) {
@@ -66,5 +69,6 @@ struct ExporterMetrics {
         prefix + "workouts_underway": "Workouts with a delivery in progress.",
         prefix + "exports_failed": "Workouts of the last 48 hours with a failed export.",
         prefix + "chunk_bytes": "Memory for chunks of series and tracks, in bytes.",
+        prefix + "chunk_file_bytes": "Temporary files of chunks, in bytes.",
     ]
 }

@@ -17,12 +17,15 @@ struct ExporterService: Service {
 
     func run() async throws {
         try await HTTPClient.withHTTPClient(configuration: UploadTarget.http) { client in
-            let resources = ExportResources(clock: context.clock, client: client, uploadTimeout: uploadTimeout)
+            let resources = ExportResources(
+                clock: context.clock, client: client, folder: configuration.temporaryFolder,
+                uploadTimeout: uploadTimeout)
             let targets = ExportTargets(configuration, resources)
             for name in targets.configured.map({ type(of: $0).name }) {
                 context.logger.info("export target configured", metadata: ["target": "\(name)"])
             }
-            var loop = ExporterLoop(context: context, targets: targets, store: store)
+            var loop = ExporterLoop(
+                context: context, targets: targets, store: store, folder: configuration.temporaryFolder)
             let outcomes = Inbox<DeliveryOutcome>()
             var underway: [SessionKey: AsyncStream<Void>.Continuation] = [:]
             try await withThrowingDiscardingTaskGroup { deliveries in

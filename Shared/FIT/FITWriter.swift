@@ -46,8 +46,10 @@ package struct FITWriter {
     private static let headerSize = 14
     private static let localTypes = 16
 
-    /// Space for the header, then the messages.
+    /// The messages that are not taken yet; first, space for the header.
     private var file = [UInt8](repeating: 0, count: headerSize)
+    private var takenCount = 0
+    private var checksum = FITChecksum()
     /// The active definitions, without their first byte: the index here is the local type.
     private var definitions: [[UInt8]] = []
     /// The index of the next definition to replace.
@@ -97,16 +99,30 @@ package struct FITWriter {
         return UInt8(place)
     }
 
-    /// Returns the file with header and checksums.
-    package consuming func finish() -> [UInt8] {
+    /// The bytes that are not taken yet.
+    package var pendingCount: Int { file.count }
+
+    /// Removes and returns the bytes that were written since the last call. The file begins with space for the header.
+    package mutating func take() -> [UInt8] {
+        defer {
+            takenCount += file.count
+            file.removeAll(keepingCapacity: true)
+        }
+        // A header with its own checksum leaves the checksum of the file at 0, so that the messages alone count.
+        checksum.add(takenCount == 0 ? file[Self.headerSize...] : file[...])
+        return file
+    }
+
+    /// Returns the last bytes of the file, and the header that replaces the file's first bytes.
+    package consuming func finish() -> (rest: [UInt8], header: [UInt8]) {
+        var rest = take()
         var header: [UInt8] = [UInt8(Self.headerSize), Self.protocolVersion]
         header.append(littleEndian: UInt32(Self.profileVersion), size: 2)
-        header.append(littleEndian: UInt32(file.count - Self.headerSize), size: 4)
+        header.append(littleEndian: UInt32(takenCount - Self.headerSize), size: 4)
         header += ".FIT".utf8
         header.append(littleEndian: UInt32(FITChecksum(header).value), size: 2)
-        file.replaceSubrange(..<Self.headerSize, with: header)
-        file.append(littleEndian: UInt32(FITChecksum(file).value), size: 2)
-        return file
+        rest.append(littleEndian: UInt32(checksum.value), size: 2)
+        return (rest, header)
     }
 }
 

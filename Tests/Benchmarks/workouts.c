@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { CHUNK_ROWS = 512, TEXT_SIZE = 256 << 10 };
-static const double start = 1600000000, timeout = 120;
+static const double start = 1600000000, timeout = 600;
 
 static struct connection connection;
 static char text[TEXT_SIZE];

@@ -36,7 +36,8 @@ struct LoopRun {
             [FolderTarget(folder: folder.file("exports"), formats: ExportFormat.allCases), HealthKitTarget()] + others)
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "exporter"), logger: log.logger, bus: bus, clock: clock)
-        loop = ExporterLoop(context: context, targets: targets, store: self.store)
+        loop = ExporterLoop(
+            context: context, targets: targets, store: self.store, folder: folder.file("exports"))
         for await change in self.store.ownership {
             try await handle(.ownership(change))
             break

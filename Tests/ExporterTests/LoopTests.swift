@@ -233,10 +233,10 @@ import Workouts
         let workout = ServiceWorkout()
         let place = DurableFolder(path: folder.file("exports/anna"))
         try place.make()
-        let hidden = try place.writeHidden([1], "\(workout.key.session)")
+        let hidden = try place.writeHidden("\(workout.key.session)") { try $0.append([1]) }
         var run = try await LoopRun(folder)
         #expect(try place.names().allSatisfy { $0 != hidden })
-        let others = try place.writeHidden([1], "\(workout.key.session)")
+        let others = try place.writeHidden("\(workout.key.session)") { try $0.append([1]) }
         let shard = workout.key.session.shard
         try await run.handle(.ownership(.gained(run.loop.outbox.epochs.filter { $0.key != shard })))
         #expect(try place.names().contains(others))
@@ -302,6 +302,22 @@ import Workouts
         #expect(sent.count { $0.topic == Topic.user(workout.key.user, .rejected).name } == 2)
         #expect(sent.count == topics.count + 2)
         #expect(run.loop.machine.entries.isEmpty && run.loop.collector.cachedBytes < 1_000)
+    }
+
+    @Test func `an export with a corrupt chunk fails and is repeated with later chunks`() async throws {
+        var run = try await LoopRun(folder)
+        let workout = ServiceWorkout()
+        let corrupt = Array(#"{"columns":{"c":[1,2],"h":[3]},"n":0,"of":2,"revision":1}"#.utf8)
+        try await run.deliver(
+            [Topic.session(workout.key, .series(0)).message(corrupt)] + workout.messages.dropFirst())
+        let outcomes = await run.work()
+        #expect(outcomes.map(\.delivery) == [.corrupt])
+        try await run.pass(0, outcomes)
+        #expect(try run.files == [])
+        try await run.pass(120)
+        try await run.deliver(workout.chunks)
+        try await run.pass(1, await run.work())
+        #expect(try run.files == workout.files.sorted())
     }
 
     @Test func `unwanted chunks stay within the limit`() async throws {

@@ -2,6 +2,7 @@ import Bus
 import Formats
 import Foundation
 import MQTT
+import TestSupport
 import Workouts
 
 @testable import Exporter

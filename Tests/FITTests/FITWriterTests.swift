@@ -7,7 +7,7 @@ struct FITWriterTests {
     private func messages(_ write: (inout FITWriter) -> Void) throws -> [FITMessage] {
         var writer = FITWriter()
         write(&writer)
-        return try FITFile(writer.finish()).messages
+        return try FITFile(writer.file()).messages
     }
 
     /// The value of a field of `type` after reading.
@@ -31,7 +31,7 @@ struct FITWriterTests {
         }
         fixture.add(264, local: 1, [.string(2, "Squat", size: 6)])
         writer.add(264, [.init(FITProfile.ExerciseTitle.text, "Squat")])
-        #expect(writer.finish() == fixture.bytes)
+        #expect(writer.file() == fixture.bytes)
     }
 
     @Test func `a file without messages is valid`() throws {
@@ -96,7 +96,7 @@ struct FITWriterTests {
             for _ in 0..<count {
                 for kind in 0..<16 as Range<UInt16> { writer.add(kind, [.init(FITField(1, .uint8), 1)]) }
             }
-            return writer.finish().count
+            return writer.file().count
         }
         #expect(size(2) - size(1) == 16 * 2)
     }
@@ -143,6 +143,23 @@ struct FITWriterTests {
         #expect(title.integer(FITProfile.messageIndex) == 0)
     }
 
+    @Test func `a file that is taken in pieces has the same bytes`() {
+        var random = SeededRandom()
+        for count in [0, 1, 300] {
+            var (whole, cut, bytes) = (FITWriter(), FITWriter(), [UInt8]())
+            for number in 0..<count {
+                let values = [FITWriter.Value(FITField(1, .uint32), number), .init(FITField(2, .uint8), number % 200)]
+                whole.add(UInt16(number % 20), values)
+                cut.add(UInt16(number % 20), values)
+                while Int.random(in: 0..<4, using: &random) == 0 { bytes += cut.take() }
+            }
+            let (rest, header) = cut.finish()
+            bytes += rest
+            bytes.replaceSubrange(..<header.count, with: header)
+            #expect(bytes == whole.file())
+        }
+    }
+
     @Test func `random messages are read as written`() throws {
         var random = SeededRandom()
         let types: [FITBaseType] = [.enumeration, .uint8, .sint8, .uint16, .sint16, .uint32, .sint32, .uint32z]
@@ -163,5 +180,12 @@ struct FITWriterTests {
         }
         #expect(messages.map(\.global) == expected.map(\.global))
         #expect(messages.map(\.fields) == expected.map(\.fields))
+    }
+}
+
+extension FITWriter {
+    fileprivate consuming func file() -> [UInt8] {
+        let (rest, header) = finish()
+        return header + rest.dropFirst(header.count)
     }
 }

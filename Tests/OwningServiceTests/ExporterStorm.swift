@@ -32,7 +32,7 @@ struct ExporterStorm: StormService {
     private let outcomes = Inbox<DeliveryOutcome>()
 
     init(_ context: ServiceContext, _ store: any Store) {
-        loop = ExporterLoop(context: context, targets: targets, store: store)
+        loop = ExporterLoop(context: context, targets: targets, store: store, folder: "/nowhere")
     }
 
     mutating func handle(_ event: ServiceEvent) async throws {

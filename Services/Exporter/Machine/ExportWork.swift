@@ -1,3 +1,5 @@
+import Client
+import Formats
 import Storage
 import Workouts
 
@@ -24,9 +26,14 @@ struct ExportWork: Equatable, Sendable {
 struct CollectedWork: Sendable {
     let work: ExportWork
     let workout: WorkoutRecord
-    let series: Series
-    let track: Track
+    let series: CollectedChunks
+    let track: CollectedChunks
     let fence: DeliveryFence
+
+    /// The input of the formats. It reads all rows, which takes seconds for millions.
+    func exported() throws -> ExportedWorkout {
+        try ExportedWorkout(workout: workout, series: try series.series(), track: try track.track())
+    }
 }
 
 /// Work that runs beside the loop.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Formats
+import Foundation
 import ServiceKit
 
 /// The settings of the export targets.
@@ -28,6 +29,9 @@ struct ExportConfiguration: Equatable, Sendable {
     /// `nil` for ever.
     var retention: Int?
     var upload: Upload?
+
+    /// The folder of temporary files, which have no names: large enough for files of workouts.
+    var temporaryFolder: String { folder ?? FileManager.default.temporaryDirectory.path }
 }
 
 /// The service's own flags. An absent flag takes its value from the environment, then from the default.

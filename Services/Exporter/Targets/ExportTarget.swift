@@ -59,11 +59,15 @@ enum ExportPolicy: Sendable {
 struct ExportResources: Sendable {
     let clock: any WallClock
     let client: HTTPClient
+    /// The folder of temporary files.
+    let folder: String
     var uploadTimeout = UploadTarget.timeout
 }
 
 /// The outcome of a delivery. Reasons are for people.
 enum Delivery: Equatable, Sendable {
+    static let corrupt = Delivery.failed("series or track are corrupt")
+
     /// The target has the workout: in `files`, if it keeps files.
     case delivered(files: [String] = [])
     /// The target refuses the workout. The exporter does not retry.

@@ -76,10 +76,11 @@ struct ExportTargets: Sendable {
 
     /// Delivers a workout to one destination after the other and reports each outcome at once.
     func deliver(_ collected: CollectedWork, _ report: (DeliveryOutcome) -> Void) async {
-        let exported = ExportedWorkout(workout: collected.workout, series: collected.series, track: collected.track)
+        let exported = try? await onFileThread { try collected.exported() }
         for destination in collected.work.destinations {
             let began = ContinuousClock.now
-            let delivery = await deliver(exported, destination, collected.fence)
+            let delivery =
+                if let exported { await deliver(exported, destination, collected.fence) } else { Delivery.corrupt }
             report(
                 DeliveryOutcome(
                     key: collected.work.key, destination, delivery: delivery, took: ContinuousClock.now - began))

@@ -1,3 +1,4 @@
+import Client
 import Formats
 import Foundation
 import ServiceKit
@@ -16,11 +17,13 @@ struct FolderTarget: ExportTarget {
 
     let folder: String
     let formats: [ExportFormat]
-    private let encode: @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
+    private let encode: @Sendable (ExportFormat, ExportedWorkout, OpenFile) throws -> Void
 
     init(
         folder: String, formats: [ExportFormat],
-        encode: @escaping @Sendable (ExportFormat, ExportedWorkout) -> [UInt8] = { $0.bytes(of: $1) }
+        encode: @escaping @Sendable (ExportFormat, ExportedWorkout, OpenFile) throws -> Void = {
+            try $0.write($1, to: $2)
+        }
     ) {
         self.folder = folder
         self.formats = formats
@@ -43,17 +46,19 @@ struct FolderTarget: ExportTarget {
     }
 
     func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
-        do throws(DurableFolder.Problem) {
-            let draft = try await onFileThread { () throws(DurableFolder.Problem) in try write(workout, fence.epoch) }
+        do {
+            let draft = try await onFileThread { try write(workout, fence.epoch) }
             if let refusal = await fence.refusal() {
-                try await onFileThread { () throws(DurableFolder.Problem) in try discard(draft) }
+                try await onFileThread { try discard(draft) }
                 return refusal
             }
-            try await onFileThread { () throws(DurableFolder.Problem) in try publish(draft) }
+            try await onFileThread { try publish(draft) }
             return .delivered(files: draft.files.map(\.file.path))
-        } catch {
+        } catch let problem as DurableFolder.Problem {
             // The user reads the reason, so it has no path.
-            return .failed("cannot write the files: \(String(cString: strerror(error.code)))")
+            return .failed("cannot write the files: \(String(cString: strerror(problem.code)))")
+        } catch {
+            return .corrupt
         }
     }
 
@@ -61,15 +66,15 @@ struct FolderTarget: ExportTarget {
     ///
     /// A process may be frozen between the fence check and a rename. Its later rename fails, because the next owner has removed
     /// the hidden file before its own fence check. What it removes later was there before its fence check.
-    private func write(_ workout: ExportedWorkout, _ epoch: Epoch) throws(DurableFolder.Problem) -> Draft {
+    private func write(_ workout: ExportedWorkout, _ epoch: Epoch) throws -> Draft {
         let key = SessionKey(workout.workout.user, workout.workout.session)
         let place = place(of: key.user)
         try place.make()
         var written: [(hidden: String, file: ExportFile)] = []
-        do throws(DurableFolder.Problem) {
+        do {
             for file in formats.map({ ExportFile(workout.workout, $0) }) {
                 let label = HiddenLabel(key.session, epoch).text
-                written.append((try place.writeHidden(encode(file.format, workout), label), file))
+                written.append((try place.writeHidden(label) { try encode(file.format, workout, $0) }, file))
             }
             try place.removeHidden { text in
                 guard let label = HiddenLabel(text) else { return false }
@@ -122,7 +127,7 @@ struct FolderTarget: ExportTarget {
     /// Removes export files that were written before a date. Other files stay.
     func remove(writtenBefore date: Date) async throws {
         try await onFileThread { () throws(DurableFolder.Problem) in
-            for user in try DurableFolder(path: folder).names().compactMap(User.init) {
+            for user in try DurableFolder(path: folder).names().compactMap({ User($0) }) {
                 try remove(from: place(of: user), of: user) { name in
                     let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(user)/\(name)")
                     return (attributes?[.modificationDate] as? Date).map { $0 < date } ?? false
@@ -142,7 +147,7 @@ struct FolderTarget: ExportTarget {
 
     func removeLeftovers(_ epochs: [Shard: Epoch]) async throws {
         try await onFileThread { () throws(DurableFolder.Problem) in
-            for user in try DurableFolder(path: folder).names().compactMap(User.init) {
+            for user in try DurableFolder(path: folder).names().compactMap({ User($0) }) {
                 try place(of: user).removeHidden { text in
                     guard let label = HiddenLabel(text), let epoch = epochs[label.session.shard] else { return false }
                     return label.isOlder(than: epoch)

@@ -1,54 +1,89 @@
 import Foundation
+import NIOCore
+import ServiceKit
 
-/// The body of a form, `multipart/form-data` of RFC 7578. The same parts give the same bytes.
+/// The body of a form, `multipart/form-data` of RFC 7578, with one file. The same parts give the same bytes.
+///
+/// It is read in pieces, so that memory does not grow with the file.
 struct MultipartForm {
-    struct Part {
+    struct File {
+        /// Without quotes and line ends, as its media type.
         let name: String
-        var file: String?
         let mediaType: String
-        let body: [UInt8]
-
-        /// A text field.
-        init(_ name: String, _ text: String) {
-            self.name = name
-            mediaType = "text/plain; charset=utf-8"
-            body = Array(text.utf8)
-        }
-
-        /// - Parameters:
-        ///   - name: the field. Neither it nor the file's name contains quotes or line ends.
-        init(_ name: String, file: String, mediaType: String, _ body: [UInt8]) {
-            self.name = name
-            self.file = file
-            self.mediaType = mediaType
-            self.body = body
-        }
+        let content: OpenFile
     }
 
-    private let parts: [Part]
-    private let boundary: String
+    let mediaType: String
+    private let file: OpenFile
+    private let beforeFile: [UInt8]
+    private let afterFile: [UInt8]
 
-    /// - Parameter word: the begin of the boundary: at most 60 letters, digits and dashes.
-    init(_ parts: [Part], boundary word: String) {
-        self.parts = parts
+    /// - Parameters:
+    ///   - file: the field `file`.
+    ///   - texts: further fields; names have no quotes and no line ends.
+    ///   - word: the begin of the boundary: at most 60 letters, digits and dashes.
+    init(_ file: File, _ texts: [(name: String, value: String)], boundary word: String) throws {
         var number = 0
-        while parts.contains(where: { Data($0.body).range(of: Data("\(word)-\(number)".utf8)) != nil }) { number += 1 }
-        boundary = "\(word)-\(number)"
+        func isUsed(_ boundary: [UInt8]) throws -> Bool {
+            if texts.contains(where: { Data($0.value.utf8).range(of: Data(boundary)) != nil }) { return true }
+            return try file.content.contains(boundary)
+        }
+        while try isUsed(Array("\(word)-\(number)".utf8)) { number += 1 }
+        let boundary = "\(word)-\(number)"
+        mediaType = "multipart/form-data; boundary=\(boundary)"
+        self.file = file.content
+        func head(_ name: String, _ mediaType: String) -> String {
+            "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"\r\nContent-Type: \(mediaType)\r\n\r\n"
+        }
+        beforeFile = Array(head("file\"; filename=\"\(file.name)", file.mediaType).utf8)
+        let fields = texts.map { head($0.name, "text/plain; charset=utf-8") + $0.value }
+        afterFile = Array(("\r\n" + (fields + ["--\(boundary)--\r\n"]).joined(separator: "\r\n")).utf8)
     }
 
-    var mediaType: String { "multipart/form-data; boundary=\(boundary)" }
+    /// The bytes of the body.
+    var count: Int { beforeFile.count + file.count + afterFile.count }
+}
 
-    var bytes: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(parts.reduce(0) { $0 + $1.body.count + 256 })
-        for part in parts {
-            let file = part.file.map { "; filename=\"\($0)\"" } ?? ""
-            bytes += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(part.name)\"\(file)\r\n".utf8
-            bytes += "Content-Type: \(part.mediaType)\r\n\r\n".utf8
-            bytes += part.body
-            bytes += "\r\n".utf8
+extension MultipartForm: AsyncSequence {
+    typealias Element = ByteBuffer
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate let form: MultipartForm
+        fileprivate let size: Int
+        /// The place of the next piece: before the file, in it or at its end; `nil` after it.
+        fileprivate var place: Int? = -1
+
+        mutating func next() async throws -> ByteBuffer? {
+            guard let start = place else { return nil }
+            if start < 0 {
+                place = 0
+                return ByteBuffer(bytes: form.beforeFile)
+            }
+            if start >= size {
+                place = nil
+                return ByteBuffer(bytes: form.afterFile)
+            }
+            place = start + OpenFile.pieceSize
+            let file = form.file
+            let piece = try await onFileThread { try file.read(start..<start + OpenFile.pieceSize) }
+            return ByteBuffer(bytes: piece)
         }
-        bytes += "--\(boundary)--\r\n".utf8
-        return bytes
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(form: self, size: file.count) }
+}
+
+extension OpenFile {
+    /// Whether the bytes occur in the file.
+    fileprivate func contains(_ bytes: [UInt8]) throws -> Bool {
+        // The end of a piece, in which the bytes may begin.
+        var end: [UInt8] = []
+        var isFound = false
+        try forEachPiece { piece in
+            let text = Data(end + piece)
+            isFound = isFound || text.range(of: Data(bytes)) != nil
+            end = text.suffix(bytes.count - 1)
+        }
+        return isFound
     }
 }

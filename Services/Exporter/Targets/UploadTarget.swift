@@ -1,4 +1,6 @@
 import AsyncHTTPClient
+import Bus
+import Client
 import Formats
 import Foundation
 import MQTT
@@ -30,7 +32,9 @@ struct UploadTarget: ExportTarget {
     let client: HTTPClient
     let timeout: Duration
     var minimumBandwidth = Self.minimumBandwidth
-    let encode: @Sendable (ExportFormat, ExportedWorkout) -> [UInt8]
+    /// The folder of temporary files.
+    let folder: String
+    let encode: @Sendable (ExportFormat, ExportedWorkout, OpenFile) throws -> Void
 
     /// The configuration of the HTTP client.
     static var http: HTTPClient.Configuration {
@@ -48,7 +52,9 @@ struct UploadTarget: ExportTarget {
 
     init(
         _ configuration: ExportConfiguration.Upload, _ resources: ExportResources,
-        encode: @escaping @Sendable (ExportFormat, ExportedWorkout) -> [UInt8] = { $0.bytes(of: $1) }
+        encode: @escaping @Sendable (ExportFormat, ExportedWorkout, OpenFile) throws -> Void = {
+            try $0.write($1, to: $2)
+        }
     ) {
         url = configuration.url
         format = configuration.format
@@ -56,6 +62,7 @@ struct UploadTarget: ExportTarget {
         clock = resources.clock
         client = resources.client
         timeout = resources.uploadTimeout
+        folder = resources.folder
         self.encode = encode
     }
 
@@ -69,8 +76,9 @@ struct UploadTarget: ExportTarget {
             let authorization = try await onFileThread { () throws(UploadCredentials.Problem) in
                 try credentials.authorization(of: user)
             }
-            let (message, size) = try request(workout, idempotencyKey, authorization)
-            let time = timeout + .seconds(Double(size) / Double(minimumBandwidth))
+            let form = try await onFileThread { try makeForm(workout) }
+            let time = timeout + .seconds(Double(form.count) / Double(minimumBandwidth))
+            let message = request(form, idempotencyKey, authorization)
             return outcome(try await answer(to: message, within: time), user)
         } catch UploadCredentials.Problem.unusable(let reason) {
             return .refused(reason)
@@ -78,6 +86,10 @@ struct UploadTarget: ExportTarget {
             return .refused("\(error)")
         } catch UploadCredentials.Problem.unreadable(let reason) {
             return .failed(reason)
+        } catch let problem as DurableFolder.Problem {
+            return .failed("cannot write the file: \(String(cString: strerror(problem.code)))")
+        } catch is PayloadError {
+            return .corrupt
         } catch let error as HTTPClientError where error == .deadlineExceeded {
             return .failed("\(host): timeout")
         } catch let error as HTTPClientError {
@@ -96,27 +108,27 @@ struct UploadTarget: ExportTarget {
         var description: String { "the file has \(count) bytes; uploads have at most \(sizeLimit)" }
     }
 
-    /// The request, and the size of its file.
-    private func request(
-        _ workout: ExportedWorkout, _ key: String, _ authorization: Secret
-    ) throws -> (HTTPClientRequest, Int) {
-        let file = encode(format, workout)
-        guard file.count <= Self.sizeLimit else { throw TooLarge(count: file.count) }
+    /// The workout as a file in a form.
+    private func makeForm(_ workout: ExportedWorkout) throws -> MultipartForm {
+        let content = try OpenFile.temporary(in: folder)
+        try encode(format, workout, content)
+        guard content.count <= Self.sizeLimit else { throw TooLarge(count: content.count) }
         let record = workout.workout
-        let form = MultipartForm(
-            [
-                .init("file", file: ExportFile(record, format).name, mediaType: format.mediaType, file),
-                .init("name", record.name),
-                .init("external_id", "\(record.user)/\(record.session)"),
-            ], boundary: "pacebus-\(record.session)")
+        return try MultipartForm(
+            .init(name: ExportFile(record, format).name, mediaType: format.mediaType, content: content),
+            [("name", record.name), ("external_id", "\(record.user)/\(record.session)")],
+            boundary: "pacebus-\(record.session)")
+    }
+
+    private func request(_ form: MultipartForm, _ key: String, _ authorization: Secret) -> HTTPClientRequest {
         var message = HTTPClientRequest(url: url)
         message.method = .POST
         message.headers.add(name: "Authorization", value: authorization.value)
         message.headers.add(name: "Content-Type", value: form.mediaType)
         message.headers.add(name: "Idempotency-Key", value: key)
         message.headers.add(name: "User-Agent", value: "pacebus/\(pacebusVersion)")
-        message.body = .bytes(form.bytes)
-        return (message, file.count)
+        message.body = .stream(form, length: .known(Int64(form.count)))
+        return message
     }
 
     /// The head of the answer. The status decides; the body is not read.

@@ -40,32 +40,41 @@ struct ExportOutput: Sendable {
         if case .file(let path) = place { _ = try check(path) }
     }
 
-    /// - Returns: the file's path; `nil` for standard output.
-    /// - Throws: ``Failure`` or `DurableFolder.Problem`; the file is unchanged then.
-    func write(_ bytes: [UInt8], of workout: WorkoutRecord, _ format: ExportFormat) throws -> String? {
+    /// - Parameter fill: writes the content.
+    /// - Returns: the file's path, `nil` for standard output, and its size in bytes.
+    /// - Throws: ``Failure``, `DurableFolder.Problem` or what `fill` throws; the file is unchanged then.
+    func write(
+        _ format: ExportFormat, of workout: WorkoutRecord, _ fill: (OpenFile) throws -> Void
+    ) throws -> (path: String?, count: Int) {
         switch place {
         case .standardOutput:
-            do {
-                try standardOutput.write(contentsOf: Data(bytes))
-            } catch {
-                throw Failure.standardOutput
+            // Nothing is written of a workout that cannot be read to its end.
+            let file = try OpenFile.temporary(in: FileManager.default.temporaryDirectory.path)
+            try fill(file)
+            try file.forEachPiece { piece in
+                do {
+                    try standardOutput.write(contentsOf: Data(piece))
+                } catch {
+                    throw Failure.standardOutput
+                }
             }
-            return nil
-        case .file(let path):
-            try write(bytes, to: path)
-            return path
+            return (nil, file.count)
+        case .file(let path): return (path, try write(to: path, fill))
         case .folder(let folder):
             let path = "\(folder)/\(ExportFile(workout, format).name)"
-            try write(bytes, to: path)
-            return path
+            return (path, try write(to: path, fill))
         }
     }
 
-    private func write(_ bytes: [UInt8], to path: String) throws {
+    private func write(to path: String, _ fill: (OpenFile) throws -> Void) throws -> Int {
         let mode = try check(path)
         let url = URL(filePath: path).resolvingSymlinksInPath()
         let folder = DurableFolder(path: url.deletingLastPathComponent().path)
-        let hidden = try folder.writeHidden(bytes, "export", mode: mode ?? 0o666, isExact: mode != nil)
+        var count = 0
+        let hidden = try folder.writeHidden("export", mode: mode ?? 0o666, isExact: mode != nil) { file in
+            try fill(file)
+            count = file.count
+        }
         do {
             try folder.rename(hidden, to: url.lastPathComponent)
         } catch {
@@ -73,6 +82,7 @@ struct ExportOutput: Sendable {
             throw error
         }
         try folder.sync()
+        return count
     }
 
     /// - Returns: the permissions of an existing file.

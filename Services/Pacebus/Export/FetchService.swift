@@ -18,10 +18,8 @@ struct FetchService: Service {
     func run() async throws {
         try output.check()
         let exported = try await fetch()
-        let bytes = format.bytes(of: exported)
-        if let path = try output.write(bytes, of: exported.workout, format) {
-            terminal.output("\(path), \(bytes.count) bytes\n")
-        }
+        let (path, count) = try output.write(format, of: exported.workout) { try format.write(exported, to: $0) }
+        if let path { terminal.output("\(path), \(count) bytes\n") }
     }
 
     private func fetch() async throws -> ExportedWorkout {

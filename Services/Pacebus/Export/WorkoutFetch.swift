@@ -1,6 +1,7 @@
 import Bus
 import Client
 import Formats
+import Foundation
 import MQTT
 import ServiceKit
 import Workouts
@@ -20,7 +21,8 @@ struct WorkoutFetch {
     private var newsAt: Moment
     private var state: SessionState?
     private(set) var workout: WorkoutRecord?
-    private var collector = ChunkCollector()
+    private var collector = ChunkCollector(
+        limits: .files, folder: FileManager.default.temporaryDirectory.path)
 
     init(_ key: SessionKey, client: Client, id: CommandID, now: Moment) {
         self.key = key
@@ -66,12 +68,12 @@ struct WorkoutFetch {
 
     /// Removes and returns the workout once it is complete.
     mutating func take() throws(FetchFailure) -> ExportedWorkout? {
-        guard let workout else { return nil }
-        do throws(PayloadError) {
-            guard let (series, track) = try collector.take(key) else { return nil }
-            return ExportedWorkout(workout: workout, series: series, track: track)
+        guard let workout, let (series, track) = collector.take(key) else { return nil }
+        do {
+            return try ExportedWorkout(workout: workout, series: try series.series(), track: try track.track())
         } catch {
-            throw .invalidMessage(topic: "a chunk of session \(key.session)", error.text)
+            let text = (error as? PayloadError)?.text ?? "\(error)"
+            throw .invalidMessage(topic: "a chunk of session \(key.session)", text)
         }
     }
 

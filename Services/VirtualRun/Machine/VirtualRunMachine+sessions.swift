@@ -125,7 +125,8 @@ extension VirtualRunMachine {
         for key in collector.complete {
             collecting[key] = nil
             do throws(PayloadError) {
-                if let rows = try collector.take(key) { actions += take(rows.series, rows.track, of: key, now) }
+                guard let (series, track) = collector.take(key) else { continue }
+                actions += take(try series.read().series, try track.read().track, of: key, now)
             } catch {
                 // The next revision of the workout collects them again.
                 counts.corrupt += 1

@@ -4,8 +4,8 @@ package import Workouts
 
 /// Collects the final series and track of wanted sessions from their chunks on the bus.
 ///
-/// Chunks arrive before their workout: a bounded cache holds the payloads of sessions that are not wanted yet. A value
-/// without a clock.
+/// Chunks arrive before their workout: a bounded cache holds the payloads of sessions that are not wanted yet. With a folder,
+/// the chunks of a session with many are in a temporary file there. A value without a clock.
 package struct ChunkCollector: Sendable {
     /// When the chunks of a wanted session are requested, in seconds.
     package struct Timing: Sendable {
@@ -23,31 +23,42 @@ package struct ChunkCollector: Sendable {
         package init() {}
     }
 
-    /// Bytes of memory.
+    /// Bytes.
     package struct Limits: Sendable {
-        /// All sessions that are not wanted; the oldest is evicted first.
+        /// The memory of all sessions that are not wanted; the oldest is evicted first.
         package var cache: Int
-        /// One session; further chunks are dropped.
+        /// The files of all sessions that are not wanted; the oldest session is evicted first.
+        package var cacheFiles: Int
+        /// Memory and files of one session; further chunks are dropped.
         package var session: Int
-        /// All wanted sessions; further chunks are dropped.
+        /// Memory and files of all wanted sessions; further chunks are dropped.
         package var wanted: Int
 
-        package init(cache: Int = 64 << 20, session: Int = 256 << 20, wanted: Int = 512 << 20) {
+        package init(
+            cache: Int = 64 << 20, cacheFiles: Int = 1 << 30, session: Int = 256 << 20, wanted: Int = 512 << 20
+        ) {
             self.cache = cache
+            self.cacheFiles = cacheFiles
             self.session = session
             self.wanted = wanted
         }
+
+        /// Room for sessions of 2,000,000 samples and 2,000,000 locations on disk.
+        package static let files = Limits(session: 1 << 30, wanted: 4 << 30)
     }
 
     private struct Collection {
         var series = ChunkSet()
         var track = ChunkSet()
         var want: Want?
+        /// The last failed write of a chunk.
+        var problem: DurableFolder.Problem?
         /// Counts collections, to evict the oldest.
         let number: Int
 
-        /// Bytes, overhead included.
+        /// Bytes of memory, overhead included.
         var cost: Int { 512 + series.cost + track.cost }
+        var fileSize: Int { series.fileSize + track.fileSize }
 
         subscript(kind: ChunkKind) -> ChunkSet {
             get { kind == .series ? series : track }
@@ -75,16 +86,23 @@ package struct ChunkCollector: Sendable {
 
     private let limits: Limits
     private let timing: Timing
+    private let folder: String?
     private var collections: [SessionKey: Collection] = [:]
     package private(set) var wanted: Set<SessionKey> = []
-    /// Bytes of sessions that are not wanted, and of wanted ones.
+    /// The memory of sessions that are not wanted, and of wanted ones, in bytes.
     package private(set) var cachedBytes = 0
     package private(set) var wantedBytes = 0
+    private var cachedFileBytes = 0
+    private var wantedFileBytes = 0
+    /// All files, in bytes.
+    package var fileBytes: Int { cachedFileBytes + wantedFileBytes }
     private var collectionCount = 0
 
-    package init(limits: Limits = Limits(), timing: Timing = Timing()) {
+    /// - Parameter folder: the folder of temporary files; `nil` keeps all chunks in memory.
+    package init(limits: Limits = Limits(), timing: Timing = Timing(), folder: String? = nil) {
         self.limits = limits
         self.timing = timing
+        self.folder = folder
     }
 
     // MARK: Messages
@@ -94,15 +112,22 @@ package struct ChunkCollector: Sendable {
         _ payload: ArraySlice<UInt8>, number: Int, kind: ChunkKind, of key: SessionKey
     ) throws(PayloadError) {
         let revision = try ChunkHead(payload).revision
-        let room = limits
-        let held = wantedBytes
+        let (room, folder) = (limits, folder)
+        let held = wantedBytes + wantedFileBytes
         change(key) { collection in
             collection[kind].outdate(before: revision)
-            let total = collection.cost + payload.count
+            let total = collection.cost + collection.fileSize + payload.count
             guard total <= room.session, collection.want == nil || held + payload.count <= room.wanted else { return }
-            collection[kind].insert(payload, number: number, revision: revision)
+            do throws(DurableFolder.Problem) {
+                try collection[kind].insert(payload, number: number, revision: revision, folder: folder)
+            } catch {
+                collection.problem = error
+            }
         }
     }
+
+    /// The last failed write of a session's chunks. The chunk was dropped.
+    package func problem(of key: SessionKey) -> DurableFolder.Problem? { collections[key]?.problem }
 
     /// Stores the revision and the number of chunks of a summary.
     package mutating func receive(revision: Int64, chunks: Int, kind: ChunkKind, of key: SessionKey) {
@@ -169,15 +194,14 @@ package struct ChunkCollector: Sendable {
         return (requests, expired)
     }
 
-    /// Removes a complete session and returns its series and track; `nil` if chunks are missing.
-    ///
-    /// - Throws: the first invalid chunk; the session is removed.
-    package mutating func take(_ key: SessionKey) throws(PayloadError) -> (series: Series, track: Track)? {
+    /// Removes a complete session and returns its chunks of series and track; `nil` if chunks are missing.
+    package mutating func take(_ key: SessionKey) -> (series: CollectedChunks, track: CollectedChunks)? {
         guard let collection = collections[key], let want = collection.want, collection.isComplete else { return nil }
         remove(key)
-        let series = want.revisions[.series] == nil ? [] : try collection.series.chunks()
-        let track = want.revisions[.track] == nil ? [] : try collection.track.chunks()
-        return (series.series, track.track)
+        return (
+            want.revisions[.series] == nil ? CollectedChunks() : collection.series.collected,
+            want.revisions[.track] == nil ? CollectedChunks() : collection.track.collected
+        )
     }
 
     // MARK: Bounds
@@ -190,14 +214,16 @@ package struct ChunkCollector: Sendable {
         body(&collection)
         count(collection, 1)
         collections[key] = collection
-        if cachedBytes > limits.cache { makeRoom() }
+        if cachedBytes > limits.cache || cachedFileBytes > limits.cacheFiles { makeRoom() }
     }
 
     private mutating func count(_ collection: Collection, _ sign: Int) {
         if collection.want == nil {
             cachedBytes += sign * collection.cost
+            cachedFileBytes += sign * collection.fileSize
         } else {
             wantedBytes += sign * collection.cost
+            wantedFileBytes += sign * collection.fileSize
         }
     }
 
@@ -205,7 +231,8 @@ package struct ChunkCollector: Sendable {
     private mutating func makeRoom() {
         let cached = collections.filter { $0.value.want == nil }.sorted { $0.value.number < $1.value.number }
         for (key, _) in cached {
-            guard cachedBytes > limits.cache / 8 * 7 else { return }
+            let hasRoom = cachedBytes <= limits.cache / 8 * 7 && cachedFileBytes <= limits.cacheFiles / 8 * 7
+            if hasRoom { return }
             remove(key)
         }
     }

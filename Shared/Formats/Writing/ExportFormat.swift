@@ -13,14 +13,42 @@ package enum ExportFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// The workout as a file.
-    package func bytes(of workout: ExportedWorkout) -> [UInt8] {
+    /// Writes the workout as a file.
+    ///
+    /// - Parameter append: takes the bytes of the file in order, in pieces of about 64 KiB.
+    /// - Returns: bytes that then replace as many at the start of the file.
+    /// - Throws: what `append` and reading a chunk throw.
+    package func write(_ workout: ExportedWorkout, to append: @escaping ([UInt8]) throws -> Void) throws -> [UInt8] {
+        let pieces = Pieces(append)
         switch self {
-        case .fit: FITExport.bytes(of: workout)
-        case .tcx: TCXExport.bytes(of: workout)
-        case .gpx: GPXExport.bytes(of: workout)
-        case .csv: CSVExport.bytes(of: workout)
-        case .json: JSONExport.bytes(of: workout)
+        case .fit: return try FITExport.write(workout, to: pieces)
+        case .tcx: try TCXExport.write(workout, to: pieces)
+        case .gpx: try GPXExport.write(workout, to: pieces)
+        case .csv: try CSVExport.write(workout, to: pieces)
+        case .json: try JSONExport.write(workout, to: pieces)
         }
+        return []
+    }
+}
+
+/// Cuts a file into pieces.
+struct Pieces {
+    /// A piece has a little more, because it ends with a point.
+    static let size = 64 << 10
+
+    private let append: ([UInt8]) throws -> Void
+
+    init(_ append: @escaping ([UInt8]) throws -> Void) {
+        self.append = append
+    }
+
+    /// Passes bytes on and empties them once they make a piece.
+    func pass(_ bytes: inout [UInt8]) throws {
+        if bytes.count >= Self.size { try passAll(&bytes) }
+    }
+
+    func passAll(_ bytes: inout [UInt8]) throws {
+        try append(bytes)
+        bytes.removeAll(keepingCapacity: true)
     }
 }

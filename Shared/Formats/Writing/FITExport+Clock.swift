@@ -24,11 +24,11 @@ extension FITExport {
         subscript(time: Timestamp) -> Double { Self.seconds(time, shift) }
 
         init(_ exported: ExportedWorkout) {
-            let (workout, points) = (exported.workout, exported.points)
+            let (workout, survey) = (exported.workout, exported.survey)
             let startedAt =
-                workout.startedAt ?? workout.segments.first?.start ?? points.first?.time ?? Timestamp(microseconds: 0)
+                workout.startedAt ?? workout.segments.first?.start ?? survey.first ?? Timestamp(microseconds: 0)
             let endedAt = max(
-                startedAt, workout.endedAt ?? workout.segments.last?.end ?? points.last?.time ?? startedAt)
+                startedAt, workout.endedAt ?? workout.segments.last?.end ?? survey.last ?? startedAt)
             let segments = workout.segments.map { (start: $0.start, end: max($0.start, $0.end ?? endedAt)) }
             let sinceStart = (Self.second - Self.fraction(startedAt)) % Self.second
             let shift =

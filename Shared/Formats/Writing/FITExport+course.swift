@@ -16,22 +16,24 @@ extension FITExport {
 
     /// Appends records, timer events, sets, laps and the weather. Within one second a timer start precedes the records,
     /// and all other messages follow them.
-    mutating func addCourse() {
+    mutating func addCourse() throws {
         var marks = marks[...]
         let columns = recordColumns
-        let developerColumns = developerColumns
+        let developerColumns = try developerColumns
         file.describe(developerColumns.map { ($0.quantity.name, $0.quantity.unit) })
-        forEachSecond { export, second, point in
+        var points = Seconds(exported.points, clock)
+        while let (second, point) = try points.next() {
             while let (time, mark) = marks.first, time < second || time == second && mark.isStart {
-                export.add(mark, at: time)
+                add(mark, at: time)
                 marks.removeFirst()
             }
-            export.file.add(
+            file.add(
                 FITProfile.Record.global,
                 [.init(FITProfile.timestamp, second)] + columns.map { .init($0.field, $0.value(point)) },
                 developer: developerColumns.enumerated().map { index, column in
                     .init(UInt8(index), point.values[all: column.quantity], count: column.count)
                 })
+            try pieces.pass(&file)
         }
         for (time, mark) in marks { add(mark, at: time) }
     }

@@ -5,37 +5,46 @@ extension FITExport {
     /// A field of the records and its value in a point.
     typealias Column = (field: FITField, value: (ExportedPoint) -> Double?)
 
-    /// Merges the points of each second. The last value of a quantity counts. The highest heart rate counts, which
-    /// keeps the workout's maximum. Lists keep all values. Deltas are sums since the start.
-    mutating func forEachSecond(_ body: (inout FITExport, _ second: Double, ExportedPoint) -> Void) {
-        var collected: (second: Double, point: ExportedPoint)?
-        var sums = [Double](repeating: 0, count: Quantity.allCases.count)
-        for point in points {
-            var point = point
-            for quantity in point.values.quantities where quantity.isDelta && quantity != .distance {
-                sums[quantity.rawValue] += point[quantity] ?? 0
-                point[quantity] = sums[quantity.rawValue]
-            }
-            let second = clock[point.time]
-            if let earlier = collected, earlier.second == second {
-                point.add(earlier: earlier.point)
-            } else if let complete = collected {
-                body(&self, complete.second, complete.point)
-            }
-            collected = (second, point)
+    /// A pass over the points of each second, merged. The last value of a quantity counts. The highest heart rate counts,
+    /// which keeps the workout's maximum. Lists keep all values. Deltas are sums since the start.
+    struct Seconds {
+        private var points: ExportedPoints
+        private let clock: Clock
+        private var collected: (second: Double, point: ExportedPoint)?
+        private var sums = [Double](repeating: 0, count: Quantity.allCases.count)
+
+        init(_ points: ExportedPoints, _ clock: Clock) {
+            self.points = points
+            self.clock = clock
         }
-        if let complete = collected { body(&self, complete.second, complete.point) }
+
+        mutating func next() throws -> (second: Double, point: ExportedPoint)? {
+            while var point = try points.next() {
+                for quantity in point.values.quantities where quantity.isDelta && quantity != .distance {
+                    sums[quantity.rawValue] += point[quantity] ?? 0
+                    point[quantity] = sums[quantity.rawValue]
+                }
+                let second = clock[point.time]
+                let earlier = collected
+                if let earlier, earlier.second == second { point.add(earlier: earlier.point) }
+                collected = (second, point)
+                if let earlier, earlier.second != second { return earlier }
+            }
+            defer { collected = nil }
+            return collected
+        }
     }
 
     /// The fields of the records: those for which any point has a value.
     var recordColumns: [Column] {
         typealias Field = FITProfile.Record
         let activity = workout.activity
-        var columns: [Column] = [
-            (Field.latitude, \.latitude), (Field.longitude, \.longitude), (Field.gpsAccuracy, \.wholeAccuracy),
-            (Field.enhancedAltitude, \.altitude),
-        ]
-        for quantity in Quantity.recorded {
+        let survey = exported.survey
+        var columns: [Column] = []
+        if survey.firstOnEarth != nil { columns += [(Field.latitude, \.latitude), (Field.longitude, \.longitude)] }
+        if survey.hasAccuracy { columns.append((Field.gpsAccuracy, \.wholeAccuracy)) }
+        if survey.hasAltitude { columns.append((Field.enhancedAltitude, \.altitude)) }
+        for quantity in Quantity.recorded where survey.has(quantity) {
             guard let field = quantity.fitField else { continue }
             switch quantity {
             case .cadence:
@@ -48,23 +57,23 @@ extension FITExport {
             default: columns.append((field, { $0[quantity] }))
             }
         }
-        return columns.filter { column in points.contains { column.value($0) != nil } }
+        return columns
     }
 
     /// The quantities in developer fields, each with the most values of a second.
     var developerColumns: [(quantity: Quantity, count: Int)] {
-        let quantities = Quantity.recorded.filter { quantity in
-            quantity.fit == .developer && points.contains { $0[quantity] != nil }
-        }
-        var counts = [Int](repeating: 1, count: quantities.count)
-        guard quantities.contains(where: \.isList) else { return quantities.map { ($0, 1) } }
-        var export = self
-        export.forEachSecond { _, _, point in
-            for (index, quantity) in quantities.enumerated() where quantity.isList {
-                counts[index] = max(counts[index], point.values[all: quantity].count)
+        get throws {
+            let quantities = Quantity.recorded.filter { $0.fit == .developer && exported.survey.has($0) }
+            var counts = [Int](repeating: 1, count: quantities.count)
+            guard quantities.contains(where: \.isList) else { return quantities.map { ($0, 1) } }
+            var points = Seconds(exported.points, clock)
+            while let (_, point) = try points.next() {
+                for (index, quantity) in quantities.enumerated() where quantity.isList {
+                    counts[index] = max(counts[index], point.values[all: quantity].count)
+                }
             }
+            return zip(quantities, counts).map { ($0, $1) }
         }
-        return zip(quantities, counts).map { ($0, $1) }
     }
 }
 

@@ -77,7 +77,7 @@ extension FITExport {
     mutating func addSession() {
         typealias Field = FITProfile.Session
         let whole = Lap(workout, clock)
-        let first = points.first { $0.latitude != nil }
+        let first = exported.survey.firstOnEarth
         let cadence = workout.activity.cadenceInFiles(whole.averageCadence).map(Turns.init)
         file.add(
             Field.global,

@@ -7,26 +7,39 @@ import Workouts
 /// recognise a file that they already have. Any record and any points are valid input.
 struct FITExport {
     let workout: WorkoutRecord
-    let points: [ExportedPoint]
+    let exported: ExportedWorkout
     let clock: Clock
     let sets: Sets
+    let pieces: Pieces
     var file = FITWriter()
 
-    static func bytes(of exported: ExportedWorkout) -> [UInt8] {
-        var export = FITExport(exported)
+    /// - Returns: the header that replaces the first bytes of the file.
+    static func write(_ exported: ExportedWorkout, to pieces: Pieces) throws -> [UInt8] {
+        var export = FITExport(exported, pieces)
         export.addOrigin()
         export.addTitles()
-        export.addCourse()
+        try export.addCourse()
         export.addSession()
         export.addActivity()
-        return export.file.finish()
+        var (rest, header) = export.file.finish()
+        try pieces.passAll(&rest)
+        return header
     }
 
-    private init(_ exported: ExportedWorkout) {
+    private init(_ exported: ExportedWorkout, _ pieces: Pieces) {
+        self.exported = exported
+        self.pieces = pieces
         workout = exported.workout
-        points = exported.points
         clock = Clock(exported)
         sets = Sets(workout, clock)
+    }
+}
+
+extension Pieces {
+    func pass(_ file: inout FITWriter) throws {
+        guard file.pendingCount >= Self.size else { return }
+        var bytes = file.take()
+        try passAll(&bytes)
     }
 }
 

@@ -6,19 +6,22 @@ import Workouts
 /// The workout is the record of the bus. A point has the measurements of its time in the bus's units: Unix seconds,
 /// distance since the start, steps and energy since the previous point with a value. Segments and laps count from 1.
 enum JSONExport {
-    private static func columns(of points: [ExportedPoint]) -> [PointColumn] {
+    private static func columns(_ survey: PointSurvey) -> [PointColumn] {
         let time = PointColumn("time", "time") { FixedPoint(scaled: $0.point.time.microseconds, decimals: 6) }
-        return (PointColumn.all(of: points) + [time]).sorted { $0.jsonName < $1.jsonName }
+        return (PointColumn.all(survey) + [time]).sorted { $0.jsonName < $1.jsonName }
     }
 
-    static func bytes(of exported: ExportedWorkout) -> [UInt8] {
+    static func write(_ exported: ExportedWorkout, to pieces: Pieces) throws {
         let active = ActiveTime(exported.workout)
-        let columns = columns(of: exported.points).map { (key: Array("\"\($0.jsonName)\":".utf8), $0.cell) }
+        let columns = columns(exported.survey).map { (key: Array("\"\($0.jsonName)\":".utf8), $0.cell) }
         var bytes: [UInt8] = []
         bytes.append("{\"points\":[")
-        for (index, point) in exported.points.enumerated() {
+        var points = exported.points
+        var isFirstPoint = true
+        while let point = try points.next() {
             let placed = PlacedPoint(point, in: active)
-            bytes.append(index == 0 ? "\n{" : ",\n{")
+            bytes.append(isFirstPoint ? "\n{" : ",\n{")
+            isFirstPoint = false
             var isFirst = true
             for (key, cell) in columns {
                 guard let cell = cell(placed) else { continue }
@@ -37,11 +40,12 @@ enum JSONExport {
                 }
             }
             bytes.append("}")
+            try pieces.pass(&bytes)
         }
         bytes.append("],\n\"workout\":")
         bytes.append(contentsOf: record(exported.workout))
         bytes.append("}\n")
-        return bytes
+        try pieces.passAll(&bytes)
     }
 
     /// Encodes any record. NaN and infinity, which JSON cannot represent, become strings.

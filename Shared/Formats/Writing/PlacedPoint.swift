@@ -23,29 +23,33 @@ struct PlacedPoint {
     }
 }
 
-extension [PlacedPoint] {
+/// The time-weighted values of a quantity at the places of a workout.
+///
+/// A value between two fixes counts at later fixes until the next value, for 15 s at most and never over a pause. A
+/// value at a fix counts at that fix only, unless most values are between fixes. A recording whose values are all
+/// at fixes therefore keeps exactly its values.
+struct TimeWeighting {
     /// The seconds after which a value expires.
-    private static var timeout: Double { SourceOrder.freshness }
+    private static let timeout = SourceOrder.freshness
 
-    /// The time-weighted values of a quantity at the places of a workout.
-    ///
-    /// A value between two fixes counts at later fixes until the next value, for 15 s at most and never over a pause. A
-    /// value at a fix counts at that fix only, unless most values are between fixes. A recording whose values are all
-    /// at fixes therefore keeps exactly its values.
-    func timeWeighted(_ quantity: Quantity) -> [Double?] {
-        func value(_ point: ExportedPoint) -> Double? { point[quantity] }
-        let measured = filter { value($0.point) != nil }
-        let holdsFromFixes = measured.count { $0.place != nil } * 2 < measured.count
-        var last: (value: Double, time: Timestamp, segment: Int)?
-        return map { placed in
-            guard let segment = placed.position.segment else { return nil }
-            if let value = value(placed.point) {
-                last = placed.place == nil || holdsFromFixes ? (value, placed.point.time, segment) : nil
-                return value
-            }
-            guard let last, last.segment == segment, seconds(from: last.time, to: placed.point.time) <= Self.timeout
-            else { return nil }
-            return last.value
+    private let quantity: Quantity
+    private let holdsFromFixes: Bool
+    private var last: (value: Double, time: Timestamp, segment: Int)?
+
+    init(_ quantity: Quantity, _ survey: PointSurvey) {
+        self.quantity = quantity
+        holdsFromFixes = survey.isMostlyBetweenPlaces(quantity)
+    }
+
+    /// The value at a point. All points are passed, in their order.
+    mutating func value(at placed: PlacedPoint) -> Double? {
+        guard let segment = placed.position.segment else { return nil }
+        if let value = placed.point[quantity] {
+            last = placed.place == nil || holdsFromFixes ? (value, placed.point.time, segment) : nil
+            return value
         }
+        guard let last, last.segment == segment, seconds(from: last.time, to: placed.point.time) <= Self.timeout
+        else { return nil }
+        return last.value
     }
 }

@@ -12,9 +12,8 @@ struct PointColumn: Sendable {
     let cell: @Sendable (PlacedPoint) -> Cell?
 
     /// All columns except the time, in order of display. Quantities of later versions appear only if measured.
-    static func all(of points: [ExportedPoint]) -> [PointColumn] {
-        let measured = points.reduce(0) { $0 | $1.values.present }
-        return first + PresentFields<Quantity>(measured).filter { !$0.isNamed }.map(PointColumn.init)
+    static func all(_ survey: PointSurvey) -> [PointColumn] {
+        first + PresentFields<Quantity>(survey.present).filter { !$0.isNamed }.map(PointColumn.init)
     }
 
     private static let first: [PointColumn] = [

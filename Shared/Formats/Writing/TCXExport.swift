@@ -6,33 +6,27 @@ import Workouts
 /// a reader finds the pauses.
 struct TCXExport {
     private let workout: WorkoutRecord
-    private let active: ActiveTime
     private let laps: [TCXLap]
 
-    static func bytes(of exported: ExportedWorkout) -> [UInt8] {
-        let export = TCXExport(exported)
+    static func write(_ exported: ExportedWorkout, to pieces: Pieces) throws {
+        let active = ActiveTime(exported.workout)
+        let export = TCXExport(workout: exported.workout, laps: TCXLap.laps(of: exported, active))
         var xml = XMLWriter()
-        export.write(to: &xml)
-        return xml.bytes
+        try export.write(TCXTrack(exported, active), to: &xml, pieces)
+        try pieces.passAll(&xml.bytes)
     }
 
-    private init(_ exported: ExportedWorkout) {
-        workout = exported.workout
-        active = ActiveTime(workout)
-        laps = TCXLap.laps(of: exported, active)
-    }
-
-    private func write(to xml: inout XMLWriter) {
+    private func write(_ track: TCXTrack, to xml: inout XMLWriter, _ pieces: Pieces) throws {
         let namespaces: [XMLWriter.Attribute] = [
             ("xmlns", .text("http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2")),
             ("xmlns:ns3", .text("http://www.garmin.com/xmlschemas/ActivityExtension/v2")),
             ("xmlns:xsi", .text("http://www.w3.org/2001/XMLSchema-instance")),
         ]
-        xml.element("TrainingCenterDatabase", namespaces) { xml in
-            xml.element("Activities") { xml in
-                xml.element("Activity", [("Sport", .text(workout.activity.sportOfTCX))]) { xml in
+        try xml.element("TrainingCenterDatabase", namespaces) { xml in
+            try xml.element("Activities") { xml in
+                try xml.element("Activity", [("Sport", .text(workout.activity.sportOfTCX))]) { xml in
                     xml.element("Id", .time(laps[0].start))
-                    for lap in laps { write(lap, to: &xml) }
+                    try writeLaps(track, to: &xml, pieces)
                     xml.element("Notes", .text(workout.name))
                     writeCreator(to: &xml)
                 }
@@ -54,33 +48,63 @@ struct TCXExport {
         }
     }
 
-    private func write(_ lap: TCXLap, to xml: inout XMLWriter) {
-        xml.element("Lap", [("StartTime", .time(lap.start))]) { xml in
-            xml.element("TotalTimeSeconds", .measured(lap.duration))
-            xml.element("DistanceMeters", .measured(lap.distance))
-            xml.element("MaximumSpeed", .decimal(lap.maximumSpeed))
-            // Readers of the format require this element.
-            xml.element("Calories", .whole(lap.activeEnergy, in: 0...65_535) ?? .text("0"))
-            writeHeartRate(lap.averageHeartRate, as: "AverageHeartRateBpm", to: &xml)
-            writeHeartRate(lap.maximumHeartRate, as: "MaximumHeartRateBpm", to: &xml)
-            xml.element("Intensity", .text("Active"))
-            if !workout.activity.countsStrides { xml.element("Cadence", .cadence(lap.averageCadence)) }
-            xml.element("TriggerMethod", .text("Manual"))
-            for track in lap.tracks {
-                xml.element("Track") { xml in
-                    for point in track { write(point, to: &xml) }
-                }
+    /// Writes the laps with their points. A pause begins a new track.
+    private func writeLaps(_ track: TCXTrack, to xml: inout XMLWriter, _ pieces: Pieces) throws {
+        var (points, lap) = (track, 0)
+        /// Of the open track.
+        var segment: Int?
+        begin(laps[lap], to: &xml)
+        while let point = try points.next() {
+            // Laps that are not in order of time still follow one another in the file.
+            let isLater = point.position.lap > lap
+            if segment != nil, segment != point.position.segment || isLater {
+                xml.end("Track")
+                segment = nil
             }
-            writeExtension(
-                "ns3:LX",
-                [
-                    ("ns3:AvgSpeed", .decimal(lap.averageSpeed)),
-                    ("ns3:AvgRunCadence", workout.activity.countsStrides ? .cadence(lap.averageCadence) : nil),
-                    ("ns3:Steps", .whole(lap.steps, in: 0...65_535)),
-                    ("ns3:AvgWatts", .whole(lap.averagePower, in: 0...65_535)),
-                    ("ns3:MaxWatts", .whole(lap.maximumPower, in: 0...65_535)),
-                ], to: &xml)
+            while lap < point.position.lap {
+                end(laps[lap], to: &xml)
+                lap += 1
+                begin(laps[lap], to: &xml)
+            }
+            if segment == nil { xml.begin("Track") }
+            segment = point.position.segment
+            write(point, to: &xml)
+            try pieces.pass(&xml.bytes)
         }
+        if segment != nil { xml.end("Track") }
+        end(laps[lap], to: &xml)
+        for lap in laps[(lap + 1)...] {
+            begin(lap, to: &xml)
+            end(lap, to: &xml)
+        }
+    }
+
+    /// Begins a lap with what precedes its tracks.
+    private func begin(_ lap: TCXLap, to xml: inout XMLWriter) {
+        xml.begin("Lap", [("StartTime", .time(lap.start))])
+        xml.element("TotalTimeSeconds", .measured(lap.duration))
+        xml.element("DistanceMeters", .measured(lap.distance))
+        xml.element("MaximumSpeed", .decimal(lap.maximumSpeed))
+        // Readers of the format require this element.
+        xml.element("Calories", .whole(lap.activeEnergy, in: 0...65_535) ?? .text("0"))
+        writeHeartRate(lap.averageHeartRate, as: "AverageHeartRateBpm", to: &xml)
+        writeHeartRate(lap.maximumHeartRate, as: "MaximumHeartRateBpm", to: &xml)
+        xml.element("Intensity", .text("Active"))
+        if !workout.activity.countsStrides { xml.element("Cadence", .cadence(lap.averageCadence)) }
+        xml.element("TriggerMethod", .text("Manual"))
+    }
+
+    private func end(_ lap: TCXLap, to xml: inout XMLWriter) {
+        writeExtension(
+            "ns3:LX",
+            [
+                ("ns3:AvgSpeed", .decimal(lap.averageSpeed)),
+                ("ns3:AvgRunCadence", workout.activity.countsStrides ? .cadence(lap.averageCadence) : nil),
+                ("ns3:Steps", .whole(lap.steps, in: 0...65_535)),
+                ("ns3:AvgWatts", .whole(lap.averagePower, in: 0...65_535)),
+                ("ns3:MaxWatts", .whole(lap.maximumPower, in: 0...65_535)),
+            ], to: &xml)
+        xml.end("Lap")
     }
 
     private func write(_ placed: PlacedPoint, to xml: inout XMLWriter) {

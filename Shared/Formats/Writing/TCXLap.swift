@@ -1,6 +1,6 @@
 import Workouts
 
-/// A lap of a TCX file: its totals, and its points in tracks without pauses.
+/// The totals of a lap of a TCX file.
 struct TCXLap {
     let start: Timestamp
     /// Seconds without pauses.
@@ -15,7 +15,6 @@ struct TCXLap {
     var steps: Double?
     var averagePower: Double?
     var maximumPower: Double?
-    var tracks: [[PlacedPoint]] = []
 
     /// Distance divided by active time.
     var averageSpeed: Double? { duration > 0 ? distance.map { $0 / duration } : nil }
@@ -25,16 +24,11 @@ struct TCXLap {
         let workout = exported.workout
         var laps = workout.laps.map { TCXLap($0, of: workout.activity, start: active.start(from: $0.startedAt)) }
         if laps.isEmpty {
-            let start = active.segments.first?.start ?? workout.startedAt ?? exported.points.first?.time
+            let start = active.segments.first?.start ?? workout.startedAt ?? exported.survey.first
             laps = [TCXLap(whole: workout, start: start ?? Timestamp(microseconds: 0))]
         }
-        for points in stretches(of: exported, active) {
-            var lap: Int?
-            for point in points {
-                if point.position.lap != lap { laps[point.position.lap].tracks.append([]) }
-                lap = point.position.lap
-                laps[point.position.lap].add(point)
-            }
+        for (lap, speed) in exported.survey.maximumSpeeds {
+            laps[lap].maximumSpeed = max(laps[lap].maximumSpeed ?? speed, speed)
         }
         return laps
     }
@@ -62,36 +56,5 @@ struct TCXLap {
         steps = workout.steps
         averagePower = workout.averagePower
         maximumPower = workout.maximumPower
-    }
-
-    private mutating func add(_ point: PlacedPoint) {
-        tracks[tracks.count - 1].append(point)
-        if let speed = point.point[.speed] { maximumSpeed = max(maximumSpeed ?? speed, speed) }
-    }
-
-    /// The points of each segment. Its start and end without measurements become points with a time only.
-    private static func stretches(of exported: ExportedWorkout, _ active: ActiveTime) -> [[PlacedPoint]] {
-        var stretches = [[PlacedPoint]](repeating: [], count: active.segments.count)
-        for point in exported.points {
-            let placed = PlacedPoint(point, in: active)
-            if let segment = placed.position.segment { stretches[segment].append(placed) }
-        }
-        for (index, segment) in active.segments.enumerated() {
-            func edge(_ time: Timestamp) -> PlacedPoint? {
-                let placed = PlacedPoint(ExportedPoint(time: time), in: active)
-                // A bound shared with the next segment belongs to the next one.
-                return placed.position.segment == index ? placed : nil
-            }
-            func isWritten(_ point: PlacedPoint?, at time: Timestamp) -> Bool {
-                point?.point.time.ticks(of: 1_000) == time.ticks(of: 1_000)
-            }
-            if !isWritten(stretches[index].first, at: segment.start), let start = edge(segment.start) {
-                stretches[index].insert(start, at: 0)
-            }
-            if !isWritten(stretches[index].last, at: segment.end), let end = edge(segment.end) {
-                stretches[index].append(end)
-            }
-        }
-        return stretches
     }
 }

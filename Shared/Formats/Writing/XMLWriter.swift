@@ -36,7 +36,7 @@ struct XMLWriter {
 
     typealias Attribute = (name: StaticString, value: Value)
 
-    private(set) var bytes: [UInt8] = []
+    var bytes: [UInt8] = []
     private var depth = 0
 
     init() {
@@ -45,12 +45,22 @@ struct XMLWriter {
 
     /// An element with others inside.
     mutating func element(
-        _ name: StaticString, _ attributes: [Attribute] = [], _ content: (inout XMLWriter) -> Void
-    ) {
+        _ name: StaticString, _ attributes: [Attribute] = [], _ content: (inout XMLWriter) throws -> Void
+    ) rethrows {
+        begin(name, attributes)
+        try content(&self)
+        end(name)
+    }
+
+    /// Begins an element with others inside.
+    mutating func begin(_ name: StaticString, _ attributes: [Attribute] = []) {
         open(name, attributes)
         bytes.append(">\n")
         depth += 1
-        content(&self)
+    }
+
+    /// Ends the innermost element.
+    mutating func end(_ name: StaticString) {
         depth -= 1
         indent()
         close(name)

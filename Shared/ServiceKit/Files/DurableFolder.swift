@@ -37,33 +37,24 @@ package struct DurableFolder: Sendable {
     ///   - label: letters, digits and dashes for `removeHidden`.
     ///   - mode: the permissions of the file.
     ///   - isExact: whether the permissions ignore the process's umask.
+    ///   - fill: writes the content. If it throws, no file is left.
     /// - Returns: the hidden name, for `rename` or `remove`.
     package func writeHidden(
-        _ bytes: [UInt8], _ label: String, mode: mode_t = 0o600, isExact: Bool = false
-    ) throws(Problem) -> String {
+        _ label: String, mode: mode_t = 0o600, isExact: Bool = false, _ fill: (OpenFile) throws -> Void
+    ) throws -> String {
         let name = ".\(label).\(UUID()).part"
         let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw problem }
-        let failure = isExact && fchmod(descriptor, mode) != 0 ? problem : fill(descriptor, bytes)
-        close(descriptor)
-        guard let failure else { return name }
-        try remove(name)
-        throw failure
-    }
-
-    private func fill(_ descriptor: Int32, _ bytes: [UInt8]) -> Problem? {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if count == 0 {
-                return Problem(path: path, code: ENOSPC)
-            } else if errno != EINTR {
-                return problem
-            }
+        let file = OpenFile(descriptor, path: path)
+        do {
+            guard !isExact || fchmod(descriptor, mode) == 0 else { throw problem }
+            try fill(file)
+            try file.sync()
+        } catch {
+            try remove(name)
+            throw error
         }
-        return fsync(descriptor) == 0 ? nil : problem
+        return name
     }
 
     /// Renames a file and replaces one of the new name. Durable after `sync`.

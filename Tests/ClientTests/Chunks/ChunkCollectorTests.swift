@@ -1,4 +1,5 @@
 import Bus
+import Foundation
 import ServiceKit
 import TestSupport
 import Testing
@@ -44,10 +45,12 @@ import Workouts
         #expect(collector.complete.isEmpty)
         collector.want(key, summaries: ["metrics": 5, "route": 6], now: now)
         #expect(collector.complete == [key])
-        let taken = try #require(try collector.take(key))
-        #expect(taken.series == series(1_200) && taken.track == track(600))
+        let chunks = collector.take(key)
+        let taken = try #require(chunks)
+        #expect(try taken.series.read().series == series(1_200) && taken.track.read().track == track(600))
         #expect(collector.cachedBytes == 0 && collector.wantedBytes == 0 && collector.wanted.isEmpty)
-        #expect(try collector.take(key) == nil)
+        let again = collector.take(key)
+        #expect(again == nil)
     }
 
     @Test mutating func `a kind without a summary or without chunks is complete`() throws {
@@ -56,7 +59,8 @@ import Workouts
         collector.want(key, summaries: ["metrics": 5], now: now)
         #expect(collector.complete.isEmpty)
         collector.receive(revision: 5, chunks: 0, kind: .series, of: key)
-        #expect(try collector.take(key)?.series.times == [])
+        let taken = collector.take(key)
+        #expect(try taken?.series.read().series.times == [])
     }
 
     @Test mutating func `all chunks of the summary's revision are needed, of the workout's or a later one`() throws {
@@ -106,7 +110,8 @@ import Workouts
         let payload = Array(#"{"columns":{"c":[1,2],"h":[3]},"n":0,"of":1,"revision":5}"#.utf8)
         try collector.receive(payload[...], number: 0, kind: .series, of: key)
         collector.receive(revision: 5, chunks: 1, kind: .series, of: key)
-        #expect(throws: PayloadError.self) { try collector.take(key) }
+        let taken = collector.take(key)
+        #expect(throws: PayloadError.self) { try taken?.series.read() }
         #expect(collector.wanted.isEmpty && collector.wantedBytes == 0)
         #expect(throws: PayloadError.self) {
             try collector.receive(Array("nonsense".utf8)[...], number: 0, kind: .series, of: key)
@@ -121,7 +126,8 @@ import Workouts
                 rows.payload(number: stated, revision: 5)[...], number: number, kind: .series, of: key)
         }
         collector.receive(revision: 5, chunks: 3, kind: .series, of: key)
-        #expect(throws: PayloadError.self) { try collector.take(key) }
+        let taken = collector.take(key)
+        #expect(throws: PayloadError.self) { try taken?.series.read() }
     }
 
     @Test mutating func `the keys of a chunk may have any order`() throws {
@@ -129,7 +135,8 @@ import Workouts
         let payload = Array(#"{ "revision": 5, "n": 0, "of": 1, "columns": {"c": [1], "h": [60]} }"#.utf8)
         try collector.receive(payload[...], number: 0, kind: .series, of: key)
         collector.receive(revision: 5, chunks: 1, kind: .series, of: key)
-        #expect(try collector.take(key)?.series[.heartRate] == [60])
+        let taken = collector.take(key)
+        #expect(try taken?.series.read().series[.heartRate] == [60])
     }
 
     @Test mutating func `a full cache evicts the oldest session and no requested one`() throws {
@@ -164,5 +171,53 @@ import Workouts
         collector.want(key, summaries: ["metrics": 5], now: now)
         collector.drop { $0 == key }
         #expect(collector.wanted.isEmpty && collector.wantedBytes == 0 && collector.complete.isEmpty)
+    }
+
+    @Test mutating func `the chunks of a large session are in a file`() throws {
+        let folder = try TemporaryFolder()
+        collector = ChunkCollector(limits: .files, folder: folder.path)
+        collector.want(key, summaries: ["metrics": 6, "route": 6], now: now)
+        // Numbers arrive in any order and repeatedly, and those of an older revision before.
+        var random = SeededRandom()
+        let (series, track) = (FinalRows(series(150_000)), FinalRows(track(600)))
+        for (revision, count) in [(Int64(5), 200), (6, series.chunkCount)] {
+            let numbers = Array(0..<count)
+            for number in numbers.shuffled(using: &random) + numbers.prefix(20) {
+                let payload = series.payload(number: number, revision: revision)
+                try collector.receive(payload[...], number: number, kind: .series, of: key)
+                #expect(collector.wantedBytes < 2 * ChunkSet.memoryLimit)
+            }
+        }
+        collector.receive(revision: 6, chunks: series.chunkCount, kind: .series, of: key)
+        try publish(track, .track, 6)
+        let payloads = (0..<series.chunkCount).reduce(0) { $0 + series.payload(number: $1, revision: 6).count }
+        #expect(collector.fileBytes == payloads)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+        let chunks = collector.take(key)
+        let taken = try #require(chunks)
+        #expect(try taken.series.read().series == self.series(150_000) && taken.track.read().track == self.track(600))
+        #expect(collector.fileBytes == 0 && collector.wantedBytes == 0)
+    }
+
+    @Test mutating func `files of unwanted sessions have a limit, and the oldest session is evicted`() throws {
+        let folder = try TemporaryFolder()
+        collector = ChunkCollector(limits: .init(cacheFiles: 5 << 20, session: 1 << 30), folder: folder.path)
+        let rows = FinalRows(series(150_000))
+        for number in 0..<6 {
+            try publish(rows, .series, 5, of: SessionKey(User("u\(number)")!, key.session))
+            #expect(collector.fileBytes <= 5 << 20)
+        }
+        for number in [0, 5] {
+            collector.want(SessionKey(User("u\(number)")!, key.session), summaries: ["metrics": 5], now: now)
+        }
+        #expect(collector.complete == [SessionKey(User("u5")!, key.session)])
+    }
+
+    @Test mutating func `chunks that cannot be written are missing`() throws {
+        collector = ChunkCollector(folder: "/dev/null/folder")
+        collector.want(key, summaries: ["metrics": 5], now: now)
+        try publish(FinalRows(series(150_000)), .series, 5)
+        #expect(collector.complete.isEmpty && collector.problem(of: key)?.code == ENOTDIR)
+        #expect(collector.wantedBytes < 2 * ChunkSet.memoryLimit)
     }
 }

@@ -1,5 +1,7 @@
+import Client
 import Formats
 import Foundation
+import ServiceKit
 import Synchronization
 import TestSupport
 import Testing
@@ -14,10 +16,10 @@ import Workouts
         let late = Atomic(0)
         let disk = DispatchSemaphore(value: 0)
         let count = ProcessInfo.processInfo.activeProcessorCount + 1
-        let file = FolderTarget(folder: folder.path, formats: [.fit]) { _, _ in
+        let file = FolderTarget(folder: folder.path, formats: [.fit]) { _, _, written in
             began.add(1, ordering: .relaxed)
             if disk.wait(timeout: .now() + 600) == .timedOut { late.add(1, ordering: .relaxed) }
-            return [1]
+            try written.append([1])
         }
         let targets = ExportTargets([file])
         await withTaskGroup { group in
@@ -37,8 +39,8 @@ import Workouts
             key: SessionKey(workout.user, workout.session), workout: 1, summaries: [:],
             destinations: [.init(target: target, idempotencyKey: "k", begun: 1)])
         return CollectedWork(
-            work: work, workout: workout, series: Series(times: [], columns: []),
-            track: Track(times: [], columns: []), fence: .ownerOfAll(workout.session))
+            work: work, workout: workout, series: CollectedChunks(), track: CollectedChunks(),
+            fence: .ownerOfAll(workout.session))
     }
 
     @Test func `a target that is no longer configured refuses workouts`() async throws {

@@ -25,7 +25,7 @@ import Workouts
             Array("\($0) of \($1.workout.name), revision \($1.workout.revision)".utf8)
         }
     ) -> FolderTarget {
-        FolderTarget(folder: path ?? exports, formats: formats, encode: encode)
+        FolderTarget(folder: path ?? exports, formats: formats) { try $2.append(encode($0, $1)) }
     }
 
     /// Delivers a workout and returns its files.
@@ -160,7 +160,7 @@ import Workouts
                 // A killed process stopped here.
                 let place = DurableFolder(path: "\(exports)/\(workouts[index].workout.user)")
                 try place.make()
-                _ = try place.writeHidden([1], "\(workouts[index].workout.session)-DEADBEEF")
+                _ = try place.writeHidden("\(workouts[index].workout.session)-DEADBEEF") { try $0.append([1]) }
             default:
                 workouts[index] = workouts[index].revised(name)
                 let formats = ExportFormat.allCases.filter { _ in Bool.random(using: &random) }
@@ -178,11 +178,11 @@ import Workouts
         let place = DurableFolder(path: "\(exports)/anna")
         // Older versions used only the session in the name.
         for label in ["\(workout.workout.session)", "\(workout.workout.session)-DEADBEEF"] {
-            #expect(try place.writeHidden([1, 2, 3], label).hasPrefix("."))
+            #expect(try place.writeHidden(label) { try $0.append([1, 2, 3]) }.hasPrefix("."))
         }
         // Written by another process for its own shards.
         let session = try #require((0..<1_000).lazy.map { _ in SessionID(UUID()) }.first { $0.shard != shard })
-        let others = try place.writeHidden([1, 2, 3], "\(session)-DEADBEEF")
+        let others = try place.writeHidden("\(session)-DEADBEEF") { try $0.append([1, 2, 3]) }
         try Data().write(to: URL(filePath: "\(exports)/anna/.theirs.part"))
         #expect(try text(files[0]) == "fit of Morning Run, revision 1")
         #expect(try names().count == 6)
@@ -204,7 +204,7 @@ import Workouts
         }
         async let delivery = target.deliver(workout)
         #expect(await eventually { isWriting.load(ordering: .relaxed) })
-        #expect(try names().map { $0.hasPrefix(".") } == [true])
+        #expect(try names().map { $0.hasPrefix(".") } == [true, true])
         try await target.removeLeftovers(epochs(1))
         isRemoved.signal()
         guard case .delivered = await delivery else { throw NotDelivered() }

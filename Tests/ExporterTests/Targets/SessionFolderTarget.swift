@@ -1,5 +1,6 @@
 import Formats
 import Foundation
+import TestSupport
 import Workouts
 
 @testable import Exporter

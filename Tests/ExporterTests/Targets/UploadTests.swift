@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Formats
 import Foundation
+import ServiceKit
 import TestSupport
 import Testing
 import Workouts
@@ -30,8 +31,9 @@ import Workouts
     ) async throws -> Result {
         try await HTTPClient.withHTTPClient(configuration: UploadTarget.http) { client in
             let configuration = ExportConfiguration.Upload(url: url, format: .gpx, credentials: folder.path)
-            let resources = ExportResources(clock: ManualClock(), client: client, uploadTimeout: timeout)
-            var target = UploadTarget(configuration, resources) { _, _ in file }
+            let resources = ExportResources(
+                clock: ManualClock(), client: client, folder: folder.file("temporary"), uploadTimeout: timeout)
+            var target = UploadTarget(configuration, resources) { try $2.append(file) }
             target.minimumBandwidth = minimumBandwidth
             return try await body(target)
         }

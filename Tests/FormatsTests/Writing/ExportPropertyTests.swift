@@ -22,7 +22,7 @@ import Testing
             for number in try XMLText(tcx).texts("Trackpoint/DistanceMeters") { #expect(!number.contains("e")) }
             _ = try JSONSerialization.jsonObject(with: Data(JSONExport.bytes(of: exported)))
             let lines = String(decoding: CSVExport.bytes(of: exported), as: UTF8.self).split(separator: "\r\n")
-            #expect(lines.count == exported.points.count + 1)
+            #expect(lines.count == exported.allPoints.count + 1)
             #expect(Set(lines.map { $0.count { $0 == "," } }).count == 1)
             for format in ExportFormat.allCases {
                 #expect(format.bytes(of: exported) == format.bytes(of: exported), "round \(round)")

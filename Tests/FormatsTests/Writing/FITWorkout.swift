@@ -1,5 +1,6 @@
 import FIT
 import Foundation
+import TestSupport
 import Workouts
 
 @testable import Formats

@@ -1,4 +1,5 @@
 import Bus
+import TestSupport
 import Workouts
 
 @testable import Formats

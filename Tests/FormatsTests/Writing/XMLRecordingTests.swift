@@ -64,7 +64,7 @@ import Workouts
         let again = try PlayedWorkout(try #require(Recording(try XMLRecording(Data(bytes)).track)))
         #expect(abs((again.workout.distance ?? 0) - known.distance) <= known.distance / 200)
         #expect(abs(again.workout.activeDuration - known.activeTime) <= 1)
-        #expect(again.exported.points.compactMap { $0[.heartRate] } == rates)
+        #expect(again.exported.allPoints.compactMap { $0[.heartRate] } == rates)
     }
 
     @Test(arguments: recordings) func `GPX has the points of the route, their heart rate and segments`(_ known: Known)
@@ -89,7 +89,7 @@ import Workouts
 
         let again = try PlayedWorkout(try #require(Recording(try XMLRecording(Data(bytes)).track)))
         #expect(again.workout.segments.count == known.segments)
-        #expect(again.exported.points.map { $0[.heartRate] } == points.map(\.heartRate))
+        #expect(again.exported.allPoints.map { $0[.heartRate] } == points.map(\.heartRate))
     }
 
     @Test(arguments: recordings) func `gpsbabel converts both`(_ known: Known) async throws {
@@ -99,7 +99,7 @@ import Workouts
             return
         }
         let exported = try PlayedWorkout(recording).exported
-        let count = exported.points.count { $0.place != nil }
+        let count = exported.allPoints.count { $0.place != nil }
         for (format, name, other) in [(ExportFormat.tcx, "gtrnctr", "gpx"), (.gpx, "gpx", "gtrnctr")] {
             let folder = try TemporaryFolder()
             try Data(format.bytes(of: exported)).write(to: URL(fileURLWithPath: folder.file("in")))

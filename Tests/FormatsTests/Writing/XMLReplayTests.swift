@@ -26,9 +26,9 @@ import Workouts
             expectSame(again.workout.maximumHeartRate, played.workout.maximumHeartRate)
             expectSame(again.workout.averagePower, played.workout.averagePower)
             expectSame(again.workout.averageCadence, played.workout.averageCadence)
-            let rates = [again, played].map { $0.exported.points.compactMap { $0[.heartRate] } }
+            let rates = [again, played].map { $0.exported.allPoints.compactMap { $0[.heartRate] } }
             #expect(rates[0] == rates[1])
-            #expect(again.exported.points.compactMap(\.place) == played.exported.points.compactMap(\.place))
+            #expect(again.exported.allPoints.compactMap(\.place) == played.exported.allPoints.compactMap(\.place))
         }
     }
 
@@ -39,20 +39,20 @@ import Workouts
             let played = try PlayedWorkout(made.recording, laps: made.laps)
             let bytes = GPXExport.bytes(of: played.exported)
             if round < 4 { #expect(try await XMLSchema.gpx.validate(bytes) == "") }
-            let fixes = played.exported.points.filter { $0.place != nil }
+            let fixes = played.exported.allPoints.filter { $0.place != nil }
             guard !fixes.isEmpty else {
                 #expect(Recording(try XMLRecording(Data(bytes)).track) == nil)
                 continue
             }
             let again = try replayed(bytes)
-            #expect(again.exported.points.map(\.time) == fixes.map(\.time), "round \(round)")
-            #expect(again.exported.points.map(\.place) == fixes.map(\.place))
-            #expect(again.exported.points.map(\.altitude) == fixes.map(\.altitude))
+            #expect(again.exported.allPoints.map(\.time) == fixes.map(\.time), "round \(round)")
+            #expect(again.exported.allPoints.map(\.place) == fixes.map(\.place))
+            #expect(again.exported.allPoints.map(\.altitude) == fixes.map(\.altitude))
             let stretches = played.workout.segments.filter { segment in fixes.contains { segment.contains($0.time) } }
             #expect(again.workout.segments.count == stretches.count)
             if made.recording.samples.map(\.time) == made.recording.locations.map(\.time) {
                 for quantity in [Quantity.heartRate, .temperature, .power, .cadence] {
-                    #expect(again.exported.points.map { $0[quantity] } == fixes.map { $0[quantity] })
+                    #expect(again.exported.allPoints.map { $0[quantity] } == fixes.map { $0[quantity] })
                 }
             }
             // A second export adds no values.

@@ -80,11 +80,11 @@ import Workouts
         let usual = folder.file("usual")
         close(open(usual, O_CREAT | O_WRONLY, 0o666))
         let output = ExportOutput(place: .file(folder.file("run.fit")), overwrites: true)
-        _ = try output.write([1], of: session.record, .fit)
+        _ = try output.write(.fit, of: session.record) { try $0.append([1]) }
         #expect(try mode(folder.file("run.fit")) == mode(usual))
         for kept in [0o600, 0o664, 0o444] {
             #expect(chmod(folder.file("run.fit"), mode_t(kept)) == 0)
-            _ = try output.write([2], of: session.record, .fit)
+            _ = try output.write(.fit, of: session.record) { try $0.append([2]) }
             #expect(try mode(folder.file("run.fit")) == kept)
         }
     }
@@ -94,18 +94,22 @@ import Workouts
         let (link, file) = (folder.file("latest.fit"), try folder.write("old", to: "run.fit"))
         #expect(symlink("run.fit", link) == 0)
         let output = ExportOutput(place: .file(link), overwrites: true)
-        #expect(try output.write([1, 2], of: session.record, .fit) == link)
+        #expect(try output.write(.fit, of: session.record, { try $0.append([1, 2]) }).path == link)
         #expect(try Data(contentsOf: URL(filePath: file)) == Data([1, 2]))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
         try FileManager.default.removeItem(atPath: file)
-        #expect(throws: ExportOutput.Failure.notAFile(link)) { try output.write([3], of: session.record, .fit) }
+        #expect(throws: ExportOutput.Failure.notAFile(link)) {
+            try output.write(.fit, of: session.record) { try $0.append([3]) }
+        }
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "run.fit")
     }
 
     @Test func `a failed write leaves no file`() throws {
         let folder = try TemporaryFolder()
         let output = ExportOutput(place: .file(folder.file(String(repeating: "x", count: 256))))
-        #expect(throws: DurableFolder.Problem.self) { try output.write([1], of: session.record, .fit) }
+        #expect(throws: DurableFolder.Problem.self) {
+            try output.write(.fit, of: session.record) { try $0.append([1]) }
+        }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
     }
 
@@ -129,16 +133,20 @@ import Workouts
     @Test func `by default the file has the exporter's name`() throws {
         let folder = try TemporaryFolder()
         let output = ExportOutput(place: .folder(folder.path))
-        let path = try #require(try output.write([1, 2], of: session.record, .tcx))
+        let written = try output.write(.tcx, of: session.record) { try $0.append([1, 2]) }
+        let path = try #require(written.path)
         #expect(path == folder.file("2023-11-14T221320Z-evening-run-\(session.key.session).tcx"))
         #expect(try Data(contentsOf: URL(filePath: path)) == Data([1, 2]))
-        #expect(throws: ExportOutput.Failure.exists(path)) { try output.write([3], of: session.record, .tcx) }
+        #expect(throws: ExportOutput.Failure.exists(path)) {
+            try output.write(.tcx, of: session.record) { try $0.append([3]) }
+        }
     }
 
     @Test func `standard output gets the bytes and nothing else`() throws {
         let pipe = Pipe()
         let output = ExportOutput(place: .standardOutput, standardOutput: pipe.fileHandleForWriting)
-        #expect(try output.write([0, 255, 10], of: session.record, .fit) == nil)
+        let written = try output.write(.fit, of: session.record) { try $0.append([0, 255, 10]) }
+        #expect(written.path == nil && written.count == 3)
         try pipe.fileHandleForWriting.close()
         #expect(try pipe.fileHandleForReading.readToEnd() == Data([0, 255, 10]))
     }

@@ -3,6 +3,7 @@ import Client
 import Formats
 import Foundation
 import MQTT
+import TestSupport
 import Workouts
 
 @testable import Pacebus

@@ -35,7 +35,8 @@ import Workouts
                 try fetch.receive(message, now)
                 taken = try fetch.take()
             }
-            #expect(taken == session.exported)
+            let file = try ExportFormat.json.file(of: try #require(taken))
+            #expect(file == ExportFormat.json.bytes(of: session.exported))
         }
     }
 
@@ -59,7 +60,8 @@ import Workouts
         for message in session.final(.series) { try fetch.receive(message, now) }
         try fetch.receive(session.message(.workout, JSONCoding.encode(record)), now)
         let taken = try fetch.take()
-        #expect(taken?.points.count == 1_200)
+        let rows = try ExportFormat.csv.file(of: try #require(taken)).count { $0 == UInt8(ascii: "\n") }
+        #expect(rows == 1 + 1_200)
     }
 
     @Test func `only news extends the wait`() throws {
