@@ -34,8 +34,19 @@ extension SessionEngineLoop {
                 rest = page.last.map { range.after($0.key) }
             }
         }
+        try await loadUnreadable(shards)
         try await countStored()
         context.logger.info("sessions loaded", metadata: [LogKey.count: "\(machine.entries.count)"])
+    }
+
+    /// Notes the sessions whose records were set aside and that no other record replaces.
+    private mutating func loadUnreadable(_ shards: Set<Shard>) async throws {
+        let records = try await store.records(in: SessionRecord.corrupt, shards: shards)
+        let lost = Set(records.compactMap { SessionRecord.corruptSession($0.key) }).filter {
+            machine.entries[$0] == nil
+        }
+        let replaced = Set(try await history(lost).map(\.key))
+        for key in lost where !replaced.contains("\(key)") { outbox.add(machine.loseRecord(of: key)) }
     }
 
     private mutating func load(_ record: StoreRecord, _ now: Moment) async throws {
@@ -199,6 +210,8 @@ extension SessionEngineLoop {
             context.logger.error(
                 "corrupt record set aside", metadata: [LogKey.record: "\(collection.name)/\(record.key)"])
             outbox.add([.setAside(record.shard, collection, key: record.key, value: record.value)])
+            let isSession = [SessionRecord.sessions, SessionRecord.history].contains(collection)
+            if isSession, let key = SessionKey(record.key) { outbox.add(machine.loseRecord(of: key)) }
             return nil
         }
     }

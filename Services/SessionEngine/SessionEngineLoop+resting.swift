@@ -95,7 +95,7 @@ extension SessionEngineLoop {
     private mutating func erase(_ record: StoreRecord, in collection: StoreCollection, of user: User, _ now: Moment) {
         guard let key = SessionKey(record.key), machine.entries[key] == nil else { return }
         guard let session = try? JSONCoding.decode(SessionRecord.self, from: record.value, now: now) else {
-            return outbox.add([.setAside(record.shard, collection, key: record.key, value: [])])
+            return outbox.add([.setAside(record.shard, collection, key: record.key, value: []), .clear(key)])
         }
         if machine.isErased(user, revision: session.revision) { outbox.add(machine.erase(session, now)) }
     }

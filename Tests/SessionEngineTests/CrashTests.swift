@@ -190,6 +190,8 @@ struct CrashTests {
                 id: CommandID(UUID()), client: Client("c")!, action: .deleteWorkout(key.session))
             let sent = try await engine?.deliver([Topic.user(user, .request).message(JSONCoding.encode(request))])
             #expect(sent?.replies.map(\.error?.code) == ["session_not_found"])
+            let echo = Topic.session(key, .state).message(Array(#"{"revision":1700000000001}"#.utf8))
+            #expect(try await engine?.deliver([echo]).payloads(.session(key, .state)) == [[]])
             // The record is moved with the next commit.
             _ = try await engine?.tick()
         }

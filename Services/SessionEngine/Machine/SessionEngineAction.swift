@@ -138,7 +138,7 @@ extension SessionEngineMachine: OwningMachine {
     mutating func messages(for action: SessionEngineAction) -> [MQTTMessage] {
         switch action {
         case .publishState(let key):
-            guard let entry = entries[key] else { return [] }
+            guard let entry = entries[key], !entry.isWithheld else { return [] }
             published(entry.record.revision, of: key, \.stateTopic)
             let state = PublishedState(entry.record.state, entry.record.planState)
             return [Topic.session(key, .state).message(JSONCoding.encode(state))]
@@ -156,7 +156,7 @@ extension SessionEngineMachine: OwningMachine {
             published(workout.revision, of: key, \.workoutTopic)
             return [Topic.session(key, .workout).message(JSONCoding.encode(workout))]
         case .publishCurrent(let user):
-            let record = unfinished(user)
+            let record = offered(user)
             let current = CurrentSession(
                 revision: currentRevision(user), state: record?.state, plan: record?.planState)
             users[user]?.currentTopic?.published(current.revision)
@@ -197,6 +197,7 @@ extension SessionEngineMachine: OwningMachine {
 
     mutating func drop(_ shards: Set<Shard>) {
         for key in entries.keys where shards.contains(key.user.shard) { forget(key) }
+        forgetUnreadable { shards.contains($0.user.shard) }
         for user in users.keys where shards.contains(user.shard) { users[user] = nil }
         for user in quotas.keys where shards.contains(user.shard) { quotas[user] = nil }
     }

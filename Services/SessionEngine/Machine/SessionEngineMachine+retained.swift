@@ -11,6 +11,7 @@ extension SessionEngineMachine {
         connectedAt = now
         routeBuilders = OnlineProcesses()
         reconnected()
+        withholdOverdue(now)
         // From now on messages about them can arrive.
         for (key, entry) in entries {
             if let due = due(entry, now) { deadlines.schedule(key, at: due) }
@@ -32,7 +33,8 @@ extension SessionEngineMachine {
             SessionEngineAction.publishProfile($0.key)
         }
         let plans = known.filter { $0.value.plans != nil }.map { SessionEngineAction.publishPlans($0.key) }
-        return sessions + current + profiles + plans
+        let lost = unreadable.filter { shards.contains($0.user.shard) }.sorted().map(SessionEngineAction.clear)
+        return sessions + current + profiles + plans + lost
     }
 
     /// The retained topics of a session. Its `state` comes first: a reader keeps messages of an unknown session only as
@@ -60,7 +62,7 @@ extension SessionEngineMachine {
 
     /// Handles a revision of `state` on the bus.
     mutating func seeState(_ revision: Int64, of key: SessionKey, now: Moment) -> [SessionEngineAction] {
-        guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
+        guard var entry = entries[key] else { return seeUnknown(revision, of: key, now) }
         switch entry.stateTopic.see(revision, now.wallClock) {
         case .known: return []
         case .republish: return [.publishState(key)]
@@ -73,7 +75,7 @@ extension SessionEngineMachine {
 
     /// Handles a revision of a session's `profile` on the bus.
     mutating func seeSessionProfile(_ revision: Int64, of key: SessionKey, now: Moment) -> [SessionEngineAction] {
-        guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
+        guard var entry = entries[key] else { return seeUnknown(revision, of: key, now) }
         guard entry.record.profileRevision != nil else { return [.publishSessionProfile(key)] }
         switch entry.profileTopic.see(revision, now.wallClock) {
         case .known: return []
@@ -88,7 +90,7 @@ extension SessionEngineMachine {
 
     /// Handles a revision of `workout` on the bus.
     mutating func seeWorkout(_ revision: Int64, of key: SessionKey, now: Moment) -> [SessionEngineAction] {
-        guard var entry = entries[key] else { return isForgotten(revision, now) ? [.clear(key)] : [] }
+        guard var entry = entries[key] else { return seeUnknown(revision, of: key, now) }
         // A session that was deleted or is unfinished has no workout.
         guard entry.record.workout != nil else { return [.publishWorkout(key)] }
         switch entry.workoutTopic.see(revision, now.wallClock) {
@@ -102,9 +104,11 @@ extension SessionEngineMachine {
         }
     }
 
-    /// Whether an unknown session is older than the retention.
-    private func isForgotten(_ revision: Int64, _ now: Moment) -> Bool {
-        revision < (now - Self.deletedRetention).wallClock.milliseconds
+    /// The reaction to a topic of an unknown session: none may stay whose record is unreadable or that is older than the
+    /// retention.
+    private func seeUnknown(_ revision: Int64, of key: SessionKey, _ now: Moment) -> [SessionEngineAction] {
+        let isForgotten = revision < (now - Self.deletedRetention).wallClock.milliseconds
+        return isForgotten || unreadable.contains(key) ? [.clear(key)] : []
     }
 
     /// Handles a revision of `current` on the bus. If the user has no data, it offers a session that does not exist.

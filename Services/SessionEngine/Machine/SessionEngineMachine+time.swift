@@ -13,6 +13,7 @@ extension SessionEngineMachine {
     ) -> [SessionEngineAction] {
         guard var entry = entries[key], entry.record.session.statusName != .deleted else { return [] }
         let before = entry.record
+        entry.reporters.insert(kind)
         entry.record.session.receive(heard.silences)
         if heard.hasLiveMetrics { entry.record.session.receiveLiveMetrics() }
         let skewed = take(heard, kind, &entry.record, key, now)
@@ -112,8 +113,13 @@ extension SessionEngineMachine {
     /// The time at which a session expires or leaves the bus.
     func goneAt(_ entry: Entry) -> Moment? {
         switch entry.record.session.status {
-        // Retained topics arrive after the connect and may contain later events.
-        case .unfinished: connectedAt.map { max(entry.receivedAt + Session.expiry, $0 + Self.retainedTimeout) }
+        // Reports arrive after the connect and may contain later events.
+        case .unfinished:
+            connectedAt.map { connectedAt in
+                let expiresAt = entry.receivedAt + Session.expiry
+                let isReported = entry.reporters.isSuperset(of: [.samples, .locations])
+                return isReported ? expiresAt : max(expiresAt, connectedAt + Self.retainedTimeout)
+            }
         case .canceled: entry.record.publishedAt.map { $0 + RetainedTopic.lifetime }
         case .completed: entry.reviseBy == nil ? entry.record.publishedAt.map { $0 + RetainedTopic.lifetime } : nil
         case .deleted: entry.record.publishedAt.map { $0 + Self.deletedRetention }
@@ -238,6 +244,7 @@ extension SessionEngineMachine {
     /// Ends the removal of a user's data.
     mutating func erased(_ user: User) -> [SessionEngineAction] {
         users[user]?.erasing = nil
+        forgetUnreadable { $0.user == user }
         return [.eraseCorrupt(user), .saveUser(user)]
     }
 }

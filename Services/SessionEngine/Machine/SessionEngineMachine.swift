@@ -33,7 +33,13 @@ struct SessionEngineMachine {
         /// The time to revise the finished record with late items.
         var reviseBy: Moment?
         /// The time of the last event: a command or new items.
-        var receivedAt: Moment
+        var receivedAt: Moment {
+            didSet { wasOverdue = false }
+        }
+        /// Whether the session was due to expire when it was loaded or the connection began, and no event came since.
+        private var wasOverdue = false
+        /// The services that have reported their items since the connect.
+        var reporters: Set<StreamName.Kind> = []
         /// The pending question to a coach. Later commands wait.
         var question: CoachQuestion?
         /// `state`.
@@ -51,6 +57,14 @@ struct SessionEngineMachine {
             profileTopic = RetainedTopic(revision: record.profileRevision ?? 0)
             workoutTopic = RetainedTopic(revision: record.workout?.revision ?? 0)
         }
+
+        /// Notes whether the session is due to expire. Until the services have reported later events, it is not offered.
+        mutating func findOverdue(_ now: Moment) {
+            wasOverdue = now.seconds(since: receivedAt) >= Session.expiry
+        }
+
+        /// Whether readers must not see the session yet: it expires unless a service reports an event.
+        var isWithheld: Bool { wasOverdue && record.session.isUnfinished }
 
         /// Whether only the store needs the session until its topics are cleared, unless a message changes it.
         var canRest: Bool {
@@ -86,6 +100,8 @@ struct SessionEngineMachine {
     var connectedAt: Moment?
     /// The online processes of route-builder.
     var routeBuilders = OnlineProcesses()
+    /// Sessions whose records cannot be decoded.
+    private(set) var unreadable: Set<SessionKey> = []
     /// Sessions in memory by status.
     private(set) var statusCounts: [SessionStatus: Int] = [:]
 
@@ -104,9 +120,22 @@ struct SessionEngineMachine {
         var entry = Entry(record: record, replies: replies, receivedAt: record.lastActiveAt)
         if record.session.statusName == .saving { entry.finishBy = now + Self.savingTimeout }
         if record.isRevised { entry.reviseBy = now + Self.lateQuiet }
+        entry.findOverdue(now)
         let user = record.session.key.user
         users[user, default: UserRecord()].raiseCurrent(to: record.revision)
+        if entry.isWithheld { users[user]?.currentTopic?.revise(now.wallClock) }
         store(entry, record.session.key, now)
+    }
+
+    /// Notes a session whose record cannot be decoded. Returns what removes it from the bus.
+    mutating func loseRecord(of key: SessionKey) -> [SessionEngineAction] {
+        unreadable.insert(key)
+        return [.clear(key)]
+    }
+
+    /// Removes the note about a user's unreadable records, which were erased, or those of lost shards.
+    mutating func forgetUnreadable(where isGone: (SessionKey) -> Bool) {
+        unreadable = unreadable.filter { !isGone($0) }
     }
 
     /// Loads a user from the store.
@@ -119,6 +148,7 @@ struct SessionEngineMachine {
 
     mutating func store(_ entry: Entry, _ key: SessionKey, _ now: Moment) {
         let old = entries.updateValue(entry, forKey: key)
+        unreadable.remove(key)
         if let old { statusCounts[old.record.session.statusName, default: 0] -= 1 }
         statusCounts[entry.record.session.statusName, default: 0] += 1
         sessions[key.user, default: Sessions()].all.insert(key)
@@ -169,6 +199,7 @@ struct SessionEngineMachine {
             entries[key]?.stateTopic.reconnected()
             entries[key]?.profileTopic.reconnected()
             entries[key]?.workoutTopic.reconnected()
+            entries[key]?.reporters = []
         }
         for user in users.keys { users[user]?.reconnected() }
     }
@@ -178,6 +209,19 @@ struct SessionEngineMachine {
     /// The user's unfinished session. A session recorded without a connection cannot be resumed.
     func unfinished(_ user: User) -> SessionRecord? {
         unfinishedRecords(user).first { $0.session.endAt == nil }
+    }
+
+    /// The session that `current` offers to resume.
+    func offered(_ user: User) -> SessionRecord? {
+        unfinishedRecords(user).first { $0.session.endAt == nil && entries[$0.session.key]?.isWithheld == false }
+    }
+
+    /// Begins a connection: sessions that are due to expire are withdrawn from `current` until it is decided.
+    mutating func withholdOverdue(_ now: Moment) {
+        for key in entries.keys {
+            entries[key]?.findOverdue(now)
+            if entries[key]?.isWithheld == true { users[key.user]?.currentTopic?.revise(now.wallClock) }
+        }
     }
 
     /// The unfinished sessions that overlap one from `start` to `end`.
