@@ -103,6 +103,10 @@ struct GatewayService: Service {
 
     /// The headers of the response to a handshake; `nil` refuses it.
     private static func accept(_ head: HTTPRequestHead, _ origins: Origins, _ metrics: GatewayMetrics) -> HTTPHeaders? {
+        guard head.headers["Host"].count == 1 else {
+            metrics.refused("host")
+            return nil
+        }
         guard origins.allows(head.headers.first(name: "Origin")) else {
             metrics.refused("origin")
             return nil
@@ -124,11 +128,16 @@ private final class PlainRequestHandler: ChannelInboundHandler, RemovableChannel
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let request) = unwrapInboundIn(data) else { return }
-        let isUpgrade = request.headers.contains(name: "Upgrade")
-        let text = isUpgrade ? "this page's origin or the protocol is not allowed\n" : "MQTT over WebSocket only\n"
+        let (status, text): (HTTPResponseStatus, String) =
+            if request.headers["Host"].count != 1 {
+                (.badRequest, "a request has one Host header\n")
+            } else if request.headers.contains(name: "Upgrade") {
+                (.forbidden, "this page's origin or the protocol is not allowed\n")
+            } else {
+                (.upgradeRequired, "MQTT over WebSocket only\n")
+            }
         let headers: HTTPHeaders = ["Connection": "close", "Content-Length": "\(text.utf8.count)"]
-        let head = HTTPResponseHead(
-            version: .http1_1, status: isUpgrade ? .forbidden : .upgradeRequired, headers: headers)
+        let head = HTTPResponseHead(version: .http1_1, status: status, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
         let channel = context.channel

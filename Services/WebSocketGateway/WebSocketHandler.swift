@@ -68,6 +68,8 @@ final class WebSocketHandler: ChannelInboundHandler {
     private let login: LoginLimit
     private let metrics: GatewayMetrics
     private var state = State.login(ByteBuffer())
+    /// Whether the last data frame began or continued a message without ending it.
+    private var isFragmented = false
 
     init(host: String, port: Int, login: LoginLimit, metrics: GatewayMetrics) {
         self.host = host
@@ -78,8 +80,16 @@ final class WebSocketHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
+        if case .closed = state { return }
+        // RFC 6455: every frame of a client has a mask, and no extension is agreed that gives the reserved bits a meaning.
+        guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3 else {
+            return close(.protocolError, context)
+        }
         switch frame.opcode {
-        case .binary, .continuation: receive(frame.unmaskedData, context)
+        case .binary, .continuation:
+            guard isFragmented == (frame.opcode == .continuation) else { return close(.protocolError, context) }
+            isFragmented = !frame.fin
+            receive(frame.unmaskedData, context)
         case .ping:
             // A client that does not read gets no more.
             if context.channel.isWritable { write(.pong, frame.unmaskedData, context) }
@@ -176,6 +186,8 @@ final class WebSocketHandler: ChannelInboundHandler {
 
     private func close(_ code: WebSocketErrorCode, _ context: ChannelHandlerContext) {
         guard context.channel.isActive else { return }
+        if case .open(let broker) = state { broker.close(promise: nil) }
+        state = .closed
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
         write(.connectionClose, data, context)

@@ -113,6 +113,13 @@ package final class LoopbackConnection: Sendable {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
+    /// The bytes that can be read at once.
+    package func receive() -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        return Array(bytes.prefix(max(0, count)))
+    }
+
     /// Whether the other side closed the connection.
     package var isClosed: Bool {
         // POLLRDHUP, which Foundation lacks.

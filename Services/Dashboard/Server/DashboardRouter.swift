@@ -1,10 +1,12 @@
 import Hummingbird
+import ServiceKit
 
 /// All routes. Each part adds its own with an extension.
 enum DashboardRouter {
     static func build(_ parts: DashboardParts) -> Router<DashboardContext> {
         let router = Router(context: DashboardContext.self)
         router.add(middleware: SecurityHeaders(parts.configuration))
+        router.add(middleware: HostCheck<DashboardContext>())
         router.add(
             middleware: LoginMiddleware(
                 logins: parts.logins, cookies: LoginCookies(isSecure: parts.configuration.isSecure),

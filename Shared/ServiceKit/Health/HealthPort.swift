@@ -3,10 +3,12 @@ import HummingbirdCore
 package import Logging
 import NIOCore
 import ServiceLifecycle
+import Synchronization
 
 /// Serves `/livez` (200, or 503 with one line for each loop that hangs), `/readyz` (200, or 503 with one line for each thing
-/// that is not ready, and in both cases one for each that the service works without) and `/metrics` (Prometheus' text format). It serves at most ``connections`` at one time; more wait. Each
-/// is closed after `lifetime`, whatever it does, so that idle and slow clients make room.
+/// that is not ready, and in both cases one for each that the service works without) and `/metrics` (Prometheus' text
+/// format). At most ``connections`` are open: a new one closes the oldest, so that clients that send nothing keep none out.
+/// Each is closed after `lifetime`, whatever it does.
 package struct HealthPort: Service {
     static let connections = 64
 
@@ -41,14 +43,12 @@ package struct HealthPort: Service {
     /// Serves until shutdown.
     /// - Throws: `SettingError` when the port cannot be opened.
     package func run() async throws {
+        let open = OpenConnections(limit: Self.connections)
         let application = Application(
             router: router,
             server: .http1(
-                configuration: .init(additionalChannelHandlers: [LifetimeHandler(TimeAmount(lifetime))])),
-            configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port),
-                // NIO accepts up to four connections before it asks again.
-                availableConnectionsDelegate: MaximumAvailableConnections(Self.connections - 3, logger: logger)),
+                configuration: .init(additionalChannelHandlers: [LifetimeHandler(TimeAmount(lifetime), open)])),
+            configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { await onListening($0.localAddress?.port ?? port) },
             logger: logger)
         do {
@@ -60,6 +60,7 @@ package struct HealthPort: Service {
 
     private var router: Router<BasicRequestContext> {
         let router = Router()
+        router.add(middleware: HostCheck<BasicRequestContext>())
         router.get("livez") { [liveness] _, _ in
             let hung = liveness.hung
             guard !hung.isEmpty else { return HealthPort.response(.ok, "alive\n") }
@@ -93,18 +94,41 @@ private final class LifetimeHandler: ChannelInboundHandler, RemovableChannelHand
     typealias InboundIn = Any
 
     private let lifetime: TimeAmount
+    private let open: OpenConnections
     private var end: Scheduled<Void>?
 
-    init(_ lifetime: TimeAmount) {
+    init(_ lifetime: TimeAmount, _ open: OpenConnections) {
         self.lifetime = lifetime
+        self.open = open
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
+        open.add(channel)
         end = context.eventLoop.scheduleTask(in: lifetime) { channel.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         end?.cancel()
+    }
+}
+
+/// The open connections, the oldest first. Requests take milliseconds, so the oldest is one that idles.
+private final class OpenConnections: Sendable {
+    private let limit: Int
+    private let channels = Mutex<[any Channel]>([])
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Adds a connection and closes the oldest above the limit.
+    func add(_ channel: any Channel) {
+        let oldest = channels.withLock { channels -> (any Channel)? in
+            channels.append(channel)
+            return channels.count > limit ? channels.removeFirst() : nil
+        }
+        oldest?.close(promise: nil)
+        channel.closeFuture.whenComplete { _ in self.channels.withLock { $0.removeAll { $0 === channel } } }
     }
 }
