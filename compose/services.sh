@@ -43,7 +43,7 @@ launch_service() {
         settings=("STORE_URL=sqlite:./data/$service.sqlite")
     fi
     if [[ $service == dashboard ]]; then settings+=("WEB_PORT=${ports[$(web_listener "$1")]}" "${web_settings[@]}"); fi
-    start "$1" env "${connection[@]}" "HTTP_PORT=${ports[$1]}" "${settings[@]}" "$bin/$service" >>"data/log/$1.log" 2>&1
+    start "$1" env "${connection[@]}" "HTTP_PORT=${ports[$1]}" "LOG_NAME=$1" "${settings[@]}" "$bin/$service" >>"data/log/$1.log" 2>&1
 }
 
 # web_listener NAME: prints the listener of a dashboard in ${ports}: `web`, or its own behind HAProxy.

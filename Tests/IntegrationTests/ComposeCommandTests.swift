@@ -191,6 +191,25 @@ struct ComposeCommandTests {
         #expect(try await command("user", "list", in: folder).output == "ben\n")
     }
 
+    // MARK: Logs
+
+    @Test func `a replica has its own name in its log`() async throws {
+        let folder = try ComposeFolder().folder
+        let script = """
+            source compose/processes.sh
+            source compose/accounts.sh
+            source compose/services.sh
+            partitions=1
+            ports=([mqtt]=1883 [exporter-2]=9102)
+            mkdir -p data/log
+            : >data/log/exporter-2.log
+            start() { printf '%s\\n' "$@"; }
+            launch_service exporter-2
+            grep -E '^(LOG_NAME|.build)' data/log/exporter-2.log
+            """
+        #expect(try await run(script, in: folder) == "LOG_NAME=exporter-2\n.build/bin/exporter\n")
+    }
+
     // MARK: The demo's lines
 
     @Test func `the demo's lines are of its own session, and not of another one of the account`() async throws {

@@ -51,7 +51,7 @@ package enum ServiceRunner {
         _ build: (ServiceContext) async throws -> [any Service]
     ) async throws {
         let clock = SystemClock()
-        let logger = Logger(label: configuration.name)
+        let logger = Logger(label: configuration.logName)
         let limits = Limits(logger: logger, metrics: metrics)
         var mqtt = configuration.mqtt
         mqtt.endsWhenRefused = !announced

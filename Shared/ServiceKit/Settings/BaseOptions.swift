@@ -29,6 +29,9 @@ package struct BaseOptions: ParsableArguments {
     @Option(name: .customLong(Setting.logFormat.flag), help: Setting.logFormat.help)
     package var logFormat: String?
 
+    @Option(name: .customLong(Setting.logName.flag), help: Setting.logName.help)
+    package var logName: String?
+
     package init() {}
 }
 

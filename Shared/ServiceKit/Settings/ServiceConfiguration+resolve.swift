@@ -22,6 +22,12 @@ extension ServiceConfiguration {
             try values.value(.logLevel, base.logLevel) { Logger.Level(rawValue: $0) } ?? configuration.logLevel
         configuration.logFormat =
             try values.value(.logFormat, base.logFormat) { LogFormat(rawValue: $0) } ?? configuration.logFormat
+        configuration.logName =
+            try values.value(.logName, base.logName) { name in
+                name.isEmpty || !name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
+                    ? nil : name
+            }
+            ?? configuration.logName
         if let store {
             configuration.shards =
                 try values.value(.shards, store.shards) { ShardSelection($0) } ?? configuration.shards

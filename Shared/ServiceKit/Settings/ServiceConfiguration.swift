@@ -15,6 +15,7 @@ package import Workouts
 /// - `shards`: the shards this process owns (`SHARDS`); by default all.
 /// - `httpHost`, `httpPort`: the health port (`HTTP_HOST`, `HTTP_PORT`); by default on loopback and, with 0, off.
 /// - `logLevel`, `logFormat`: the log's level and format (`LOG_LEVEL`, `LOG_FORMAT`); by default `info` and `text`.
+/// - `logName`: the name of this process in its log, such as `session-engine-2` (`LOG_NAME`); by default `name`.
 ///
 /// An executable without ``StoreOptions`` ignores `store` and `shards`.
 package struct ServiceConfiguration: Sendable {
@@ -28,10 +29,12 @@ package struct ServiceConfiguration: Sendable {
     package var httpPort = 0
     package var logLevel = Logger.Level.info
     package var logFormat = LogFormat.text
+    package var logName: String
 
     package init(name: String, instance: ProcessName = .unique()) {
         self.name = name
         self.instance = instance
+        logName = name
         mqtt = MQTTConfiguration(clientID: "\(name)-\(instance.randomBits)")
         guard let client = Client(ProcessName.unique(prefix: name).description) else {
             preconditionFailure("a process' name matches the pattern of a client's name")

@@ -54,6 +54,9 @@ extension Setting {
         accepted: "trace, debug, info, notice, warning, error or critical", standard: "info")
     static let logFormat = Setting(
         flag: "log-format", explanation: "The log's format", accepted: "text or json", standard: "text")
+    static let logName = Setting(
+        flag: "log-name", explanation: "The name of this process in its log", accepted: "letters, digits, ., _ and -",
+        standard: "<executable>")
     static let storeURL = Setting(
         flag: "store-url",
         explanation: "The store; PostgreSQL's password comes from the file named by STORE_PASSWORD_FILE",

@@ -78,6 +78,9 @@ private let storeURLs = "sqlite:PATH or postgres://user@host[:port][,host…]/da
         Row(flag: "--log-format", variable: "LOG_FORMAT", standard: "text", values: ["json", "text"]) {
             $0.logFormat.rawValue
         },
+        Row(
+            flag: "--log-name", variable: "LOG_NAME", standard: "session-engine",
+            values: ["session-engine-2", "session-engine-3"], shown: \.logName),
     ]
 
     @Test(arguments: rows) func `a flag overrides the environment, which overrides the default`(row: Row) throws {
@@ -118,6 +121,10 @@ private let storeURLs = "sqlite:PATH or postgres://user@host[:port][,host…]/da
         (
             ["--log-level", "loud"],
             "--log-level (LOG_LEVEL): 'loud' is not accepted; expected trace, debug, info, notice, warning, error or critical"
+        ),
+        (
+            ["--log-name", "a: b"],
+            "--log-name (LOG_NAME): 'a: b' is not accepted; expected letters, digits, ., _ and -"
         ),
         (["--log-format", "xml"], "--log-format (LOG_FORMAT): 'xml' is not accepted; expected text or json"),
         (
