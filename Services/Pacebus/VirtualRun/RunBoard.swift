@@ -80,7 +80,8 @@ struct RunBoard {
         if partners?.distance != nil { partners?.distance = own }
         for index in partners?.rows.indices ?? 0..<0 {
             guard let row = partners?.rows[index] else { continue }
-            partners?.rows[index].distance = partners?.metres(of: row, beside: partners?.distance)
+            let distance = partners?.metres(of: row, beside: partners?.distance)
+            partners?.rows[index].distance = distance
         }
         return Text.run(view, partners, metrics)
     }

@@ -70,9 +70,11 @@ extension LiveRun {
     /// early: else snapshots would wait for as long as an earlier one did.
     mutating func countMessage(to index: Int, _ now: Moment) {
         let (reader, newest) = (readers[index], newest(for: index))
-        let from = reader.changesFrom ?? now - reader.interval
+        let from = reader.changesFrom ?? (isPair ? now : now - reader.interval)
         guard isPair ? newest.count > reader.seen && newest.at >= from : now >= from else { return }
-        readers[index].changesFrom = max(from + reader.interval, now) - Self.catchUp
+        // After a silence several may follow: between two, a stall brings two at once, and the next is not to wait for them.
+        let silence = isPair ? 2 * reader.interval : reader.interval
+        readers[index].changesFrom = max(from, now - silence) + reader.interval - Self.catchUp
     }
 
     // MARK: - Links

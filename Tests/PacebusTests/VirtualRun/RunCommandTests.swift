@@ -351,6 +351,7 @@ import Workouts
         overview.place = 2
         #expect(Text.overview(overview).hasSuffix("  finished, 3 runners, host ann, place 2\n"))
         try await finish()
-        #expect(try await run(ann, "routes") == "[]\n")
+        let reason = "no routes: no runner shares one, or its workout is not complete or has no positions\n"
+        #expect(try await run(ann, "routes") == "[]\n" + reason)
     }
 }

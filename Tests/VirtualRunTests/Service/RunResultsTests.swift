@@ -103,8 +103,8 @@ struct ServiceResultsTests {
         try await runs.deliver([state.message])
         var partners: [Partners] = []
         for second in 1...10 {
-            try await runs.deliver([state.metrics(at: Double(second), meters: 2 * Double(second))])
-            partners += try await runs.pass(1).partners(id, anna)
+            let metrics = state.metrics(at: Double(second), meters: 2 * Double(second))
+            partners += try await (runs.deliver([metrics]) + runs.pass(1)).partners(id, anna)
         }
         #expect(partners.last?.rows.map(\.runner) == [.ghost(1)])
         #expect(partners.last?.rows.first?.gapMeters ?? 0 > 5)
