@@ -19,7 +19,7 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         // The child must not inherit sockets of a client under test: their peers would never see them close.
-        for descriptor in 3..<Int32(1_024) { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        for descriptor in 3..<Int32(4_096) { posix_spawn_file_actions_addclose(&actions, descriptor) }
         // A pool thread may block signals. A child that inherits the mask would never receive SIGTERM.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

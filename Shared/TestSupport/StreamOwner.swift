@@ -17,6 +17,8 @@ package struct StreamOwner<Work: StreamWork> {
     package private(set) var jobs: [StreamJob<Work>] = []
     /// The ends of jobs that were run and not delivered.
     package private(set) var ends: [StreamJob<Work>.End] = []
+    /// The store's folder, which is removed with the last reference.
+    private var folder: TemporaryFolder?
 
     /// Starts on the store in a folder, like a process.
     package init(
@@ -26,6 +28,7 @@ package struct StreamOwner<Work: StreamWork> {
             path: folder.file("\(Work.service).sqlite"), schema: StreamStore.schema(Work.service),
             shards: Set(Shard.all), reserveSize: 4_096)
         try await self.init(store, clock: clock, bounds: bounds)
+        self.folder = folder
     }
 
     /// Starts on a store that has gained its first shards.

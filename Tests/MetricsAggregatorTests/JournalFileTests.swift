@@ -170,7 +170,9 @@ struct JournalFileTests {
         #expect(text.contains("\"samples/watch-1\":148") && text.contains("\"distance\":444"))
 
         let later = try await finish(&aggregator, from: 148)
-        var whole = try await self.aggregator(try TemporaryFolder())
+        let other = try TemporaryFolder()
+        defer { withExtendedLifetime(other) {} }
+        var whole = try await self.aggregator(other)
         try await whole.deliver([script.stateMessage])
         #expect(try await finish(&whole, from: 0) == later)
         // Full chunks stay where they are, in the table that the earlier version made.

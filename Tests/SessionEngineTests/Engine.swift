@@ -15,6 +15,8 @@ struct Engine {
     let store: RefusingStore
     let clock: ManualClock
     private var loop: SessionEngineLoop
+    /// The store's folder, which is removed with the last reference.
+    private let folder: TemporaryFolder
 
     /// Starts on the store in a folder, like a process.
     init(
@@ -22,6 +24,7 @@ struct Engine {
         logger: Logger = .silent
     ) async throws {
         self.clock = clock
+        self.folder = folder
         store = RefusingStore(
             try SQLiteStore(
                 path: folder.file("engine.sqlite"), schema: SessionRecord.schema, shards: shards))

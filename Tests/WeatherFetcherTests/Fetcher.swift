@@ -14,6 +14,8 @@ struct Fetcher {
     let store: RefusingStore
     let clock: ManualClock
     private(set) var loop: WeatherFetcherLoop
+    /// The store's folder, which is removed with the last reference.
+    private let folder: TemporaryFolder
 
     /// Starts on the store in a folder, like a process.
     init(
@@ -22,6 +24,7 @@ struct Fetcher {
         random: any RandomNumberGenerator = SystemRandomNumberGenerator()
     ) async throws {
         self.clock = clock
+        self.folder = folder
         store = RefusingStore(
             try SQLiteStore(
                 path: folder.file("weather.sqlite"), schema: WeatherRecord.schema, shards: Set(Shard.all)))
