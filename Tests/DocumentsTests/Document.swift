@@ -8,12 +8,10 @@ struct Document: Sendable {
     let path: String
     /// Its text without code.
     private let prose: String
-    let lineCount: Int
 
     init(_ path: String) throws {
         self.path = path
         let text = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
-        lineCount = text.split(separator: "\n", omittingEmptySubsequences: false).count - 1
         let parts = text.components(separatedBy: "\n```").enumerated().filter { $0.offset.isMultiple(of: 2) }
         prose = parts.map(\.element).joined(separator: "\n").replacing(/`[^`\n]*`/) { $0.0.filter { $0 != "[" } }
     }

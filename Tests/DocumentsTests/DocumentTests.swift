@@ -20,12 +20,6 @@ struct DocumentTests {
         }
     }
 
-    @Test func `a service's README has at most 40 lines`() throws {
-        for document in try Document.all() where document.path.hasPrefix("Services/") {
-            #expect(document.lineCount <= 40, "\(document.path)")
-        }
-    }
-
     @Test func `Shared's README lists the files of each addition`() async throws {
         let folder = try TemporaryFolder()
         let script = Document.repository.appending(path: "Tests/adding.sh").path
