@@ -115,6 +115,8 @@ extension NetworkLoop {
             write(now: now)
             guard self.connection === connection, !connection.wantsToWrite, handOverNext(to: connection) else { break }
         }
+        // While the socket is full, callers do not wait for it.
+        if connection?.wantsToWrite == true { release(now: now) }
         if machine.isAccepted { isUnderBackpressure = mailbox.withLock { $0.window.isUnderBackpressure } }
     }
 

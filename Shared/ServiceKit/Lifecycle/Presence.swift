@@ -108,7 +108,8 @@ extension Presence {
             let now = clock.moment
             state.withLock { state in
                 for message in messages {
-                    guard state.owned.contains(Self.clearing),
+                    // Its own presence it renews.
+                    guard state.owned.contains(Self.clearing), message.topic != prefix + "\(configuration.instance)",
                         let presence = try? JSONCoding.decode(Payload.self, from: message.payload)
                     else {
                         state.seen[message.topic] = nil
