@@ -42,7 +42,8 @@ struct ReplicaPair {
 
     /// The shards of a replica; `nil` while it is not online.
     private func shards(of name: String) -> Set<Shard>? {
-        guard let instance = instances[name],
+        // compose/up kills a replica that stays frozen, and starts it again under another name.
+        guard let instance = instance(of: name),
             let payload = observer.latest(Topic.presence(service: service, instance).name),
             let presence = try? JSONCoding.decode(Presence.self, from: payload), presence.status == "online"
         else { return nil }

@@ -67,7 +67,7 @@ def killed_and_stopped(world):
 
 
 def account_at_its_limit(world):
-    """An account has 100 connections: no login ends, a wrong password is wrong, and a press waits."""
+    """An account has 50 connections: no login ends, a wrong password is wrong, and a press waits."""
     world.start_broker_with_accounts(["anna"])
     world.start_service("session-engine")
     dashboard = world.start_dashboard()
@@ -82,10 +82,10 @@ def account_at_its_limit(world):
             other, answer = mqtt_connect(world.port, "anna", world.passwords["anna"])
             if other.fileno() < 0:
                 assert answer == b"", answer
-                return len(others) == 100
+                return len(others) == 50
             others.append(other)
 
-    assert wait(fill, "100 connections")
+    assert wait(fill, "50 connections")
     attempts = world.broker.text().count("New connection")
     dashboard.start()
     # The first use after a start asks the broker again about password and rights.
