@@ -20,8 +20,8 @@ struct LiveRun {
         /// Whether `partners` go out, and seconds between two on average.
         var isActive = false
         var interval = runInterval(battery: nil)
-        /// A change that arrives from then on goes out at once, and counts: two may go out within an interval, if fewer did
-        /// before, so that on average one goes out in each.
+        /// A change that arrives from then on goes out at once, and counts. On average one goes out in each interval; after a
+        /// silence two may go out within one, and three in a run of two.
         var changesFrom: Moment?
         /// The number of the newest change of another runner that was sent.
         var seen = 0
