@@ -102,7 +102,9 @@ let package = Package(
         shared("Timing"),
         shared("MQTT", ["CMosquitto", "Timing", collections, coreMetrics, lifecycle, logging, metrics]),
         shared("Workouts"),
-        shared("Bus", ["MQTT", "Workouts"], exclude: ["Apps.md", "Plans.md", "README.md", "asyncapi.yaml"]),
+        shared(
+            "Bus", ["MQTT", "Workouts"],
+            exclude: ["Apps.md", "Plans.md", "README.md", "asyncapi.yaml", "examples"]),
         shared("Storage", ["CPostgres", "Workouts", grdb]),
         shared(
             "ServiceKit",
@@ -114,8 +116,8 @@ let package = Package(
         shared(
             "Streams",
             [
-                "Bus", "MQTT", "ServiceKit", "Storage", "Timing", "Workouts", lifecycle, logging, metrics,
-                collections, orderedCollections,
+                "Bus", "MQTT", "ServiceKit", "Storage", "Timing", "Workouts", argumentParser, lifecycle, logging,
+                metrics, collections, orderedCollections,
             ]),
         shared("FIT"),
         shared("Formats", ["FIT", "Workouts"]),

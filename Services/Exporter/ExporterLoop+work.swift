@@ -49,6 +49,10 @@ extension ExporterLoop {
             return
         }
         for work in works {
+            if quota.isUsedUp(by: work.key.user) {
+                end(work, quota.refuse(work.key), now)
+                continue
+            }
             let bytes = records.first { $0.key == "\(work.key)" }?.value ?? []
             do throws(PayloadError) {
                 collecting[work.key] = (work, try JSONCoding.decode(WorkoutRecord.self, from: bytes))
@@ -66,7 +70,9 @@ extension ExporterLoop {
         else { return }
         let fence = DeliveryFence(key.session, epoch, store)
         jobs.append(
-            .deliver(CollectedWork(work: work, workout: workout, series: series, track: track, fence: fence)))
+            .deliver(
+                CollectedWork(
+                    work: work, workout: workout, series: series, track: track, fence: fence, quota: quota)))
     }
 
     private mutating func fail(_ key: SessionKey, _ reason: String, _ now: Moment) {
@@ -84,6 +90,20 @@ extension ExporterLoop {
     mutating func takeJobs() -> [TargetJob] {
         defer { jobs = [] }
         return jobs
+    }
+
+    // MARK: The quota
+
+    /// Takes in once a minute what other replicas exported for accounts, shows the highest number and stores what grew.
+    mutating func shareQuota(_ now: Moment) async throws {
+        guard quotaSharedAt.map({ now.seconds(since: $0) >= DailyQuota.interval }) ?? true else { return }
+        quotaSharedAt = now
+        let others = Set(Shard.all.filter { !outbox.owns($0) })
+        if !others.isEmpty {
+            quota.see(try await store.records(in: DailyQuota.collection, shards: others))
+        }
+        metrics.quota(highest: quota.highest)
+        outbox.add(quota.takeChanges())
     }
 
     // MARK: The store

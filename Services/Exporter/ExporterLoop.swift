@@ -21,9 +21,18 @@ struct ExporterLoop {
     var jobs: [TargetJob] = []
     /// An export begins only with a connection, because it may have to request chunks.
     var isConnected = false
+    let quota: ExportQuota
+    /// When the quota last took in what other replicas exported.
+    var quotaSharedAt: Moment?
 
-    /// - Parameter folder: the folder of temporary files.
-    init(context: ServiceContext, targets: ExportTargets, store: any Store, folder: String) {
+    /// - Parameters:
+    ///   - folder: the folder of temporary files.
+    ///   - bytesPerDay: the quota of an account.
+    init(
+        context: ServiceContext, targets: ExportTargets, store: any Store, folder: String,
+        bytesPerDay: Int = ExportConfiguration.standardBytesPerDay
+    ) {
+        quota = ExportQuota(limit: bytesPerDay, context)
         collector = ChunkCollector(limits: .files, folder: folder)
         self.context = context
         self.targets = targets
@@ -45,6 +54,7 @@ struct ExporterLoop {
             case .gained(let gained):
                 jobs.append(.removeLeftovers(gained))
                 try await load(Set(gained.keys), now)
+                quota.load(try await store.records(in: DailyQuota.collection, shards: Set(gained.keys)))
             case .releasing(let shards), .lost(let shards): drop(shards)
             }
         case .announce(let shards): outbox.add(machine.announce(shards))
@@ -61,6 +71,7 @@ struct ExporterLoop {
             let names = await targets.names(for: Set(users))
             for (message, topic) in incoming { receive(message, topic, names, now) }
         case .tick:
+            try await shareQuota(now)
             outbox.add(machine.advance(to: now))
             // Counting takes time, so it follows the machine's sweep.
             if machine.sweptAt == now { metrics.show(machine, collector) }
@@ -84,6 +95,7 @@ struct ExporterLoop {
     /// Removes the work of shards that another process owns.
     private mutating func drop(_ shards: Set<Shard>) {
         guard !shards.isEmpty else { return }
+        quota.drop(shards)
         collector.drop { shards.contains($0.session.shard) }
         collecting = collecting.filter { !shards.contains($0.key.session.shard) }
         jobs.removeAll { $0.isDelivery(in: shards) }
@@ -94,6 +106,7 @@ struct ExporterLoop {
         let isDeleted = machine.deleted.contains(outcome.key)
         guard isDeleted || machine.awaits(outcome.begun, for: outcome.target, of: outcome.key) else { return }
         metrics.ended(outcome)
+        outbox.add(quota.takeChanges())
         switch outcome.delivery {
         // The deletion canceled it.
         case _ where isDeleted: break

@@ -16,6 +16,7 @@ struct ExporterMetrics {
     private let failed: Meter
     private let cached: Meter
     private let stored: Meter
+    private let dailyBytes: Meter
 
     init(_ factory: PrometheusMetrics) {
         self.factory = factory
@@ -27,6 +28,7 @@ struct ExporterMetrics {
         failed = Meter(label: Self.prefix + "exports_failed", factory: factory)
         cached = Meter(label: Self.prefix + "chunk_bytes", factory: factory)
         stored = Meter(label: Self.prefix + "chunk_file_bytes", factory: factory)
+        dailyBytes = Meter(label: Self.prefix + "daily_bytes_highest", factory: factory)
     }
 
     func received(_ count: Int) {
@@ -56,6 +58,10 @@ struct ExporterMetrics {
         stored.set(collector.fileBytes)
     }
 
+    func quota(highest: Int) {
+        dailyBytes.set(highest)
+    }
+
     private func count(_ name: String, _ labels: [(String, String)]) {
         Counter(label: Self.prefix + name, dimensions: labels, factory: factory).increment()
     }
@@ -70,5 +76,6 @@ struct ExporterMetrics {
         prefix + "exports_failed": "Workouts of the last 48 hours with a failed export.",
         prefix + "chunk_bytes": "Memory for chunks of series and tracks, in bytes.",
         prefix + "chunk_file_bytes": "Temporary files of chunks, in bytes.",
+        prefix + "daily_bytes_highest": "Bytes exported today of the account with the most.",
     ]
 }

@@ -25,7 +25,8 @@ struct ExporterService: Service {
                 context.logger.info("export target configured", metadata: ["target": "\(name)"])
             }
             var loop = ExporterLoop(
-                context: context, targets: targets, store: store, folder: configuration.temporaryFolder)
+                context: context, targets: targets, store: store, folder: configuration.temporaryFolder,
+                bytesPerDay: configuration.bytesPerDay)
             let outcomes = Inbox<DeliveryOutcome>()
             var underway: [SessionKey: AsyncStream<Void>.Continuation] = [:]
             try await withThrowingDiscardingTaskGroup { deliveries in

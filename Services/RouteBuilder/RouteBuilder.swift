@@ -1,5 +1,7 @@
 import ArgumentParser
+import Foundation
 import ServiceKit
+import Streams
 import Workouts
 
 @main
@@ -9,12 +11,14 @@ struct RouteBuilder: AsyncParsableCommand {
         abstract: "Stores and acknowledges locations; publishes routes, summaries and tracks.",
         version: pacebusVersion)
 
+    @OptionGroup var streams: StreamOptions
     @OptionGroup var base: BaseOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
+        let bounds = try streams.bounds(environment: ProcessInfo.processInfo.environment)
         try await ServiceRunner.run("route-builder", base, store) { context in
-            [try Self.build(context)]
+            [try Self.build(context, bounds)]
         }
     }
 }

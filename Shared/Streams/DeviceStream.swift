@@ -55,8 +55,8 @@ final class DeviceStream<Item: StreamItem> where Item.Field: PayloadField {
         return batch.newest.map { skew.receive($0, now) } ?? false
     }
 
-    /// Removes and returns the due acknowledgement, and how often it is sent. A device goes back when a number comes for the
-    /// second time. So the answer to a gap comes twice if its number may be new to the device.
+    /// Removes and returns the due acknowledgement, and how often it is sent. A device resends only after it has read
+    /// the same number twice. So the answer to a gap is sent twice if the device may not have read its number yet.
     func takeAck() -> (ack: Ack, copies: Int)? {
         guard owesAck else { return nil }
         let isNew = !hasAcknowledged || acknowledged != stream.next

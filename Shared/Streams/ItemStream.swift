@@ -16,10 +16,26 @@ enum StreamOutcome: Equatable {
     case reused
     /// The session has too many devices.
     case full
-    /// The session may have no more items, or no more for `retryAfter` seconds.
-    case limited(retryAfter: Int?)
+    /// Its items exceed a limit.
+    case limited(ItemLimit)
     /// The session is deleted: only acknowledge.
     case dropped
+}
+
+/// The limits of stored items. A device sends its items again after a time, but for those of a full session.
+enum ItemLimit {
+    case session
+    case hour
+    case day
+
+    /// Its name in metrics.
+    var name: StaticString {
+        switch self {
+        case .session: "items_per_session"
+        case .hour: "items_per_hour"
+        case .day: "items_per_day"
+        }
+    }
 }
 
 /// The receiving end of a device's stream. It accepts each number once and in order.
@@ -142,7 +158,7 @@ struct ItemStream<Item: StreamItem> where Item.Field: PayloadField {
     }
 }
 
-/// What a commit writes of a stream.
+/// The part of a stream that a commit writes.
 struct StagedItems {
     /// Chunks with their numbers.
     var chunks: [(number: Int, bytes: [UInt8])] = []

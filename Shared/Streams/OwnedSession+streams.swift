@@ -10,7 +10,9 @@ extension OwnedSession {
     func index(of device: Device) -> Int? { devices.firstIndex(of: device) }
 
     /// Receives a batch. Returns `full` if the session has too many devices.
-    func receive(_ batch: ItemBatch<Work.Item>, from device: Device, now: Moment) -> StreamOutcome {
+    ///
+    /// - Parameter daily: the items that the account may still store today.
+    func receive(_ batch: ItemBatch<Work.Item>, from device: Device, daily: Int, now: Moment) -> StreamOutcome {
         let known = index(of: device).map { streams[$0] }
         guard let stream = known ?? add(ItemStream(), from: device) else { return .full }
         // Before all streams are loaded, the last summary has the number of their items.
@@ -18,8 +20,8 @@ extension OwnedSession {
         let room = bounds.session - stored - pendingItems
         let new = batch.first + batch.items.count - stream.stream.expected
         let outcome =
-            stream.stream.receive(batch, room: min(room, hourly.available(now)))
-            ?? .limited(retryAfter: new > room ? nil : retryAfter(new, now))
+            stream.stream.receive(batch, room: min(room, daily, hourly.available(now)))
+            ?? .limited(new > room ? .session : new > daily ? .day : .hour)
         switch outcome {
         case .taken, .corrected:
             pendingItems += new
@@ -30,19 +32,23 @@ extension OwnedSession {
             }
         case .repeated: stream.owesAck = true
         case .gap where stream.stream.answersGap(now): (stream.owesAck, stream.answersGap) = (true, true)
-        case .limited(let retryAfter):
+        case .limited(let limit):
             guard stream.stream.answersGap(now) else { break }
             stream.owesAck = true
             stream.isLimited = true
-            stream.retryAfter = retryAfter
+            stream.retryAfter = retryAfter(new, limit, now)
         case .gap, .reused, .full, .dropped: break
         }
         return outcome
     }
 
-    /// Whole seconds until the session accepts a useful number of items again.
-    private func retryAfter(_ count: Int, _ now: Moment) -> Int {
-        max(1, Int(hourly.seconds(until: max(count, bounds.hour / 10), now).rounded(.up)))
+    /// Whole seconds until the session accepts a useful number of items again; `nil` if it is full.
+    private func retryAfter(_ count: Int, _ limit: ItemLimit, _ now: Moment) -> Int? {
+        switch limit {
+        case .session: nil
+        case .hour: max(1, Int(hourly.seconds(until: max(count, bounds.hour / 10), now).rounded(.up)))
+        case .day: DailyQuota.secondsLeft(now)
+        }
     }
 
     /// Adds a device's stream; `nil` if the session has too many devices.

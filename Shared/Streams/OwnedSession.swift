@@ -10,6 +10,8 @@ package struct StreamBounds: Sendable {
     package var session = StreamLimits.session
     /// Items that a session accepts in an hour.
     package var hour = StreamLimits.hour
+    /// Items that an account may store in a day.
+    package var day = StreamLimits.day
     /// Above this number of items, folds and summaries of a session are jobs.
     package var manyItems = 10_000
 

@@ -38,7 +38,7 @@ struct Retention {
         if isPast { receivePast(key, now) }
     }
 
-    /// Receives a state that tells that the session was over when it arrived: the 10 minutes begin.
+    /// Receives a state of a session that was over when it arrived: the 10 minutes begin.
     mutating func receivePast(_ key: SessionKey, _ now: Moment) {
         guard times[key]?.isPast == false else { return }
         times[key] = Times(published: now, isPast: true)

@@ -13,7 +13,7 @@ struct RouteIntake {
         let revision: Int64
         /// The numbers of those on disk.
         var stored: Set<Int> = []
-        /// Those of the next commit.
+        /// The chunks of the next commit.
         var pending: [Int: [UInt8]] = [:]
         /// Whether the slot has nothing else.
         var isSlotEmptied = false

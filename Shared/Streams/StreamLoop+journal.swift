@@ -41,7 +41,8 @@ extension StreamLoop {
         try await moved([], .shards(epochs.filter { shards.contains($0.key) }))
         if ignored > 0 {
             context.logger.error(
-                "unreadable journal entries ignored, devices send the items again", metadata: ["entries": "\(ignored)"])
+                "unreadable journal entries ignored; devices will resend these items",
+                metadata: ["entries": "\(ignored)"])
         }
     }
 

@@ -39,20 +39,34 @@ extension StreamLoop {
             .sorted()
         for key in begun { retention.published(key, now) }
         writes += begun.compactMap { write($0.session.shard, StreamStore.retained, "\($0)", retention.value($0)) }
+        let usage = machine.quota.changes
+        writes += usage.compactMap { write($0.key.shard, DailyQuota.collection, $0.value) }
         let items = machine.pendingItems
         guard let report = await commit(writes, items: items, trim: trim, mayUseReserve: mayUseReserve) else {
-            machine.discardPending()
+            machine.discardPending(now)
             return acknowledge()
         }
         // Acknowledges at once, so that the next batch is read while the live metrics are computed.
         acknowledge()
         retention.stored(begun)
+        machine.quota.stored(usage)
         if removable != nil { machine.journal.removed() }
         let journaled = report.journaled.map {
             (sequence: $0.sequence, bytes: writes.reduce(0) { $0 + $1.journaledBytes })
         }
         machine.committed(now: now, journaled: journaled)
         for (key, acks) in machine.takeAcks(now: now, epochs) { send(acks, of: key) }
+    }
+
+    /// Takes in once a minute what other replicas stored of accounts' items, and shows the highest number.
+    mutating func shareQuota(_ now: Moment) async throws {
+        guard quotaSharedAt.map({ now.seconds(since: $0) >= DailyQuota.interval }) ?? true else { return }
+        quotaSharedAt = now
+        let others = Set(Shard.all.filter { epochs[$0] == nil })
+        if !others.isEmpty {
+            machine.quota.see(try await store.records(in: DailyQuota.collection, shards: others), now)
+        }
+        metrics.quota(highest: machine.quota.highest)
     }
 
     /// Commits writes of one session.
@@ -79,7 +93,7 @@ extension StreamLoop {
             // Logged once, because a full disk fails many commits a second.
             if health.note(false) {
                 context.logger.error(
-                    "commit failed, devices send the items again", metadata: [LogKey.error: "\(error)"])
+                    "commit failed; devices will resend these items", metadata: [LogKey.error: "\(error)"])
             }
             return nil
         }
@@ -150,6 +164,7 @@ extension StreamLoop {
             floors[shard] = nil
         }
         machine.drop { shards.contains($0.session.shard) }
+        machine.quota.drop(shards)
         retention.drop(shards)
         pendingBuffer.drop { shards.contains($0.session.shard) }
         unknown = unknown.filter { !shards.contains($0.session.shard) }

@@ -44,6 +44,8 @@ package struct StreamLoop<Work: StreamWork> {
     /// Jobs to run, and the chunks of those that ended.
     var jobs: [StreamJob<Work>] = []
     var chunkSendings: [ChunkSending<Work>] = []
+    /// When the quota last took in what other replicas stored.
+    var quotaSharedAt: Moment?
     private var topics: [String: Topic] = [:]
 
     package init(
@@ -69,6 +71,8 @@ package struct StreamLoop<Work: StreamWork> {
             try await moveJournal(of: Set(gained.keys), now)
             try await loadCeilings(Set(gained.keys))
             try await loadRetention(Set(gained.keys), now)
+            let usage = try await store.records(in: DailyQuota.collection, shards: Set(gained.keys))
+            machine.quota.load(usage, now)
         case .ownership(.releasing(let shards)):
             try await clearJournal(of: shards, now)
             drop(shards)
@@ -90,6 +94,7 @@ package struct StreamLoop<Work: StreamWork> {
                 metrics.show(machine.statusCounts, pendingBuffer)
                 metrics.journal(machine.journal.bytes, machine.journal.oldest.map { now.seconds(since: $0) })
             }
+            try await shareQuota(now)
             try await refold(now)
             try await publishLive(now)
             publishSplits(now)
@@ -251,10 +256,9 @@ package struct StreamLoop<Work: StreamWork> {
             if case .corrected(let error) = outcome { reject(message, error, now) }
         case .repeated, .gap: break
         case .full: throw .tooLarge("more than \(SessionAction.streamLimit) devices")
-        case .limited(let retryAfter):
+        case .limited(let limit):
             // The next commit acknowledges what is stored, with the error.
-            let limit: StaticString = retryAfter == nil ? "items_per_session" : "items_per_hour"
-            context.limits.reached(limit, by: key.user, at: now, count: batch.items.count)
+            context.limits.reached(limit.name, by: key.user, at: now, count: batch.items.count)
         case .reused: send(.streamReused, to: device, of: key, now)
         case .dropped: send(.next(batch.first + batch.items.count), to: device, of: key, now)
         }
@@ -293,7 +297,7 @@ package struct StreamLoop<Work: StreamWork> {
     /// Messages of a lost connection are not sent again: the next connection publishes retained topics, and devices repeat what is
     /// not acknowledged.
     private mutating func flush() async {
-        // The store may know of a loss that the loop has yet to handle.
+        // The store may have lost shards that the loop has not handled yet.
         if !messages.isEmpty { drop(store.lost(of: epochs)) }
         let owned = messages.filter { message in message.shard.map { epochs[$0] != nil } ?? true }
         messages = []

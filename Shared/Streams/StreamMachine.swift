@@ -49,9 +49,12 @@ struct StreamMachine<Work: StreamWork> {
     var withRoute: Set<SessionKey> = []
     /// Sessions whose record belongs to the next commit.
     private(set) var unsaved: Set<SessionKey> = []
+    /// The items that accounts stored today.
+    var quota: DailyQuota
 
     init(_ bounds: StreamBounds = StreamBounds()) {
         self.bounds = bounds
+        quota = DailyQuota(limit: bounds.day)
     }
 
     // MARK: Items
@@ -62,7 +65,10 @@ struct StreamMachine<Work: StreamWork> {
     ) -> StreamOutcome {
         if session.record.state.status == .deleted { return .dropped }
         touch(session)
-        let outcome = session.receive(batch, from: device, now: now)
+        let (key, pending) = (session.state.key, session.pendingItems)
+        let daily = quota.available(to: key.user, now)
+        let outcome = session.receive(batch, from: device, daily: daily, now: now)
+        quota.spend(session.pendingItems - pending, of: key.user, in: key.session.shard, now)
         if session.hasNewSkew {
             session.hasNewSkew = false
             unsaved.insert(session.state.key)
@@ -129,7 +135,7 @@ struct StreamMachine<Work: StreamWork> {
         }
     }
 
-    /// After a restart, the record tells that the session has many items.
+    /// Records that the session is large, so that a restart knows.
     mutating func noteSize(_ session: OwnedSession<Work>) {
         guard session.hasManyItems, session.record.isLarge == nil else { return }
         session.record.isLarge = true
@@ -161,9 +167,11 @@ struct StreamMachine<Work: StreamWork> {
     }
 
     /// Drops the pending items and chunks after a failed commit.
-    mutating func discardPending() {
+    mutating func discardPending(_ now: Moment) {
         discardRoutes()
         for session in touched {
+            let key = session.state.key
+            quota.spend(-session.pendingItems, of: key.user, in: key.session.shard, now)
             session.discardPending()
             session.isTouched = false
         }

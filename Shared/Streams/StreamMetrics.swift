@@ -20,6 +20,7 @@ struct StreamMetrics {
     private let waitingDropped: RisingCounter
     private let journalBytes: Meter
     private let journalAge: Meter
+    private let dailyItems: Meter
 
     /// - Parameter prefix: the start of each name.
     init(_ factory: PrometheusMetrics, prefix: String) {
@@ -47,6 +48,7 @@ struct StreamMetrics {
         waitingDropped = RisingCounter(prefix + "waiting_dropped_total", factory)
         journalBytes = Meter(label: prefix + "journal_bytes", factory: factory)
         journalAge = Meter(label: prefix + "journal_age_seconds", factory: factory)
+        dailyItems = Meter(label: prefix + "daily_items_highest", factory: factory)
     }
 
     func batch(messages count: Int, took duration: Duration) {
@@ -76,6 +78,10 @@ struct StreamMetrics {
         journalAge.set(age ?? 0)
     }
 
+    func quota(highest: Int) {
+        dailyItems.set(highest)
+    }
+
     private static func help(_ prefix: String) -> [String: String] {
         [
             prefix + "items_total": "Stored items.",
@@ -89,6 +95,7 @@ struct StreamMetrics {
             prefix + "waiting_dropped_total": "Dropped batches of sessions without a state.",
             prefix + "journal_bytes": "Items in the journal, in bytes.",
             prefix + "journal_age_seconds": "Age of the oldest item that only the journal has.",
+            prefix + "daily_items_highest": "Items stored today of the account with the most.",
         ]
     }
 }

@@ -9,22 +9,18 @@ import Workouts
 package struct StreamService<Work: StreamWork>: Service {
     private let context: ServiceContext
     private let store: any Store
+    private let bounds: StreamBounds
 
-    /// Opens the store and wires the service to the broker.
-    package init(_ context: ServiceContext) throws {
-        self.context = context
-        store = try context.openStore(StreamStore.schema(Work.service))
-    }
-
-    package init(context: ServiceContext, store: any Store) {
+    package init(context: ServiceContext, store: any Store, bounds: StreamBounds = StreamBounds()) {
         self.context = context
         self.store = store
+        self.bounds = bounds
     }
 
     package func run() async throws {
         let health = StoreHealth()
         context.readiness.add("store") { health.isWriting }
-        var loop = StreamLoop<Work>(context: context, store: store, health: health)
+        var loop = StreamLoop<Work>(context: context, store: store, health: health, bounds: bounds)
         let ends = Inbox<StreamJob<Work>.End>()
         try await context.serve(store: store, subscriptions: Self.subscriptions) { event in
             try await loop.handle(event, ends: ends.take())

@@ -19,7 +19,9 @@ package enum StreamStore {
     static let tracks = StoreCollection("tracks")
 
     package static func schema(_ service: String) -> StoreSchema {
-        StoreSchema(service: service, steps: [[sessions, chunks, revisions, retained], [tracks], [.journal]])
+        StoreSchema(
+            service: service,
+            steps: [[sessions, chunks, revisions, retained], [tracks], [.journal], [DailyQuota.collection]])
     }
 
     /// The name of a stream in the journal: `user/session/device`.

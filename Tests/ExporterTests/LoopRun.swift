@@ -24,7 +24,7 @@ struct LoopRun {
     ///   - store: another store, with a first change of ownership.
     init(
         _ folder: TemporaryFolder, clock: ManualClock = ManualClock(), others: [any ExportTarget] = [],
-        store: (any Store)? = nil
+        store: (any Store)? = nil, bytesPerDay: Int = ExportConfiguration.standardBytesPerDay
     ) async throws {
         self.clock = clock
         self.folder = folder
@@ -37,7 +37,8 @@ struct LoopRun {
         let context = ServiceContext(
             configuration: ServiceConfiguration(name: "exporter"), logger: log.logger, bus: bus, clock: clock)
         loop = ExporterLoop(
-            context: context, targets: targets, store: self.store, folder: folder.file("exports"))
+            context: context, targets: targets, store: self.store, folder: folder.file("exports"),
+            bytesPerDay: bytesPerDay)
         for await change in self.store.ownership {
             try await handle(.ownership(change))
             break

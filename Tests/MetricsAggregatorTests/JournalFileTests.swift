@@ -157,7 +157,7 @@ struct JournalFileTests {
         let before = try await query("\(all) ORDER BY 1, 2, 3")
         var aggregator = try await aggregator(folder)
         #expect(try await query("\(all) ORDER BY 1, 2, 3") == before)
-        #expect(try await query("SELECT version, epoch FROM store") == ["3|42"])
+        #expect(try await query("SELECT version, epoch FROM store") == ["4|42"])
 
         var sent = try await aggregator.deliver([script.stateMessage, ended.stateMessage])
         // A tick reads the items of one session or more, as time permits.

@@ -19,7 +19,9 @@ struct ExporterStorm: StormService {
         init() {}
         init?(_ configuration: ExportConfiguration, _ resources: ExportResources) { nil }
 
-        func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
+        func deliver(
+            _ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence, allowance: ByteAllowance
+        ) async -> Delivery {
             .delivered()
         }
     }

@@ -17,6 +17,8 @@ enum ExportAction: Hashable {
     /// Removes a deleted session from all targets.
     case remove(SessionKey)
     case reply(SessionKey, Client?, Reply)
+    /// Saves what an account has used of its quota; `nil` erases it.
+    case saveUse(StoreKey, [UInt8]?)
 }
 
 extension ExportAction: OwnedAction {
@@ -25,12 +27,13 @@ extension ExportAction: OwnedAction {
         case .save(let key), .saveWorkout(let key), .erase(let key), .publish(let key, _), .remove(let key),
             .reply(let key, _, _):
             key.session.shard
+        case .saveUse(let key, _): key.shard
         }
     }
 
     var urgency: Urgency {
         switch self {
-        case .save, .saveWorkout, .erase, .publish, .remove: .afterCommit
+        case .save, .saveWorkout, .erase, .publish, .remove, .saveUse: .afterCommit
         // A client that gets no reply sends its request again.
         case .reply: .dropIfRefused
         }
@@ -50,6 +53,9 @@ extension ExporterMachine: OwningMachine {
             guard let payload = payloads[key] else { return [] }
             return [PendingWrite(ExportRecord.workouts, .put(key: "\(key)", value: payload))]
         case .erase(let key): return [.delete(ExportRecord.exports, key), .delete(ExportRecord.workouts, key)]
+        case .saveUse(let key, let value?):
+            return [PendingWrite(DailyQuota.collection, .put(key: key.key, value: value))]
+        case .saveUse(let key, nil): return [.delete(DailyQuota.collection, key.key)]
         case .publish, .remove, .reply: return []
         }
     }
@@ -61,7 +67,7 @@ extension ExporterMachine: OwningMachine {
             return []
         case .publish(let key, let target): return [message(of: key, target: target)]
         case .reply(let key, let client, let reply): return reply.messages(to: key.user, client)
-        case .save, .erase, .remove: return []
+        case .save, .erase, .remove, .saveUse: return []
         }
     }
 

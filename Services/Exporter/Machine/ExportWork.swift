@@ -29,6 +29,7 @@ struct CollectedWork: Sendable {
     let series: CollectedChunks
     let track: CollectedChunks
     let fence: DeliveryFence
+    let quota: ExportQuota
 
     /// The input of the formats. It reads all rows, which takes seconds for millions.
     func exported() throws -> ExportedWorkout {

@@ -15,6 +15,8 @@ extension ExportConfiguration {
         configuration.folder = try values.folder()
         configuration.formats = try values.formats()
         configuration.retention = try values.retention()
+        configuration.bytesPerDay = try DailyQuota.limit(
+            .exportBytesPerDay, options.bytesPerDay, environment: environment, minimum: 1_000_000)
         configuration.upload = try values.upload()
         return configuration
     }

@@ -8,9 +8,12 @@ import ServiceKit
 /// - `folder` (`EXPORT_FOLDER`): the export folder; `./data/exports` by default.
 /// - `formats` (`EXPORT_FORMATS`): the formats of its files; all by default.
 /// - `retention` (`EXPORT_RETENTION`): the days after which its files are removed; never by default.
+/// - `bytesPerDay` (`EXPORT_BYTES_PER_DAY`): the bytes of files and uploads of an account in a day; 50 GB by default.
 /// - `upload` (`UPLOAD_URL`, `UPLOAD_FORMAT`, `UPLOAD_CREDENTIALS`): the HTTP upload; none by default.
 struct ExportConfiguration: Equatable, Sendable {
     static let standardFolder = "./data/exports"
+    /// Enough for 40 million items in all formats.
+    static let standardBytesPerDay = 50_000_000_000
 
     struct Upload: Equatable, Sendable {
         static let standardFormat = ExportFormat.fit
@@ -28,6 +31,7 @@ struct ExportConfiguration: Equatable, Sendable {
     var formats = ExportFormat.allCases
     /// `nil` for ever.
     var retention: Int?
+    var bytesPerDay = standardBytesPerDay
     var upload: Upload?
 
     /// The folder of temporary files, which have no names: large enough for files of workouts.
@@ -48,6 +52,9 @@ struct ExportOptions: ParsableArguments {
 
     @Option(name: .customLong(Setting.exportRetention.flag), help: Setting.exportRetention.help)
     var retention: String?
+
+    @Option(name: .customLong(Setting.exportBytesPerDay.flag), help: Setting.exportBytesPerDay.help)
+    var bytesPerDay: String?
 
     @Option(name: .customLong(Setting.uploadURL.flag), help: Setting.uploadURL.help)
     var uploadURL: String?
@@ -70,6 +77,9 @@ extension Setting {
     static let exportRetention = Setting(
         flag: "export-retention", explanation: "How long exported files are kept",
         accepted: "forever, or 2 to 36500 days", standard: "forever")
+    static let exportBytesPerDay = Setting(
+        flag: "export-bytes-per-day", explanation: "The bytes of files and uploads of an account in a day of UTC",
+        accepted: "a number of at least 1000000", standard: "\(ExportConfiguration.standardBytesPerDay)")
     static let uploadURL = Setting(
         flag: "upload-url", explanation: "The address for uploads",
         accepted: "an https:// URL; http:// on this machine only, because requests contain credentials"

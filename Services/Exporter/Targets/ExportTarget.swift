@@ -28,7 +28,10 @@ protocol ExportTarget: Sendable {
     /// - Parameters:
     ///   - idempotencyKey: the same for every attempt at one delivery, also after a restart.
     ///   - fence: asked before an earlier delivery is replaced, unless the place itself compares idempotency keys.
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery
+    ///   - allowance: asked before files grow.
+    func deliver(
+        _ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence, allowance: ByteAllowance
+    ) async -> Delivery
 
     /// Removes everything of deleted sessions. Sessions without anything there are no error.
     func remove(_ keys: Set<SessionKey>) async throws

@@ -80,7 +80,7 @@ struct ExportTargets: Sendable {
         for destination in collected.work.destinations {
             let began = ContinuousClock.now
             let delivery =
-                if let exported { await deliver(exported, destination, collected.fence) } else { Delivery.corrupt }
+                if let exported { await deliver(exported, destination, collected) } else { Delivery.corrupt }
             report(
                 DeliveryOutcome(
                     key: collected.work.key, destination, delivery: delivery, took: ContinuousClock.now - began))
@@ -88,7 +88,7 @@ struct ExportTargets: Sendable {
     }
 
     private func deliver(
-        _ workout: ExportedWorkout, _ destination: ExportWork.Destination, _ fence: DeliveryFence
+        _ workout: ExportedWorkout, _ destination: ExportWork.Destination, _ collected: CollectedWork
     ) async -> Delivery {
         guard let target = configured.first(where: { type(of: $0).name == destination.target }) else {
             let names = configured.map { "\(type(of: $0).name)" }.joined(separator: ", ")
@@ -96,7 +96,10 @@ struct ExportTargets: Sendable {
         }
         // The session was deleted or belongs to another process.
         if Task.isCancelled { return .failed("canceled") }
-        return await target.deliver(workout, idempotencyKey: destination.idempotencyKey, fence: fence)
+        let allowance = collected.quota.allowance(for: collected.work.key)
+        let delivery = await target.deliver(
+            workout, idempotencyKey: destination.idempotencyKey, fence: collected.fence, allowance: allowance)
+        return allowance.end(delivery)
     }
 
     /// Removes deleted sessions from every target.

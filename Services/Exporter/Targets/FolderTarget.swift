@@ -45,9 +45,11 @@ struct FolderTarget: ExportTarget {
         let outdated: [String]
     }
 
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
+    func deliver(
+        _ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence, allowance: ByteAllowance
+    ) async -> Delivery {
         do {
-            let draft = try await onFileThread { try write(workout, fence.epoch) }
+            let draft = try await onFileThread { try write(workout, fence.epoch, allowance) }
             if let refusal = await fence.refusal() {
                 try await onFileThread { try discard(draft) }
                 return refusal
@@ -66,7 +68,7 @@ struct FolderTarget: ExportTarget {
     ///
     /// A process may be frozen between the fence check and a rename. Its later rename fails, because the next owner has removed
     /// the hidden file before its own fence check. What it removes later was there before its fence check.
-    private func write(_ workout: ExportedWorkout, _ epoch: Epoch) throws -> Draft {
+    private func write(_ workout: ExportedWorkout, _ epoch: Epoch, _ allowance: ByteAllowance) throws -> Draft {
         let key = SessionKey(workout.workout.user, workout.workout.session)
         let place = place(of: key.user)
         try place.make()
@@ -74,7 +76,10 @@ struct FolderTarget: ExportTarget {
         do {
             for file in formats.map({ ExportFile(workout.workout, $0) }) {
                 let label = HiddenLabel(key.session, epoch).text
-                written.append((try place.writeHidden(label) { try encode(file.format, workout, $0) }, file))
+                let hidden = try place.writeHidden(label, mayGrow: allowance.spend) {
+                    try encode(file.format, workout, $0)
+                }
+                written.append((hidden, file))
             }
             try place.removeHidden { text in
                 guard let label = HiddenLabel(text) else { return false }

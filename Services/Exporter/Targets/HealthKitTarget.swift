@@ -13,7 +13,9 @@ struct HealthKitTarget: ExportTarget {
 
     init(_ configuration: ExportConfiguration, _ resources: ExportResources) {}
 
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
+    func deliver(
+        _ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence, allowance: ByteAllowance
+    ) async -> Delivery {
         .refused("the user's device performs this export")
     }
 }

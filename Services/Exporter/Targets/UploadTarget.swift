@@ -70,13 +70,15 @@ struct UploadTarget: ExportTarget {
     func takes(_ user: User) async -> Bool { await onFileThread { credentials.has(user) } }
 
     /// Uploads a workout; the header `Idempotency-Key` is the same for every attempt, also of another process.
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
+    func deliver(
+        _ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence, allowance: ByteAllowance
+    ) async -> Delivery {
         let user = workout.workout.user
         do {
             let authorization = try await onFileThread { () throws(UploadCredentials.Problem) in
                 try credentials.authorization(of: user)
             }
-            let form = try await onFileThread { try makeForm(workout) }
+            let form = try await onFileThread { try makeForm(workout, allowance) }
             let time = timeout + .seconds(Double(form.count) / Double(minimumBandwidth))
             let message = request(form, idempotencyKey, authorization)
             return outcome(try await answer(to: message, within: time), user)
@@ -109,8 +111,8 @@ struct UploadTarget: ExportTarget {
     }
 
     /// The workout as a file in a form.
-    private func makeForm(_ workout: ExportedWorkout) throws -> MultipartForm {
-        let content = try OpenFile.temporary(in: folder)
+    private func makeForm(_ workout: ExportedWorkout, _ allowance: ByteAllowance) throws -> MultipartForm {
+        let content = try OpenFile.temporary(in: folder, mayGrow: allowance.spend)
         try encode(format, workout, content)
         guard content.count <= Self.sizeLimit else { throw TooLarge(count: content.count) }
         let record = workout.workout

@@ -61,6 +61,8 @@ package enum StreamLimits {
     package static let session = 2_000_000
     /// Items of one kind that a session accepts in an hour of the service's clock.
     package static let hour = 250_000
+    /// Items of one kind that a service stores for an account in a day, unless its operator sets another number.
+    package static let day = 40_000_000
     /// The speed that metres since the previous item may imply, in metres per second.
     package static let speed = 60.0
 }

@@ -28,7 +28,7 @@ package struct SavedPlans: Codable, Equatable, Sendable {
     }
 
     package var revision: Int64
-    /// In the order of saving.
+    /// The plans in the order in which they were saved.
     package var plans: [Plan]
 
     package init(revision: Int64, plans: [Plan]) {

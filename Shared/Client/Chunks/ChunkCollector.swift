@@ -9,13 +9,13 @@ package import Workouts
 package struct ChunkCollector: Sendable {
     /// When the chunks of a wanted session are requested, in seconds.
     package struct Timing: Sendable {
-        /// From `want` to the first request.
+        /// The time from `want` to the first request.
         package var grace = 2.0
-        /// Between the first requests.
+        /// The time between the first requests.
         package var interval = 5.0
         /// How many requests come at this interval.
         package var requests = Int.max
-        /// Between further requests.
+        /// The time between further requests.
         package var laterInterval = 3_600.0
         /// From `want` until the session expires.
         package var timeout = 60.0

@@ -24,7 +24,7 @@ struct ChunkSet {
         /// The range in the file.
         case file(Range<Int>)
 
-        /// In bytes, overhead included.
+        /// The memory in bytes, overhead included.
         fileprivate var memory: Int {
             if case .memory(let bytes) = self { 128 + bytes.count } else { 128 }
         }

@@ -18,7 +18,7 @@ package enum QueueEntry: Equatable {
 extension QueueEntry {
     private struct Line: Codable {
         var command: Command?
-        /// By the kind of stream.
+        /// The numbers acknowledged, by the kind of stream.
         var acknowledged: [String: Int]?
         var replied: CommandID?
         var clock: Double?

@@ -47,7 +47,8 @@ extension StreamFailure: CustomStringConvertible {
             "the server stores at most \(StreamLimits.session) items of a session (too_many_items); "
                 + "the queue keeps the items from number \(next) on"
         case .tooManyItems(let next, let seconds?):
-            "the server takes at most \(StreamLimits.hour) items of one kind an hour for a session (too_many_items); "
+            "the server takes no more items for now: at most \(StreamLimits.hour) of one kind an hour for a session, and as many "
+                + "a day for an account as its operator allows (too_many_items); "
                 + "the queue keeps the items from number \(next) on; wait \((seconds + 59) / 60) min"
         case .lost(let next):
             "the server has lost all items from number \(next) on, and no queue holds them"

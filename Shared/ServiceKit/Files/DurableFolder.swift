@@ -40,12 +40,13 @@ package struct DurableFolder: Sendable {
     ///   - fill: writes the content. If it throws, no file is left.
     /// - Returns: the hidden name, for `rename` or `remove`.
     package func writeHidden(
-        _ label: String, mode: mode_t = 0o600, isExact: Bool = false, _ fill: (OpenFile) throws -> Void
+        _ label: String, mode: mode_t = 0o600, isExact: Bool = false,
+        mayGrow: @escaping @Sendable (Int) -> Bool = { _ in true }, _ fill: (OpenFile) throws -> Void
     ) throws -> String {
         let name = ".\(label).\(UUID()).part"
         let descriptor = open("\(path)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw problem }
-        let file = OpenFile(descriptor, path: path)
+        let file = OpenFile(descriptor, path: path, mayGrow: mayGrow)
         do {
             guard !isExact || fchmod(descriptor, mode) == 0 else { throw problem }
             try fill(file)

@@ -5,10 +5,13 @@ package final class OpenFile: Sendable {
     private let descriptor: Int32
     /// Named in problems.
     private let path: String
+    private let mayGrow: @Sendable (Int) -> Bool
 
-    init(_ descriptor: Int32, path: String) {
+    /// - Parameter mayGrow: asked before each number of bytes is appended; `false` is a disk quota that is used up.
+    init(_ descriptor: Int32, path: String, mayGrow: @escaping @Sendable (Int) -> Bool = { _ in true }) {
         self.descriptor = descriptor
         self.path = path
+        self.mayGrow = mayGrow
     }
 
     deinit {
@@ -17,12 +20,14 @@ package final class OpenFile: Sendable {
 
     /// Creates a file without a name, which is gone with its last reference and with the process. The folder is created if
     /// missing.
-    package static func temporary(in folder: String) throws(DurableFolder.Problem) -> OpenFile {
+    package static func temporary(
+        in folder: String, mayGrow: @escaping @Sendable (Int) -> Bool = { _ in true }
+    ) throws(DurableFolder.Problem) -> OpenFile {
         try DurableFolder(path: folder).make()
         let path = "\(folder)/.\(UUID()).part"
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0, unlink(path) == 0 else { throw DurableFolder.Problem(path: folder) }
-        return OpenFile(descriptor, path: folder)
+        return OpenFile(descriptor, path: folder, mayGrow: mayGrow)
     }
 
     /// The bytes so far.
@@ -31,6 +36,7 @@ package final class OpenFile: Sendable {
     /// - Returns: the place of the first of the bytes.
     @discardableResult
     package func append(_ bytes: [UInt8]) throws(DurableFolder.Problem) -> Int {
+        guard mayGrow(bytes.count) else { throw DurableFolder.Problem(path: path, code: EDQUOT) }
         let start = count
         try write(bytes, at: start)
         return start

@@ -178,7 +178,7 @@ struct MachineRun {
             case .save(let key): disk[key] = machine.entries[key].map { JSONCoding.encode($0.record) } ?? disk[key]
             case .saveWorkout: break
             case .erase(let key): disk[key] = nil
-            case .publish, .remove, .reply: break
+            case .publish, .remove, .reply, .saveUse: break
             }
         }
         if fate == .afterCommit { return }
@@ -187,7 +187,7 @@ struct MachineRun {
             case .publish(let key, let target): publish(machine.message(of: key, target: target), key, target)
             case .remove(let key): files[key] = nil
             case .reply(_, _, let reply): replies.append(reply)
-            case .save, .saveWorkout, .erase: break
+            case .save, .saveWorkout, .erase, .saveUse: break
             }
         }
     }

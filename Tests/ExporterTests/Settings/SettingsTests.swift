@@ -45,6 +45,11 @@ struct SettingsTests {
         }
     }
 
+    @Test func `an account has 50 GB a day unless the operator sets another number`() throws {
+        #expect(try resolve([]).bytesPerDay == 50_000_000_000)
+        #expect(try resolve([], ["EXPORT_BYTES_PER_DAY": "1000000"]).bytesPerDay == 1_000_000)
+    }
+
     @Test(arguments: [
         "https://example.org", "https://example.org:8443/a/b?project=3", "http://localhost:8080/",
         "http://127.0.0.1:9/up", "http://127.8.8.8/", "http://[::1]/uploads",
@@ -76,6 +81,8 @@ struct SettingsTests {
         ),
         (["--formats", "fit,pwx"], "--export-formats (EXPORT_FORMATS): unknown export format 'pwx'; available: csv"),
         (["--formats", "fit,"], "--export-formats (EXPORT_FORMATS): unknown export format ''; available"),
+        (["--export-bytes-per-day", "999999"], "--export-bytes-per-day (EXPORT_BYTES_PER_DAY): '999999' is not"),
+        (["--export-bytes-per-day", "50GB"], "--export-bytes-per-day (EXPORT_BYTES_PER_DAY): '50GB' is not accepted"),
         (["--folder", ""], "--export-folder (EXPORT_FOLDER): '' is not accepted"),
         (["--upload-format", "FIT"], "--upload-format (UPLOAD_FORMAT): unknown export format 'FIT'; available"),
         (
@@ -95,7 +102,9 @@ struct SettingsTests {
 
     @Test func `help lists each setting with its variable and default`() {
         let help = ExportOptions.helpMessage(columns: 2_000)
-        for setting in [Setting.exportFolder, .exportFormats, .uploadURL, .uploadFormat, .uploadCredentials] {
+        for setting in [
+            Setting.exportFolder, .exportFormats, .exportBytesPerDay, .uploadURL, .uploadFormat, .uploadCredentials,
+        ] {
             #expect(help.contains("--\(setting.flag) "), "\(setting.flag)")
             #expect(help.contains("(env: \(setting.variable), default: \(setting.standard))"), "\(setting.flag)")
         }

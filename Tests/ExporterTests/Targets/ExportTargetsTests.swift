@@ -40,7 +40,7 @@ import Workouts
             destinations: [.init(target: target, idempotencyKey: "k", begun: 1)])
         return CollectedWork(
             work: work, workout: workout, series: CollectedChunks(), track: CollectedChunks(),
-            fence: .ownerOfAll(workout.session))
+            fence: .ownerOfAll(workout.session), quota: .ofLargeDisk())
     }
 
     @Test func `a target that is no longer configured refuses workouts`() async throws {
@@ -80,7 +80,9 @@ import Workouts
             return user == self.user
         }
 
-        func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
+        func deliver(
+            _ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence, allowance: ByteAllowance
+        ) async -> Delivery {
             .delivered()
         }
     }

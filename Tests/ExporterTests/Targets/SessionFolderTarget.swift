@@ -19,7 +19,9 @@ struct SessionFolderTarget: ExportTarget {
 
     init?(_ configuration: ExportConfiguration, _ resources: ExportResources) { nil }
 
-    func deliver(_ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence) async -> Delivery {
+    func deliver(
+        _ workout: ExportedWorkout, idempotencyKey: String, fence: DeliveryFence, allowance: ByteAllowance
+    ) async -> Delivery {
         if let refusal = await fence.refusal() { return refusal }
         let record = workout.workout
         let file = "\(record.session)-\(record.user)/\(record.revision).json"

@@ -45,7 +45,7 @@ package struct VirtualRunView: Equatable, Sendable {
     }
 
     package struct Ghost: Codable, Equatable, Sendable {
-        /// From 1.
+        /// The number of the ghost, from 1.
         package var number: Int
         /// Absent for a pacing partner.
         package var user: User?

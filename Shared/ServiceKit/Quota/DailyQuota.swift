@@ -1,0 +1,148 @@
+package import Storage
+package import Workouts
+
+/// What each account has used today of a quota, such as items or bytes. A day is one of UTC, by the service's clock.
+///
+/// The store has a record for each account and shard, written each time the use rose by a 4,096th of the quota. So a restart or
+/// a hand-over gives no new quota: with all 256 shards it forgets a sixteenth at most. Replicas read each other's records.
+package struct DailyQuota: Sendable {
+    /// `user` → the day and the use, in decimal digits.
+    package static let collection = StoreCollection("usage")
+    /// How often to call ``see(_:_:)``, in seconds.
+    package static let interval = 60.0
+
+    private struct Use {
+        var amount = 0
+        var stored = 0
+    }
+
+    package let limit: Int
+    /// Days since 1970.
+    private var day: Int64?
+    private var uses: [Shard: [User: Use]] = [:]
+    /// The sums of ``uses``, and of what other processes have stored.
+    private var own: [User: Int] = [:]
+    private var others: [User: Int] = [:]
+    private var unsaved: Set<StoreKey> = []
+    /// Records of earlier days.
+    private var outdated: Set<StoreKey> = []
+
+    package init(limit: Int) {
+        self.limit = limit
+    }
+
+    private var step: Int { max(1, limit / 4_096) }
+
+    /// The highest use of an account.
+    package var highest: Int { own.map { $0.value + others[$0.key, default: 0] }.max() ?? 0 }
+
+    /// What an account may still use today.
+    package mutating func available(to user: User, _ now: Moment) -> Int {
+        turn(now)
+        return max(0, limit - own[user, default: 0] - others[user, default: 0])
+    }
+
+    /// The whole seconds until the next day.
+    package static func secondsLeft(_ now: Moment) -> Int {
+        Int((Double(day(now) + 1) * 86_400 - now.wallClock.seconds).rounded(.up))
+    }
+
+    /// - Parameter amount: negative for what was not used after all. Nothing changes if that was yesterday, or before the
+    ///   shard was lost.
+    package mutating func spend(_ amount: Int, of user: User, in shard: Shard, _ now: Moment) {
+        guard amount != 0 else { return }
+        turn(now)
+        var use = uses[shard]?[user] ?? Use()
+        let amount = max(amount, -use.amount)
+        own[user, default: 0] += amount
+        use.amount += amount
+        uses[shard, default: [:]][user] = use
+        if use.amount - use.stored >= step { unsaved.insert(StoreKey(shard: shard, key: "\(user)")) }
+    }
+
+    /// Begins a new day, also after a step of the clock.
+    private mutating func turn(_ now: Moment) {
+        let today = Self.day(now)
+        guard today != day else { return }
+        for (shard, users) in uses {
+            for (user, use) in users where use.stored > 0 { outdated.insert(StoreKey(shard: shard, key: "\(user)")) }
+        }
+        day = today
+        (uses, own, others, unsaved) = ([:], [:], [:], [])
+    }
+
+    private static func day(_ now: Moment) -> Int64 { Int64((now.wallClock.seconds / 86_400).rounded(.down)) }
+
+    // MARK: The store
+
+    /// What to write: for the next commit, and again until ``stored(_:)`` follows.
+    package var changes: [StoreKey: StoreWrite.Change] {
+        var changes: [StoreKey: StoreWrite.Change] = [:]
+        for key in outdated { changes[key] = .delete(key: key.key) }
+        for key in unsaved {
+            guard let user = User(key.key), let use = uses[key.shard]?[user] else { continue }
+            changes[key] = .put(key: key.key, value: Array("\(day ?? 0) \(use.amount)".utf8))
+        }
+        return changes
+    }
+
+    package mutating func stored(_ changes: [StoreKey: StoreWrite.Change]) {
+        for key in changes.keys {
+            outdated.remove(key)
+            guard unsaved.remove(key) != nil, let user = User(key.key) else { continue }
+            if let amount = uses[key.shard]?[user]?.amount { uses[key.shard]?[user]?.stored = amount }
+        }
+    }
+
+    /// Loads the records of gained shards.
+    package mutating func load(_ records: [StoreRecord], _ now: Moment) {
+        turn(now)
+        for record in records {
+            if let (user, amount) = use(record) {
+                uses[record.shard, default: [:]][user] = Use(amount: amount, stored: amount)
+                own[user, default: 0] += amount
+            } else {
+                outdated.insert(StoreKey(shard: record.shard, key: record.key))
+            }
+        }
+    }
+
+    /// Takes in the records of all shards of other processes, in place of the ones before.
+    package mutating func see(_ records: [StoreRecord], _ now: Moment) {
+        turn(now)
+        others = [:]
+        for record in records {
+            if let (user, amount) = use(record) { others[user, default: 0] += amount }
+        }
+    }
+
+    package mutating func drop(_ shards: Set<Shard>) {
+        for shard in shards {
+            for (user, use) in uses.removeValue(forKey: shard) ?? [:] { own[user, default: 0] -= use.amount }
+        }
+        unsaved = unsaved.filter { !shards.contains($0.shard) }
+        outdated = outdated.filter { !shards.contains($0.shard) }
+    }
+
+    /// What a record of today says; `nil` for another one.
+    private func use(_ record: StoreRecord) -> (User, Int)? {
+        let words = String(decoding: record.value, as: UTF8.self).split(separator: " ")
+        guard words.count == 2, Int64(words[0]) == day, let amount = Int(words[1]), let user = User(record.key) else {
+            return nil
+        }
+        return (user, amount)
+    }
+}
+
+extension DailyQuota {
+    /// What an account may use in a day, from its setting.
+    ///
+    /// - Throws: `SettingError` for what is no number, or below `minimum`.
+    package static func limit(
+        _ setting: Setting, _ flag: String?, environment: [String: String], minimum: Int
+    ) throws(SettingError) -> Int {
+        let text = SettingValues(environment: environment).text(setting, flag) ?? setting.standard
+        guard let limit = Int(text), limit >= minimum else { throw SettingError(setting, refusing: text) }
+        return limit
+    }
+}
