@@ -69,6 +69,14 @@ struct BrokerAbuseTests {
         #expect(try String(contentsOfFile: log, encoding: .utf8).contains("verify return:1"))
     }
 
+    @Test func `TLS has version 1.2 with AEAD suites, or 1.3`() async throws {
+        let compose = try ComposeFolder()
+        _ = try await compose.addAccount("anna")
+        let broker = try await compose.startBroker()
+        defer { broker.process.end(SIGTERM) }
+        try await expectModernTLS(broker.tlsPort, compose.folder)
+    }
+
     @Test func `a broker's log is rotated while it runs`() async throws {
         let compose = try ComposeFolder()
         _ = try await compose.addAccount("anna")

@@ -131,7 +131,8 @@ struct ComposeUpTests {
         #expect(system.output.contains("Dashboard: \(url)\n"))
         #expect(system.output.contains("Browsers open \(url)"))
         let anna = try await compose.addAccount("anna").value
-        func curl(_ arguments: String...) async throws -> String {
+        func curl(_ arguments: String...) async throws -> String { try await curl(arguments) }
+        func curl(_ arguments: [String]) async throws -> String {
             let log = compose.folder.file("\(UUID().uuidString).log")
             _ = try await ChildProcess(["curl", "-s", "-m", "20", "-o", "/dev/null"] + arguments, log: log).finish()
             return try String(contentsOfFile: log, encoding: .utf8)
@@ -143,6 +144,14 @@ struct ComposeUpTests {
         #expect(login == "2 303")
         #expect(try String(contentsOfFile: cookies, encoding: .utf8).contains("__Host-pacebus\t"))
         #expect(try await curl("--cacert", ca, "-b", cookies, "-w", "%{http_code}", "\(url)/nothing") == "404")
+        // HTTP/1.1 requests with no Host header, with one and with two.
+        let host = "127.0.0.1:\(port)"
+        for (headers, code) in [(["Host:"], "400"), (["Host: \(host)"], "404"), (["Host: \(host)", "Host: b"], "400")] {
+            let arguments = ["--cacert", ca, "-b", cookies, "--http1.1", "-w", "%{http_code}"]
+            let answer = try await curl(arguments + headers.flatMap { ["-H", $0] } + ["\(url)/nothing"])
+            #expect(answer == code, "\(headers)")
+        }
+        try await expectModernTLS(port, compose.folder)
         // Without TLS, and with an authority that does not know it.
         #expect(try await curl("-w", "%{http_code}", "http://127.0.0.1:\(port)/login") == "000")
         #expect(try await curl("-w", "%{http_code}", "\(url)/login") == "000")
