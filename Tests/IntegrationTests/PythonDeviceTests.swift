@@ -4,12 +4,13 @@ import TestSupport
 import Testing
 import Workouts
 
-/// The Python device in the README of `Bus`, against a real broker and real services.
+/// The example device of `Bus` in Python, against a real broker and real services.
 @Suite struct PythonDeviceTests {
     @Test(.disabled(if: Python.lacks("paho.mqtt"), "PYTHON has no paho-mqtt"), .timeLimit(.minutes(10)))
-    func `the README's device completes its workout despite a kill`() async throws {
+    func `the example device completes its workout despite a kill`() async throws {
         let folder = try TemporaryFolder()
-        let script = try folder.write(try BusReadme.code("python"), to: "device.py")
+        let script = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Shared/Bus/examples/device.py").standardized.path
         let key = SessionKey(try #require(User("ann")), SessionID(UUID()))
         let device = try #require(Device("watch-3f9a"))
         let items = 8
